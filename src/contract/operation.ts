@@ -52,27 +52,29 @@ export type Example = {
 /** The id of the first entry of the list that this operation answers: ids that are random have no example. */
 export type FirstOf = { readonly firstOf: string }
 
-type Place = 'params' | 'query' | 'body'
+type InputPart = 'params' | 'query' | 'body'
 
 /** What a handler receives: parsed `params`, `query` and `body`, each only where the operation has it. */
 export type InputOf<O extends Operation> = {
-  readonly [P in Place as O[P] extends z.ZodType ? P : never]: O[P] extends z.ZodType ? z.output<O[P]> : never
+  readonly [P in InputPart as O[P] extends z.ZodType ? P : never]: O[P] extends z.ZodType ? z.output<O[P]> : never
 }
 
-/** What a client's caller gives: the same three, before parsing. A place in which nothing is required may be left out. */
+/** What a client's caller passes: the same three, before parsing. A part without a required value is optional. */
 export type ArgumentsOf<O extends Operation> = {
-  readonly [P in Place as O[P] extends z.ZodType ? (IsOptional<Given<O, P>> extends true ? never : P) : never]: Given<
-    O,
-    P
-  >
+  readonly [P in InputPart as O[P] extends z.ZodType
+    ? IsOptional<ArgumentOf<O, P>> extends true
+      ? never
+      : P
+    : never]: ArgumentOf<O, P>
 } & {
-  readonly [P in Place as O[P] extends z.ZodType ? (IsOptional<Given<O, P>> extends true ? P : never) : never]?: Given<
-    O,
-    P
-  >
+  readonly [P in InputPart as O[P] extends z.ZodType
+    ? IsOptional<ArgumentOf<O, P>> extends true
+      ? P
+      : never
+    : never]?: ArgumentOf<O, P>
 }
 
-type Given<O extends Operation, P extends Place> = P extends 'body'
+type ArgumentOf<O extends Operation, P extends InputPart> = P extends 'body'
   ? O['item'] extends z.ZodType
     ? readonly z.input<O['item']>[]
     : InputOfSchema<O[P]>

@@ -22,9 +22,9 @@ test('an operator forgets a leaver, hands out the proof of it, and learns when t
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   const dataDir = join(dirname(at.configFile), 'data')
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   await at.run('sync', '--by', 'Ada')
-  await at.hrSays(change(staff(3), { id: 'E0002', left: '2026-11-01', status: 'Inactive' }))
+  await at.writeExport(change(staff(3), { id: 'E0002', leavingDate: '2026-11-01', status: 'Inactive' }))
   await at.run('sync', '--by', 'Ada')
 
   const refused = await at.run('forget', 'E0001', '--reason', 'asked for')

@@ -2,7 +2,7 @@ import { open as openFile, readdir, rm, stat, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { install } from '../helpers/installation.ts'
-import { emptyPostgresPlace, postgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { isFull } from '../helpers/tier.ts'
 import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
@@ -21,7 +21,7 @@ const sizes = [
 
 describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
   test('while the daemon runs, the store is backed up and put back, and nobody who left since is brought back', async () => {
-    await using place = hasServer ? await postgresPlace() : null
+    await using place = hasServer ? await createPostgresDatabase() : null
     const { key, client } = await host.tenant()
     await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: !hasServer, isEmbedded: true })
     await at.configure({
@@ -30,17 +30,17 @@ describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
     })
     const before = staff(12)
     const file = join(at.folder, 'rollcall.backup')
-    await at.hrSays(before)
+    await at.writeExport(before)
     expect((await at.run('sync')).exit).toBe(0)
     const daemon = at.start('serve', '--json')
-    await daemon.says('daemon.started')
+    await daemon.waitForOutput('daemon.started')
 
     const backup = await at.json('backup', file)
     expect(backup).toMatchObject({ exit: 0, document: { people: 12 } })
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect((await at.run('backup', file)).exit).toBe(75)
 
-    await at.hrSays(change(without(before, 'E0001'), { id: 'E0002', title: 'Newer' }))
+    await at.writeExport(change(without(before, 'E0001'), { id: 'E0002', title: 'Newer' }))
     expect((await at.run('sync')).exit).toBe(0)
     expect((await at.run('restore', file, '--reason', 'a trial')).stderr).toContain('repeat with --replace')
     const restored = await at.json('restore', file, '--reason', 'a trial', '--replace')
@@ -58,10 +58,10 @@ describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
 })
 
 test('an embedded store that is moved to PostgreSQL goes on there, and refuses to be opened where it was', async () => {
-  await using place = await emptyPostgresPlace()
+  await using place = await createEmptyPostgresDatabase()
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
-  await at.hrSays(staff(5))
+  await at.writeExport(staff(5))
   const { document: run } = await at.json<{ id: string }>('sync')
   await writeFile(join(at.folder, 'target'), place.at)
   const to = ['--to', '${file:target}']
@@ -90,7 +90,7 @@ test('a damaged store is refused, put aside, and put back from a backup without 
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   const file = join(at.folder, 'rollcall.backup')
   const store = join(at.dataDir, 'store')
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   expect((await at.run('sync')).exit).toBe(0)
   expect((await at.run('backup', file)).exit).toBe(0)
   {

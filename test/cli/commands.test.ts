@@ -25,7 +25,7 @@ function documentOf({ stdout }: Ended): Record<string, unknown> {
 test('a sync delivers everybody, and the same export again sends nothing', async () => {
   const { at, client } = await open({ hasStore: false })
   await using _place = at
-  await at.hrSays(staff(30))
+  await at.writeExport(staff(30))
 
   const first = await at.run('sync', '--json')
   const second = await at.run('sync')
@@ -51,7 +51,7 @@ test('a sync delivers everybody, and the same export again sends nothing', async
 test('as processes of their own, the commands say and answer the same', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(30))
+  await at.writeExport(staff(30))
   const spawned = (...args: string[]) => rollcall([...args, '--config', at.configFile])
 
   const checked = await spawned('check')
@@ -83,9 +83,9 @@ test('as processes of their own, the commands say and answer the same', async ()
 test('a plan shows what would change, personal values only on request, and changes nothing', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(30))
+  await at.writeExport(staff(30))
   await at.run('sync')
-  await at.hrSays(change(staff(30), { id: 'E0002', title: 'Lead' }, { id: 'E0003', left: '2026-10-31' }))
+  await at.writeExport(change(staff(30), { id: 'E0002', title: 'Lead' }, { id: 'E0003', leavingDate: '2026-10-31' }))
 
   const plan = await at.run('plan', '--json')
   const shown = await at.run('plan', '--json', '--show-values')
@@ -115,9 +115,9 @@ test('a plan shows what would change, personal values only on request, and chang
 test('too many leavers are held with 65, and go out once exactly that plan is approved', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(30))
+  await at.writeExport(staff(30))
   await at.run('sync')
-  await at.hrSays(staff(20))
+  await at.writeExport(staff(20))
 
   const held = await at.run('sync', '--json')
   const { id, digest } = documentOf(held) as { id: string; digest: string }
@@ -136,9 +136,9 @@ test('too many leavers are held with 65, and go out once exactly that plan is ap
 test('a rejected plan is dropped', async () => {
   const { at } = await open()
   await using _place = at
-  await at.hrSays(staff(30))
+  await at.writeExport(staff(30))
   await at.run('sync')
-  await at.hrSays(staff(10))
+  await at.writeExport(staff(10))
   const { id } = documentOf(await at.run('sync', '--json')) as { id: string }
 
   const unseen = await at.run('approve', '@held', '--yes')
@@ -155,7 +155,7 @@ test('a rejected plan is dropped', async () => {
 test('a person is taken back after an approval, and the account of it stays', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(5))
+  await at.writeExport(staff(5))
   await at.run('sync')
 
   const held = await at.run('retract', 'E0001', '--reason', 'sent in error', '--json')
@@ -190,7 +190,7 @@ describe('what stands in the way has an exit code of its own', () => {
   test('an unreachable platform is 69, and the next start goes on', async () => {
     const { key, client } = await host.tenant()
     await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key }, { hasStore: true })
-    await away.hrSays(staff(5))
+    await away.writeExport(staff(5))
 
     const { exit, stderr } = await away.run('sync', '--wait', '1')
     const status = await away.run('status', '--json')
@@ -204,7 +204,7 @@ describe('what stands in the way has an exit code of its own', () => {
   test('a key that the platform does not accept is 77, and the right one delivers', async () => {
     const { at, key, client } = await open()
     await using _place = at
-    await at.hrSays(staff(5))
+    await at.writeExport(staff(5))
     await at.setKey('wrong')
 
     const blocked = await at.run('sync')
@@ -247,7 +247,7 @@ describe('a check', () => {
   test('tells what would be rejected and reaches the platform, without changing it', async () => {
     const { at, client } = await open()
     await using _place = at
-    await at.hrSays([...staff(5), { id: 'E0006', start: '2026-02-31' }])
+    await at.writeExport([...staff(5), { id: 'E0006', start: '2026-02-31' }])
 
     const { exit, stdout } = await at.run('check')
 
@@ -260,13 +260,13 @@ describe('a check', () => {
   test('says how many have left, and what the first plan would be held for, until there was one', async () => {
     const { at } = await open()
     await using _place = at
-    const gone = staff(20).map((person) => ({ ...person, left: '2001-01-01', status: '' }))
-    await at.hrSays(gone)
+    const gone = staff(20).map((person) => ({ ...person, leavingDate: '2001-01-01', status: '' }))
+    await at.writeExport(gone)
 
     const before = await at.run('check')
-    await at.hrSays(staff(20))
+    await at.writeExport(staff(20))
     await at.run('sync')
-    await at.hrSays(gone)
+    await at.writeExport(gone)
     const after = await at.run('check')
 
     expect(before.stdout).toContain('✔ source of acme: 20 of 20 people have left already\n')
@@ -285,7 +285,7 @@ describe('a check', () => {
   test('counts the rows as a plan counts them, and tells once what is wrong with several', async () => {
     const { at } = await open()
     await using _place = at
-    await at.hrSays([...staff(6), { id: 'E0002' }, { id: 'E0003' }])
+    await at.writeExport([...staff(6), { id: 'E0002' }, { id: 'E0003' }])
 
     const checked = await at.run('check')
     const planned = await at.run('plan')
@@ -303,8 +303,8 @@ describe('a check', () => {
   ])('counts a status that a person has classed as a plan counts it, as %s knows it', async (_what, serves) => {
     const { at } = await open()
     await using _place = at
-    await at.hrSays(change(staff(6), { id: 'E0002', status: 'Exited' }, { id: 'E0003', status: 'On loan' }))
-    if (serves) await at.start('serve').says('daemon.started')
+    await at.writeExport(change(staff(6), { id: 'E0002', status: 'Exited' }, { id: 'E0003', status: 'On loan' }))
+    if (serves) await at.start('serve').waitForOutput('daemon.started')
 
     const before = await at.run('check')
     await at.run('accept-status', 'exited', '--as', 'left')
@@ -340,7 +340,7 @@ describe('a check', () => {
   test('goes on where the store is locked', async () => {
     const { at } = await open({ hasStore: true, isEmbedded: true })
     await using _place = at
-    await at.hrSays(staff(5))
+    await at.writeExport(staff(5))
     await at.run('status')
     await using _lock = await lockFolder(`${at.dataDir}/store`)
 
@@ -355,9 +355,9 @@ describe('a check', () => {
 test('nobody is lost who leaves', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(30))
+  await at.writeExport(staff(30))
   await at.run('sync')
-  await at.hrSays(without(staff(30), 'E0007'))
+  await at.writeExport(without(staff(30), 'E0007'))
 
   const { exit, stdout } = await at.run('sync')
 

@@ -10,7 +10,7 @@ const nowhere = { baseUrl: 'https://platform.invalid/public/v2', key: 'key' }
 
 test('a check of a new installation leaves nothing behind, and names the host that it does not find', async () => {
   await using at = await install(nowhere)
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   const before = await readdir(at.folder)
 
   const { stdout } = await at.run('check')
@@ -22,7 +22,7 @@ test('a check of a new installation leaves nothing behind, and names the host th
 
 test('a check in a data folder that is there leaves it as it was', async () => {
   await using at = await install(nowhere)
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   await at.run('status')
   const before = await readdir(at.dataDir, { recursive: true })
 

@@ -75,7 +75,7 @@ test('every command that takes a configuration is in the table', () => {
 
 test('a data folder that cannot be written ends every command with 78 and one sentence', async () => {
   await using at = await install(nowhere)
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   const config = await readFile(at.configFile, 'utf8')
   await writeFile(at.configFile, config.replace('dataDir: ./data', 'dataDir: ./key/data'))
   const sentence = `✖ the data folder ${join(at.folder, 'key', 'data')} cannot be written (ENOTDIR): give its account the rights, or name another one as dataDir\n`
@@ -124,7 +124,7 @@ describe('where the file of the platform key is missing', () => {
 
   test('what only looks into the store works, and says which configuration it uses; a check says what is missing', async () => {
     await using at = await install(nowhere, { hasStore: true })
-    await at.hrSays(staff(3))
+    await at.writeExport(staff(3))
     await rm(join(at.folder, 'key'))
 
     const looks = [await at.run('status'), await at.run('problems'), await at.run('runs', '--verbose')]

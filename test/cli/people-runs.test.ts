@@ -11,10 +11,10 @@ afterAll(() => host[Symbol.asyncDispose]())
 test('one person is planned, delivered and accounted for, with values only where they are asked for', async () => {
   const { key, client } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
-  await at.hrSays(staff(20))
+  await at.writeExport(staff(20))
   await at.run('sync')
-  await at.hrSays(
-    change(staff(20), { id: 'E0003', title: 'Director', left: '2026-01-30' }, { id: 'E0004', title: 'Lead' }),
+  await at.writeExport(
+    change(staff(20), { id: 'E0003', title: 'Director', leavingDate: '2026-01-30' }, { id: 'E0004', title: 'Lead' }),
   )
 
   const planned = await at.run('plan', '--person', 'E0003')
@@ -47,9 +47,9 @@ test('one person is planned, delivered and accounted for, with values only where
 test('a run is reverted by hand, and the answer says what is left to do', async () => {
   const { key, client } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
-  await at.hrSays(staff(20))
+  await at.writeExport(staff(20))
   await at.run('sync')
-  await at.hrSays([...without(staff(20), 'E0003'), { id: 'N1', start: '2020-01-06', status: 'Active' }])
+  await at.writeExport([...without(staff(20), 'E0003'), { id: 'N1', start: '2020-01-06', status: 'Active' }])
   const mistake = JSON.parse((await at.run('sync', '--json')).stdout)
 
   const reverted = await at.run('revert', mistake.id, '--reason', 'last year')

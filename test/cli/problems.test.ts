@@ -11,10 +11,10 @@ afterAll(() => host[Symbol.asyncDispose]())
 test('problems list leavers first, with why they wait', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
-  await at.hrSays(staff(5))
+  await at.writeExport(staff(5))
   await at.run('sync')
   await at.setKey('wrong')
-  await at.hrSays(change(without(staff(5), 'E0004'), { id: 'E0002', title: 'Lead' }))
+  await at.writeExport(change(without(staff(5), 'E0004'), { id: 'E0002', title: 'Lead' }))
   await at.run('sync')
 
   const { exit, document } = await at.json<{ problems: object[] }>('problems')
@@ -36,12 +36,12 @@ test('the same broken rows every night are never out of sight, hold nothing, and
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   const disabled = ['E0001', 'E0002', 'E0003', 'E0005'].map((id) => ({ id, email: 'DISABLED' }))
-  const people = change(staff(20), ...disabled, { id: 'E0004', left: '31/02/2025' })
-  await at.hrSays(people)
+  const people = change(staff(20), ...disabled, { id: 'E0004', leavingDate: '31/02/2025' })
+  await at.writeExport(people)
   await at.run('sync')
-  await at.hrSays([...people, { id: 'E0021', email: 'e21@acme.example', status: 'Active' }])
+  await at.writeExport([...people, { id: 'E0021', email: 'e21@acme.example', status: 'Active' }])
   const second = await at.run('sync')
-  await at.hrSays([...people, { id: 'E0021', email: 'e21@acme.example', status: 'Active' }].toReversed())
+  await at.writeExport([...people, { id: 'E0021', email: 'e21@acme.example', status: 'Active' }].toReversed())
   const third = await at.run('sync')
 
   const listed = await at.run('problems')
@@ -66,12 +66,12 @@ test('the same broken rows every night are never out of sight, hold nothing, and
 test('a status that contradicts the leaving date is listed with both facts, in the person too, and is a failure with --strict', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
-  await at.hrSays(change(staff(5), { id: 'E0003', left: '2026-06-30' }))
+  await at.writeExport(change(staff(5), { id: 'E0003', leavingDate: '2026-06-30' }))
 
   const first = await at.run('sync', '--strict')
   const listed = await at.run('problems')
   const person = await at.run('person', 'E0003')
-  await at.hrSays(change(staff(5), { id: 'E0003', left: '2026-06-30', status: 'Inactive' }))
+  await at.writeExport(change(staff(5), { id: 'E0003', leavingDate: '2026-06-30', status: 'Inactive' }))
   const second = await at.run('sync', '--strict')
   const { document } = await at.json<{ blockedPeople: object[] }>('problems')
 
@@ -93,11 +93,11 @@ test('people whom only the platform knows are told after a sync, in status, as a
   const account = { baseUrl: host.platform.baseUrl, key }
   {
     await using former = await install(account, { hasStore: true })
-    await former.hrSays(staff(5))
+    await former.writeExport(staff(5))
     await former.run('sync')
   }
   await using at = await install(account, { hasStore: true })
-  await at.hrSays(without(staff(5), 'E0002', 'E0004'))
+  await at.writeExport(without(staff(5), 'E0002', 'E0004'))
 
   const verified = await at.run('resync', '--verify', '--strict')
   const listed = await at.run('problems')

@@ -48,15 +48,15 @@ export async function openCompany(host: Host, { people = 40, twoPeople = false }
   const arrival = await world.night(first)
   const second = change(
     first,
-    { id: 'E0003', title: 'Lead', left: '' },
-    { id: 'E0004', left: '31.02.2026' },
-    { id: 'E0005', left: '2026-11-19' },
-    { id: refused, left: '2026-11-18' },
+    { id: 'E0003', title: 'Lead', leavingDate: '' },
+    { id: 'E0004', leavingDate: '31.02.2026' },
+    { id: 'E0005', leavingDate: '2026-11-19' },
+    { id: refused, leavingDate: '2026-11-18' },
   )
   const settled = await world.night(second, { asOf: '2026-11-20T02:00:00.000Z' })
-  const third = second.map((person, at) => (at >= 20 && at < 32 ? { ...person, left: '2026-11-20' } : person))
+  const third = second.map((person, at) => (at >= 20 && at < 32 ? { ...person, leavingDate: '2026-11-20' } : person))
   world.clock.now = new Date('2026-11-21T03:00:00.000Z')
-  world.hrSays(third, '2026-11-21T01:00:00.000Z')
+  world.setExport(third, '2026-11-21T01:00:00.000Z')
   approvals.twoPeople = twoPeople
   const { id } = await requestRun(world.sync, {
     connection: 'acme',

@@ -58,7 +58,5 @@ test('a delivery that does not move says why', () => {
 test('people whose departure is held back are not called unreadable', () => {
   const { text } = connectionState({ ...settled, blockedPeople: { people: 2, leavers: 1, rows: 1 } }, now, [])
 
-  expect(String(text)).toBe(
-    '2 people and 1 row without a readable key are out of sync with HR; the others are delivered.',
-  )
+  expect(String(text)).toBe('2 people and 1 row without a readable key need attention; the others are delivered.')
 })

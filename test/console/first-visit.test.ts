@@ -110,7 +110,7 @@ test('an admin comes from an empty daemon to a connection without scripts, and i
   expect(parse(byInit ?? '')).toMatchObject({ connections: { hr: { target: { name: 'HR' } } } })
   expect((await stat(keyFile)).mode & 0o777).toBe(0o600)
   expect((await stat(join(own.folder, 'exports'))).isDirectory()).toBe(true)
-  expect([await own.uploads(), own.asks]).toEqual([[], ['reload']])
+  expect([await own.uploads(), own.reloadRequests]).toEqual([[], ['reload']])
   expect(await connected.platform.apiKey.read()).toBe(tenant.key)
 })
 
@@ -156,7 +156,7 @@ describe('an export that is none is refused with a sentence, and nothing of it i
 
     const refused = await visitor.give(name, content as string)
 
-    expect(refused.said).toEqual(typeof sentence === 'string' ? sentence : expect.stringMatching(sentence))
+    expect(refused.notice).toEqual(typeof sentence === 'string' ? sentence : expect.stringMatching(sentence))
     expect([refused.status, await empty.uploads()]).toEqual([status, []])
     expect(refused.page).toContain('Upload it and check it')
   })

@@ -31,7 +31,7 @@ test('whatever HR writes in its fields is text on every page, and no page runs o
     email: `n${at}@acme.example`,
     first: value,
     title: value,
-    left: '2026-11-21',
+    leavingDate: '2026-11-21',
     status: 'Active',
   }))
   await world.night([...staff(30), ...people], { asOf: '2026-11-21T04:00:00.000Z' })
@@ -67,7 +67,7 @@ const fields = [
   'first',
   'title',
   'start',
-  'left',
+  'leavingDate',
   'status',
 ] as const satisfies readonly (keyof HrPerson)[]
 const nastiest = [
@@ -105,7 +105,7 @@ test('what is nasty in any field that HR writes, or a person gives as a reason, 
       [field]: field === 'id' ? `${value}${which}` : value,
     })),
   )
-  const leaving = staff(31).map((person, at) => (at < 12 ? { ...person, left: '2026-11-20' } : person))
+  const leaving = staff(31).map((person, at) => (at < 12 ? { ...person, leavingDate: '2026-11-20' } : person))
   const held = await world.night([...change(staff(31), ...leaving), ...(people as HrPerson[])], {
     asOf: '2026-11-21T04:00:00.000Z',
   })

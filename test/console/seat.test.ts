@@ -135,7 +135,7 @@ test('the audit trail is narrowed by the address of its page, and pages on', asy
 test('the report on leavers is shown to a viewer by key, and kept as files with names by an operator alone', async () => {
   await using company = await open()
   const { world } = company
-  await world.night(change(staff(8), { id: 'E0003', left: '2026-11-19' }), { asOf: '2026-11-20T02:00:00.000Z' })
+  await world.night(change(staff(8), { id: 'E0003', leavingDate: '2026-11-19' }), { asOf: '2026-11-20T02:00:00.000Z' })
   const [vera, olga] = [company.visit('vera.viewer'), company.visit('olga.operator')]
 
   const page = await vera.get('/reports?from=2026-11-01&to=2026-11-30&values=1')

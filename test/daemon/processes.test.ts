@@ -4,14 +4,14 @@ import type { ProcessRole } from '../../src/contract/control/processes.ts'
 import type { ConnectionConfig } from '../../src/daemon/config/config.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { settingsDigests } from '../../src/daemon/config/settings-digests.ts'
-import { requireAllRoles, parseRoles } from '../../src/daemon/processes.ts'
+import { parseRoles, requireAllRoles } from '../../src/daemon/processes.ts'
 import { type DaemonOptions, startDaemon } from '../../src/daemon/start.ts'
 import type { Shape } from '../../src/identity/shape/shape.ts'
 import { conditions } from '../../src/store/alerts/conditions.ts'
 import { differences } from '../../src/store/workers/processes.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { type Installation, install } from '../helpers/installation.ts'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { openStore } from '../helpers/sources/own-site.ts'
 import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
 
@@ -28,9 +28,9 @@ async function start(at: Installation, roles: readonly ProcessRole[], options: P
 test('processes with one role each do together what one daemon does, and each is seen in the status', async () => {
   await using stack = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   // They share the configuration and the data folder: only the role api has its address there.
   const api = stack.use(await start(at, ['api']))
   const scheduler = stack.use(await start(at, ['scheduler']))
@@ -64,7 +64,7 @@ test('processes with one role each do together what one daemon does, and each is
 test('what happens at a time of the day is the work of the role scheduler, and of no other', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
   await at.configure({ connection: "    schedule: { cron: '0 2 * * *' }\n" })
   const store = stack.use(await openStore(database))
@@ -81,7 +81,7 @@ test('what happens at a time of the day is the work of the role scheduler, and o
 test('processes with different settings are told of in the log and the status of each, and are an alert after a while', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const [first, second] = [
     stack.use(await install({ baseUrl: host.platform.baseUrl, key, database })),
     stack.use(await install({ baseUrl: host.platform.baseUrl, key, database })),

@@ -10,7 +10,7 @@ type Tables = { note: { id: number; text: string | null; extra: unknown } }
 const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text, said json)' }]
 const columns = ['id', 'text', 'said']
 
-describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
+describe.each(emptyDatabases)('COPY on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<Tables>
 

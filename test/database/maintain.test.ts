@@ -4,7 +4,7 @@ import { maintain } from '../../src/database/maintain.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
+import { createPgliteDatabase } from '../helpers/servers/databases.ts'
 
 test('dead rows of tables and of the catalogue are removed, so that an embedded database stops growing', async () => {
   await using server = await pglitePlace()

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { type Migration, migrate } from '../../src/database/migrate.ts'
-import { emptyDatabases, emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, emptyDatabases } from '../helpers/servers/databases.ts'
 
 const first: Migration = {
   name: '0001-city',
@@ -12,7 +12,7 @@ const first: Migration = {
 const second: Migration = { name: '0002-size', sql: 'ALTER TABLE city ADD COLUMN size int NOT NULL DEFAULT 0' }
 const broken: Migration = { name: '0003-broken', sql: 'CREATE TABLE river (id int); SELECT 1 / 0' }
 
-describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
+describe.each(emptyDatabases)('migrations on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 

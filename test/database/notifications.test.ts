@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../src/database/database.ts'
 import type { PoolClient } from '../../src/database/pool.ts'
 import { emptyDatabases } from '../helpers/servers/databases.ts'
 
-describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
+describe.each(emptyDatabases)('notifications through $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 

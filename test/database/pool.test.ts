@@ -10,7 +10,7 @@ type Tables = { note: { id: number; text: string | null } }
 
 const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text)' }]
 
-describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
+describe.each(emptyDatabases)('a pool over $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<Tables>
 

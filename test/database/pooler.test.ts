@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copyRows } from '../../src/database/copy.ts'
 import { openDatabase } from '../../src/database/database.ts'
-import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
 
 describe('a PgBouncer', () => {

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/database/database.ts'
 import { openDatabaseBackend } from '../../src/queue/database-backend.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 
 /** A role that may do nothing but what a test grants, and a database that belongs to another one. */
 type Role = AsyncDisposable & {

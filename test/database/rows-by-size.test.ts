@@ -11,7 +11,7 @@ const migration = {
         insert into notes values (11, repeat('ä', 300)), (12, null)`,
 }
 
-describe.each(emptyDatabases)('rows by size on $name', ({ place }) => {
+describe.each(emptyDatabases)('rows by size on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
-import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 
 const secret = 'kGmd8uPw'
 

@@ -5,7 +5,7 @@ import { databaseFailure } from '../../src/database/failures.ts'
 import { type Session, SessionWatch, serverMark } from '../../src/database/session-watch.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase } from '../helpers/servers/databases.ts'
 import { type Link, openLink } from '../queue/link.ts'
 import { noting, upsert } from '../queue/samples.ts'
 
@@ -22,7 +22,7 @@ type Linked = AsyncDisposable & {
 
 async function open(): Promise<Linked> {
   await using opening = new AsyncDisposableStack()
-  const { at } = opening.use(await emptyPostgresPlace())
+  const { at } = opening.use(await createEmptyPostgresDatabase())
   const direct = opening.use(await openDatabase({ at, schemas, migrations: [] }))
   const link = opening.use(await openLink(at))
   const database = opening.use(await openDatabase({ at: link.url, schemas, migrations: [], lookMs }))

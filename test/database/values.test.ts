@@ -48,7 +48,7 @@ const cases: readonly { readonly type: string; readonly written: unknown; readon
   { type: 'jsonb[]', written: [{ a: 1 }, { b: [2] }], read: [{ a: 1 }, { b: [2] }] },
 ]
 
-describe.each(emptyDatabases)('values through $name', ({ place }) => {
+describe.each(emptyDatabases)('values through $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 

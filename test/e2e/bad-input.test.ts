@@ -303,7 +303,7 @@ test('a folder that another process holds ends with 75 and its pid', async () =>
   const { baseUrl } = host.platform
   await using locked = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true, isEmbedded: true })
   await using daemon = locked.start('serve')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   // Without its address nobody can ask the daemon, and the folder stays locked.
   await rm(join(locked.folder, 'data', 'daemon.json'), { force: true })
 

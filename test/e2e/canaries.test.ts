@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCollector } from '../helpers/collector.ts'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { alertSecret, startAlertReceiver } from '../helpers/sources/alert-receiver.ts'
 import { startHrServer } from '../helpers/sources/hr-server.ts'
 import { startMailServer } from '../helpers/sources/mail-server.ts'
@@ -38,7 +38,7 @@ function people(
 
 test('no personal value and no secret is in logs, queue payloads, alerts, mails, traces, the audit trail or what commands say', async () => {
   await using stack = new AsyncDisposableStack()
-  const place = stack.use(await postgresPlace())
+  const place = stack.use(await createPostgresDatabase())
   const pager = stack.use(await startAlertReceiver())
   const mail = stack.use(await startMailServer())
   const posted: string[] = []
@@ -67,7 +67,7 @@ alerts:
   await writeFile(join(work.folder, 'pager-secret'), alertSecret)
   await writeFile(join(work.folder, 'chat-address'), `${chat.url}/services/canary`)
   const daemon = work.start('serve', '--json')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   const said: string[] = []
   const ask = async (...args: string[]) => {
     const { stdout, stderr } = await work.run(...args)

@@ -143,7 +143,7 @@ if (typeof compose !== 'string') {
 
     afterAll(() => opened.disposeAsync(), testLimitMs)
 
-    async function hrSays(people: readonly Person[]): Promise<void> {
+    async function setExport(people: readonly Person[]): Promise<void> {
       staff = people
       await exports.write('people.csv', toCsv(people))
     }
@@ -225,7 +225,7 @@ if (typeof compose !== 'string') {
       timeout: testLimitMs,
     }, async () => {
       await project.compose('up', '--detach', '--no-recreate', '--scale', 'worker=3')
-      await hrSays(staff)
+      await setExport(staff)
       const workers = await project.containers('worker')
       const id = await inTheMiddle(() => project.kill(workers[0] ?? ''))
 
@@ -243,7 +243,7 @@ if (typeof compose !== 'string') {
       await project.compose('up', '--detach', '--no-recreate', '--scale', 'worker=3')
       const containers = await project.containers('daemon', 'worker')
       const before = await project.restarts(...containers)
-      await hrSays(withLeavers(staff, 30))
+      await setExport(withLeavers(staff, 30))
       const id = await inTheMiddle(async () => {
         await project.crash(...containers)
         await untilReady(project)
@@ -267,7 +267,7 @@ if (typeof compose !== 'string') {
       })
 
       for (let night = 1; isRolling; night += 1) {
-        await hrSays(withLeavers(staff, 1).map((person) => ({ ...person, jobTitle: `Title ${night}` })))
+        await setExport(withLeavers(staff, 1).map((person) => ({ ...person, jobTitle: `Title ${night}` })))
         const id = await vi.waitFor(startRun, waiting)
         await untilState(control, id, 'finished')
       }

@@ -41,16 +41,10 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const all = sizes(redisDatabase)
+/** The small form dies with PostgreSQL and Redis, where a job and its batch are in two places; crash-random has the embedded database. */
+const tested = isFull ? sizes(redisDatabase) : sizes(redisDatabase).slice(-1)
 
-/** The full form meets each step in each size. The small form meets the first of each kind embedded, the others in one of the other sizes. */
-function casesOf<T>(cases: readonly T[], size: (typeof all)[number]): T[] {
-  const [embedded, ...servers] = all
-  return cases.filter((_case, index) => isFull || size === (index === 0 ? embedded : servers[index % servers.length]))
-}
-
-describe.each(all)('a daemon that is killed, $name', (size) => {
-  const ofSize = <T>(cases: readonly T[]) => casesOf(cases, size)
+describe.each(tested)('a daemon that is killed, $name', (size) => {
   let story: Story
   let daemon: CrashDaemon
   let dice: Dice
@@ -64,7 +58,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
   })
   afterAll(() => story[Symbol.asyncDispose]())
 
-  test.each(ofSize(steps))('when $when loses nobody', async ({ step, ...rest }) => {
+  test.each(steps)('when $when loses nobody', async ({ step, ...rest }) => {
     await story.night(dice)
     await daemon.dieAt(step, 'nth' in rest ? rest.nth : 1)
 
@@ -76,7 +70,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
-  test.each(ofSize(operations))(
+  test.each(operations)(
     'when the platform has applied a request of %s and not answered loses nobody',
     async (operation) => {
       const applied = story.proxy.hold((seen) => seen.operation === operation)
@@ -98,7 +92,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     },
   )
 
-  test.each(ofSize(decisions))('when $when loses nobody', async ({ step, act }) => {
+  test.each(decisions)('when $when loses nobody', async ({ step, act }) => {
     await story.night(dice, { unlisted: true })
     await story.ask(daemon)
     await daemon.atRest()
@@ -119,14 +113,14 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
   })
 
   test('when it has read that somebody left, which HR takes back before the next start, separates nobody', async () => {
-    const person = story.hr.rows().find(({ id, left }) => !left && !story.faults.has(id))
+    const person = story.hr.rows().find(({ id, leavingDate: left }) => !left && !story.faults.has(id))
     await daemon.dieAt('run.read')
     story.hr.leave(person?.id ?? '', '2021-01-15')
-    await story.tell()
+    await story.dropExport()
 
     const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
     story.hr.comeBack(person?.id ?? '', person?.start ?? '')
-    await story.tell()
+    await story.dropExport()
     daemon = await story.daemon()
     await daemon.atRest()
 

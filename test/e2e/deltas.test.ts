@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { worldMapping } from '../helpers/connected.ts'
-import { csvOf, openPlace } from '../helpers/sources/source-place.ts'
+import { csvOf, openSourceWorkplace } from '../helpers/sources/source-workplace.ts'
 import type { Workplace } from '../helpers/workplace.ts'
 import { type Host, type HrPerson, startHost } from '../helpers/world.ts'
 
@@ -30,11 +30,11 @@ describe('deltas that are taken each', () => {
   const rowsOf = (day: number): readonly HrPerson[] => [
     { id: 'BOSS', status: day === 1 ? 'joined' : 'changed', title: `Title ${day}` },
     { id: `D${day}`, status: 'joined', title: 'Engineer' },
-    ...(day > 1 ? [{ id: `D${day - 1}`, status: 'left', left: `2026-11-0${day}` }] : []),
+    ...(day > 1 ? [{ id: `D${day - 1}`, status: 'left', leavingDate: `2026-11-0${day}` }] : []),
   ]
 
   test('are applied once and in order, and end in the archive, though the command is killed again and again', async () => {
-    await using place = await openPlace(host)
+    await using place = await openSourceWorkplace(host)
     const { work } = place
     await place.connect(source)
     for (const day of days) await work.drop(`delta-${day}.csv`, csvOf(rowsOf(day)))
@@ -66,7 +66,7 @@ describe('deltas that are taken each', () => {
   })
 
   test('that could not be put away are not applied again, and are put away once that can be done', async () => {
-    await using place = await openPlace(host)
+    await using place = await openSourceWorkplace(host)
     const { work } = place
     await place.connect(source)
     for (const day of days.slice(0, 2)) await work.drop(`delta-${day}.csv`, csvOf(rowsOf(day)))

@@ -63,7 +63,7 @@ test('told for people, the demo begins at once, and says what happened to whom a
 test('stopped by Ctrl-C, the demo says so and leaves nothing behind', async () => {
   const before = await left()
   await using demo = startCommand(['demo', '--once'])
-  await demo.says('The platform listens on')
+  await demo.waitForOutput('The platform listens on')
 
   demo.child.kill('SIGINT')
   const { exit, stderr } = await demo.ended

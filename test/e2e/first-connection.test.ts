@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { call } from '../helpers/called.ts'
-import { followPage, type Told } from '../helpers/first-connection.ts'
+import { type CommandOutput, followPage } from '../helpers/first-connection.ts'
 import { freePort } from '../helpers/servers/free-port.ts'
 import { isFull } from '../helpers/tier.ts'
 import { startHost } from '../helpers/world.ts'
@@ -23,7 +23,7 @@ async function checkout() {
 }
 
 /** Runs a line as the shell does. */
-async function inShell(line: string, cwd: string): Promise<Told> {
+async function inShell(line: string, cwd: string): Promise<CommandOutput> {
   return await new Promise((resolve) => {
     execFile('bash', ['-c', line], { cwd, env: { ...process.env, NO_COLOR: '1' } }, (error, stdout, stderr) =>
       resolve({ exit: error ? Number(error.code) : 0, output: stdout + stderr }),
@@ -32,7 +32,7 @@ async function inShell(line: string, cwd: string): Promise<Told> {
 }
 
 /** Runs a command of Rollcall: as the shell does, or, which is cheaper, in a process that stays. */
-async function command(line: string, cwd: string): Promise<Told> {
+async function command(line: string, cwd: string): Promise<CommandOutput> {
   if (isFull) return await inShell(line, cwd)
   const words = await new Promise<string>((resolve) => {
     execFile('bash', ['-c', `printf '%s\\0' ${line}`], (_error, printed) => resolve(printed))

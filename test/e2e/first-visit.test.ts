@@ -37,7 +37,7 @@ server: { host: 127.0.0.1, port: ${port}, token: '\${file:token}' }
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/first-visit${path}`, { method: 'POST', headers, body })
     return await answer.json()
   }
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
 
   const before = await call(['status', '--config', file])
   const { id } = Upload.parse(

@@ -37,17 +37,17 @@ test(`a full disk of the embedded store is told, nothing is lost, and work goes 
   const start = (...args: string[]) =>
     stack.use(startCommand([...args, '--config', work.configFile], { command: disk.rollcall }))
   const daemon = start('serve', '--json')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   await work.drop('people-1.csv', people(60))
   const before = await start('sync').ended
 
   await disk.fill()
   await work.drop('people-2.csv', people(61, new Set([7])))
   const waiting = start('sync')
-  await daemon.says(
+  await daemon.waitForOutput(
     `"reason":"the disk of the embedded database in ${join(data, 'store')} is full: free some space on it (53100)"`,
   )
-  await daemon.says('"event":"queue.unreachable"')
+  await daemon.waitForOutput('"event":"queue.unreachable"')
   await disk.empty()
   const delivered = await waiting.ended
   daemon.child.kill('SIGTERM')

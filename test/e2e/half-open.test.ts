@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { openSite, until } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
@@ -30,7 +30,7 @@ test.concurrent.each(['PostgreSQL', 'Redis'] as const)(
   { timeout: 300_000 },
   async (gone) => {
     await using stack = new AsyncDisposableStack()
-    const { at } = stack.use(await postgresPlace())
+    const { at } = stack.use(await createPostgresDatabase())
     const link = stack.use(await openLink(gone === 'Redis' ? await redisUrl() : at))
     const places = gone === 'Redis' ? { database: at, queue: link.url } : { database: link.url }
     const site = stack.use(await openSite(host, { people: 30, batchSize: 10, ...places }))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { company, toCsv } from '../../src/cli/demo/company.ts'
 import type { PlatformClient } from '../../src/sync/context/context.ts'
 import { startFaultProxy } from '../helpers/faults/proxy.ts'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { openWorkplace, type WorkplaceOptions } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
@@ -23,10 +23,10 @@ type Size = { readonly name: string; readonly size: (stack: AsyncDisposableStack
 
 const sizes: readonly Size[] = [
   { name: 'embedded', size: async () => ({}) },
-  { name: 'PostgreSQL alone', size: async (stack) => ({ database: stack.use(await postgresPlace()).at }) },
+  { name: 'PostgreSQL alone', size: async (stack) => ({ database: stack.use(await createPostgresDatabase()).at }) },
   {
     name: 'PostgreSQL and Redis',
-    size: async (stack) => ({ database: stack.use(await postgresPlace()).at, queue: await redisUrl() }),
+    size: async (stack) => ({ database: stack.use(await createPostgresDatabase()).at, queue: await redisUrl() }),
   },
 ]
 
@@ -41,7 +41,7 @@ describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ 
     const people = company({ seed: 7, size: headcount, today: '2026-11-20' })
     await work.drop('people.csv', toCsv(people))
     await using daemon = work.start('serve')
-    await daemon.says('daemon.started')
+    await daemon.waitForOutput('daemon.started')
     const sync = work.start('sync')
     stack.use(sync)
 

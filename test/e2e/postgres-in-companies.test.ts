@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startPair } from '../helpers/servers/clusters.ts'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
 import { inFlight, openSite, until } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
@@ -12,9 +12,9 @@ const middle = 10
 
 describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
   let host: Host
-  let hostPlace: Awaited<ReturnType<typeof postgresPlace>>
+  let hostPlace: Awaited<ReturnType<typeof createPostgresDatabase>>
   beforeAll(async () => {
-    hostPlace = await postgresPlace()
+    hostPlace = await createPostgresDatabase()
     host = await startHost(hostPlace.at)
   })
   afterAll(async () => {
@@ -23,7 +23,7 @@ describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
   })
 
   test('a whole sync goes through a PgBouncer that pools by session', async () => {
-    await using place = await postgresPlace()
+    await using place = await createPostgresDatabase()
     await using pooler = await startPgBouncer(place.at, 'session', { default_pool_size: 40 })
     await using site = await openSite(host, { people, batchSize, database: pooler.at })
     await site.night()

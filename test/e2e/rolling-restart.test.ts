@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { faults } from '../helpers/faults/faults.ts'
-import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { ownServer } from '../helpers/servers/own-servers.ts'
 import { openSite, type Site, type SiteDaemon } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
@@ -10,9 +10,9 @@ const stopWithinMs = 20_000
 const acme = { params: { connection: 'acme' }, body: {} } as const
 
 let host: Host
-let hostPlace: Place
+let hostPlace: TestDatabase
 beforeAll(async () => {
-  hostPlace = await postgresPlace()
+  hostPlace = await createPostgresDatabase()
   host = await startHost(hostPlace.at)
 })
 afterAll(async () => {
@@ -38,13 +38,13 @@ async function replace(site: Site, daemon: SiteDaemon): Promise<{ successor: Sit
 
 async function roll({ people, rounds }: { people: number; rounds: number }): Promise<void> {
   await using stack = new AsyncDisposableStack()
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const queue = stack.use(await ownServer('redis')).url
   const site = stack.use(await openSite(host, { people, batchSize: 1, database, queue }))
   let daemons: readonly [SiteDaemon, SiteDaemon] = [await site.daemon(), await site.daemon()]
   await site.night()
   await daemons[0].control.startRun(acme)
-  await site.settled()
+  await site.whenIdle()
   site.proxy.fault(() => faults.delayed(800))
   const stops: number[] = []
   const states: (string | undefined)[] = []
@@ -52,13 +52,13 @@ async function roll({ people, rounds }: { people: number; rounds: number }): Pro
   for (let round = 0; round < rounds; round++) {
     await nextNight(site, `Title ${round}`, [...site.hr.people.keys()][round] ?? '')
     await daemons[0].control.startRun(acme)
-    await daemons[0].says('delivery.sent')
+    await daemons[0].waitForOutput('delivery.sent')
     const first = await replace(site, daemons[0])
     states.push((await daemons[1].control.listRuns({ query: { limit: 1 } })).data[0]?.state)
     const second = await replace(site, daemons[1])
     daemons = [first.successor, second.successor]
     stops.push(first.stopMs, second.stopMs)
-    await site.settled()
+    await site.whenIdle()
   }
 
   const { data } = await daemons[0].control.listRuns({ query: {} })

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { type OwnRedis, type OwnServer, ownServer } from '../helpers/servers/own-servers.ts'
 import { type Gate, inFlight, openSite, type Site, type SiteDaemon, until } from '../helpers/sources/own-site.ts'
 import { isFull } from '../helpers/tier.ts'
@@ -19,9 +19,9 @@ const waitsMs = 2000
 const timeoutMs = 900_000
 
 let host: Host
-let hostPlace: Awaited<ReturnType<typeof postgresPlace>>
+let hostPlace: Awaited<ReturnType<typeof createPostgresDatabase>>
 beforeAll(async () => {
-  hostPlace = await postgresPlace()
+  hostPlace = await createPostgresDatabase()
   host = await startHost(hostPlace.at)
 })
 afterAll(async () => {
@@ -91,7 +91,7 @@ const well = {
 
 async function withRedis(stack: AsyncDisposableStack): Promise<{ site: Site; redis: OwnRedis }> {
   const redis = stack.use(await ownServer('redis'))
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const site = stack.use(await openSite(host, { people: headcount, batchSize, database, queue: redis.url }))
   return { site, redis }
 }

@@ -7,7 +7,7 @@ import type { CrashDaemon } from '../helpers/crash/crashes.ts'
 import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { seed } from '../helpers/seed.ts'
-import { tell } from '../helpers/tried.ts'
+import { reportTrials } from '../helpers/trials.ts'
 import { openVisitor } from '../helpers/visitor.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
@@ -65,13 +65,13 @@ describe.concurrent.each(sizes(redisDatabase))(
       const end = performance.now() + minutes * 60_000
 
       while (performance.now() < end) {
-        await Promise.all([night(story, daemon, dice), visitor.come(pages)])
+        await Promise.all([night(story, daemon, dice), visitor.visit(pages)])
         nights.push(await held(story, daemon))
         const { sessions } = nights.at(-1) ?? {}
         const lately = performance.now() - idleMinutes * 60_000 - slackMs
         if (sessions) expect(sessions).toBeLessThanOrEqual(visitor.signIns.filter((at) => at > lately).length)
       }
-      expect(visitor.heard).toBeGreaterThan(nights.length)
+      expect(visitor.eventsReceived).toBeGreaterThan(nights.length)
       await visitor[Symbol.asyncDispose]()
       await story.tidyNight(dice)
       await story.ask(daemon)
@@ -88,10 +88,10 @@ describe.concurrent.each(sizes(redisDatabase))(
       expect(after.redisKeys).toBeLessThanOrEqual(before.redisKeys + 10)
       // History is kept for years, so that each night adds to the store, but not more than the one before.
       expect(growth(last)).toBeLessThan(growth(second) * 1.5 + 0.1)
-      tell(task, {
-        what: `a daemon whose console is in use, ${size.name}`,
-        times: `${nights.length} nights in ${minutes} minutes, ${visitor.pages} pages, ${visitor.heard} live events (seed ${seed})`,
-        found: `nobody lost; from the second quarter to the last: ${said(before)} → ${said(after)}`,
+      reportTrials(task, {
+        subject: `a daemon whose console is in use, ${size.name}`,
+        times: `${nights.length} nights in ${minutes} minutes, ${visitor.pages} pages, ${visitor.eventsReceived} live events (seed ${seed})`,
+        result: `nobody lost; from the second quarter to the last: ${said(before)} → ${said(after)}`,
       })
     })
   },
@@ -113,7 +113,7 @@ async function night(story: Story, daemon: CrashDaemon, dice: Dice): Promise<voi
   await daemon.atRest()
 }
 
-async function held({ place }: Story, { pid, weigh }: CrashDaemon): Promise<Held> {
+async function held({ storage: place }: Story, { pid, weigh }: CrashDaemon): Promise<Held> {
   return {
     memoryMebibytes: (await weigh()) / 2 ** 20,
     openFiles: (await readdir(`/proc/${pid}/fd`)).length,

@@ -10,14 +10,14 @@ import { fixtures } from '../helpers/presets/fixtures.ts'
 import { lies, stating } from '../helpers/sources/hostile-sftp.ts'
 import { json, startHrServer } from '../helpers/sources/hr-server.ts'
 import { encrypted, keyOwner } from '../helpers/sources/openpgp.ts'
-import { csvOf, openPlace } from '../helpers/sources/source-place.ts'
+import { csvOf, openSourceWorkplace } from '../helpers/sources/source-workplace.ts'
 import { account, keyPair, sshServer } from '../helpers/sources/ssh-server.ts'
 import { zipOf } from '../helpers/sources/zip.ts'
 import type { Workplace } from '../helpers/workplace.ts'
 import { change, type Host, type HrPerson, staff, startHost } from '../helpers/world.ts'
 
 const people = staff(12)
-const afterwards = change(people, { id: 'E0004', left: '2026-11-18' }, { id: 'E0005', title: 'Director' })
+const afterwards = change(people, { id: 'E0004', leavingDate: '2026-11-18' }, { id: 'E0005', title: 'Director' })
 
 let host: Host
 beforeAll(async () => {
@@ -41,7 +41,7 @@ const linesOf = (key: string): readonly string[] => key.split('\n').filter((line
 
 describe('an export that is wrapped', () => {
   test('by gzip one night and by zip the next brings its leavers', async () => {
-    await using place = await openPlace(host)
+    await using place = await openSourceWorkplace(host)
     const { work } = place
     await place.connect({ type: 'csv', path: 'exports/people.*', complete: { quietSeconds: 0 }, ...worldMapping })
     await work.drop('people.bin', gzipSync(csvOf(people)))
@@ -55,7 +55,7 @@ describe('an export that is wrapped', () => {
   })
 
   test('by OpenPGP brings its leavers, and neither key nor passphrase is ever said', async () => {
-    await using place = await openPlace(host)
+    await using place = await openSourceWorkplace(host)
     const { work } = place
     const passphrase = 'tall blue horse'
     const [us, hr] = [await keyOwner({ passphrase }), await keyOwner()]
@@ -87,7 +87,7 @@ test('an export on an SFTP server brings its leavers; the secrets are never said
   const passphrase = 'correct horse battery'
   const key = keyPair('ed25519', passphrase)
   await using server = await sshServer({ publicKey: key.public })
-  await using place = await openPlace(host)
+  await using place = await openSourceWorkplace(host)
   const { work } = place
   const source = {
     type: 'sftp',
@@ -131,7 +131,7 @@ test('an export on an SFTP server brings its leavers; the secrets are never said
 
 test('an SFTP server that shows a part of an export as the whole separates no one, is named, and is read again once it is honest', async () => {
   await using server = await sshServer()
-  await using place = await openPlace(host)
+  await using place = await openSourceWorkplace(host)
   const { work } = place
   await place.connect({
     type: 'sftp',
@@ -179,11 +179,11 @@ test('pages of JSON from an HTTP server bring their leavers; the token is never 
     const next = (page + 1) * 5 < months.people.length ? `/people?page=${page + 1}` : null
     const data = some.map((person) => ({
       person: { id: person.id, email: person.email, names: { first: person.first }, title: person.title },
-      employment: { start: person.start, end: person.left ?? null },
+      employment: { start: person.start, end: person.leavingDate ?? null },
     }))
     return json({ data, next })(request, response)
   })
-  await using place = await openPlace(host)
+  await using place = await openSourceWorkplace(host)
   const { work } = place
   await place.connect({
     type: 'http',
@@ -230,7 +230,7 @@ describe('an export of a known system arrives by its preset', () => {
     ['workday', 'workday.csv', {}, { managerId: '21001', firstName: 'Jonas' }, '21002'],
     ['personio-de', 'personio-de-windows-1252.csv', { encoding: 'windows-1252' }, { firstName: 'Jonas' }, '00030'],
   ])('%s', async (preset, file, format, jonas, key) => {
-    await using place = await openPlace(host)
+    await using place = await openSourceWorkplace(host)
     const { work } = place
     await cp(fileURLToPath(new URL(file, fixtures)), join(work.folder, 'exports', file))
     await utimes(join(work.folder, 'exports', file), new Date('2026-11-20'), new Date('2026-11-20'))

@@ -3,7 +3,7 @@ import { defaultRetry } from '../../src/queue/backoff.ts'
 import { openDatabaseBackend } from '../../src/queue/database-backend.ts'
 import { openRedisBackend } from '../../src/queue/redis-backend.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { ownServer } from '../helpers/servers/own-servers.ts'
 import { inFlight, openSite, openStore, type Site, until } from '../helpers/sources/own-site.ts'
 import { isFull } from '../helpers/tier.ts'
@@ -18,9 +18,9 @@ const batchSize = 100
 const timeoutMs = 1_800_000
 
 let host: Host
-let hostPlace: Place
+let hostPlace: TestDatabase
 beforeAll(async () => {
-  hostPlace = await postgresPlace()
+  hostPlace = await createPostgresDatabase()
   host = await startHost(hostPlace.at)
 })
 afterAll(async () => {
@@ -42,7 +42,7 @@ const alone: Size = { name: 'PostgreSQL alone', queue: async () => ({}) }
 type OpenedSite = { readonly site: Site; readonly database: string; readonly queue?: string }
 
 async function open(stack: AsyncDisposableStack, size: Size): Promise<OpenedSite> {
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const where = { database, ...(await size.queue(stack)) }
   const site = stack.use(await openSite(host, { people: headcount, batchSize, ...where }))
   return { site, ...where }
@@ -95,13 +95,13 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
       await askAll()
       await jobs.taken()
       await until('everybody was on the way', async () => (site.peopleSent() >= headcount ? true : undefined))
-      await Promise.all(daemons.map(({ says }) => says('delivery.sent')))
+      await Promise.all(daemons.map(({ waitForOutput: says }) => says('delivery.sent')))
       await gate.open()
-      await site.settled()
+      await site.whenIdle()
       retitle(site, 'Principal')
       await site.night()
       await askAll()
-      await site.settled()
+      await site.whenIdle()
 
       const runs = await daemons[0].control.listRuns({ query: {} })
       const delivered = runs.data.reduce((sum, { confirmed }) => sum + confirmed, 0)
@@ -130,7 +130,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
       await gate.open()
       const undone = await site.findings()
       stopped.child.kill('SIGCONT')
-      await site.settled()
+      await site.whenIdle()
 
       expect({ first, second }).toEqual({ first: 'finished', second: 'finished' })
       // What was on its way when the daemon was stopped has come after all, with the older facts.
@@ -160,7 +160,7 @@ describe.concurrent('two daemons', { timeout: timeoutMs }, () => {
     const other = await site.daemon()
     const first = await site.atRest(other.control)
     stopped.child.kill('SIGCONT')
-    await site.settled()
+    await site.whenIdle()
 
     expect(first).toBe('finished')
     expect(await site.account()).toEqual([])
@@ -180,7 +180,7 @@ describe.concurrent('two daemons', { timeout: timeoutMs }, () => {
     const other = await site.daemon()
     const first = await site.atRest(other.control)
     stopped.child.kill('SIGCONT')
-    await site.settled()
+    await site.whenIdle()
 
     expect(first).toBe('finished')
     expect(await site.account()).toEqual([])

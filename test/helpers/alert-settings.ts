@@ -27,14 +27,17 @@ export function webhookChannel(
 }
 
 /** A channel that posts to a chat on this machine. */
-export function slackChannel(url: string, given: Filter & Partial<SlackChannel> = {}): ChannelSettings & SlackChannel {
+export function slackChannel(
+  url: string,
+  options: Filter & Partial<SlackChannel> = {},
+): ChannelSettings & SlackChannel {
   const all = { name: 'chat', connections: null, kinds: null, perHour: 30 }
-  return { ...all, type: 'slack', url: secretText(url), allowPrivate: true, insecure: false, ...given }
+  return { ...all, type: 'slack', url: secretText(url), allowPrivate: true, insecure: false, ...options }
 }
 
 /** A channel that sends mail over a server on this machine. */
-export function smtpChannel(port: number, given: Filter & Partial<SmtpChannel> = {}): ChannelSettings & SmtpChannel {
+export function smtpChannel(port: number, options: Filter & Partial<SmtpChannel> = {}): ChannelSettings & SmtpChannel {
   const all = { name: 'mail', connections: null, kinds: null, perHour: 30 }
   const mail = { from: 'rollcall@acme.example', to: ['ops@acme.example'], login: null, ca: null }
-  return { ...all, type: 'smtp', host: '127.0.0.1', port, tls: 'none', ...mail, ...given }
+  return { ...all, type: 'smtp', host: '127.0.0.1', port, tls: 'none', ...mail, ...options }
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Ended } from './cli.ts'
 
 /** What a host of commands is sent. */
-export type Asked = {
+export type CommandRequest = {
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly input: string
@@ -12,7 +12,7 @@ export type Asked = {
   readonly cwd: string
 }
 /** What it sends back. */
-export type Answered = Ended
+export type CommandResponse = Ended
 
 const program = fileURLToPath(new URL('command-host.ts', import.meta.url))
 /** Hosts that wait for their next command. Each ends with this process. */
@@ -33,12 +33,12 @@ export async function call(
   const host = idle.pop() ?? startHost()
   host.ref()
   host.channel?.ref()
-  const answer = once(host, 'message').then(([answered]): Answered => answered)
-  const gone = once(host, 'exit').then(([code]): Answered => {
+  const answer = once(host, 'message').then(([answered]): CommandResponse => answered)
+  const gone = once(host, 'exit').then(([code]): CommandResponse => {
     throw new Error(`the process of the command "${args.join(' ')}" ended with ${code}`)
   })
   gone.catch(() => undefined)
-  host.send({ args, env, input, cwd } satisfies Asked)
+  host.send({ args, env, input, cwd } satisfies CommandRequest)
   const ended = await Promise.race([answer, gone])
   host.unref()
   host.channel?.unref()

@@ -10,9 +10,9 @@ export type Running = AsyncDisposable & {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   /** Resolves when it has said so; rejects when it ends before. */
-  says(text: string): Promise<void>
+  waitForOutput(text: string): Promise<void>
   /** All that it has printed by now. */
-  said(): string
+  output(): string
 }
 
 type StartOptions = { readonly env?: Readonly<Record<string, string>>; readonly command?: string }
@@ -26,22 +26,22 @@ export function startCommand(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', ...env },
   })
-  const said = { stdout: '', stderr: '' }
+  const captured = { stdout: '', stderr: '' }
   const listeners = new Set<() => void>()
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      said[name] += text
+      captured[name] += text
       for (const listener of listeners) listener()
     })
   }
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (exit) => resolve({ exit, ...said }))
+    child.on('close', (exit) => resolve({ exit, ...captured }))
   })
-  const says = (text: string) =>
+  const waitForOutput = (text: string) =>
     new Promise<void>((resolve, reject) => {
       const listen = () => {
-        if (!(said.stdout + said.stderr).includes(text)) return
+        if (!(captured.stdout + captured.stderr).includes(text)) return
         listeners.delete(listen)
         resolve()
       }
@@ -52,8 +52,8 @@ export function startCommand(
   return {
     child,
     ended,
-    says,
-    said: () => said.stdout + said.stderr,
+    waitForOutput,
+    output: () => captured.stdout + captured.stderr,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
       await ended

@@ -4,19 +4,19 @@
  */
 import { Readable } from 'node:stream'
 import { rollcall } from '../../src/cli/rollcall.ts'
-import type { Answered, Asked } from './called.ts'
+import type { CommandRequest, CommandResponse } from './called.ts'
 
-const said = { stdout: '', stderr: '' }
+const captured = { stdout: '', stderr: '' }
 capture('stdout')
 capture('stderr')
 
-process.on('message', async ({ args, env, input, cwd }: Asked) => {
-  Object.assign(said, { stdout: '', stderr: '' })
+process.on('message', async ({ args, env, input, cwd }: CommandRequest) => {
+  Object.assign(captured, { stdout: '', stderr: '' })
   process.env = { ...env }
   process.chdir(cwd)
   Object.defineProperty(process, 'stdin', { value: Readable.from(Buffer.from(input)), configurable: true })
   const exit = await rollcall(args)
-  process.send?.({ exit, ...said } satisfies Answered)
+  process.send?.({ exit, ...captured } satisfies CommandResponse)
 })
 process.on('disconnect', () => process.exit())
 
@@ -25,7 +25,7 @@ function capture(name: 'stdout' | 'stderr'): void {
   const decoder = new TextDecoder()
   // What is given to `write` is all there is to be seen: a text or bytes, perhaps an encoding, perhaps somebody who waits.
   stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
-    said[name] += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    captured[name] += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
     const done = rest.findLast((one) => typeof one === 'function')
     if (done) process.nextTick(done as () => void)
     return true

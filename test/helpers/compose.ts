@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { vi } from 'vitest'
-import type { Told } from './first-connection.ts'
+import type { CommandOutput } from './first-connection.ts'
 import { freePort } from './servers/free-port.ts'
 
 const run = promisify(execFile)
@@ -66,7 +66,7 @@ export type Project = AsyncDisposable & {
 
 export type NewContainer = AsyncDisposable & {
   /** Runs a line as the shell does. */
-  run(line: string, folder: string): Promise<Told>
+  run(line: string, folder: string): Promise<CommandOutput>
   /** Starts it and lets it run. */
   start(line: string, folder: string): Promise<void>
 }

@@ -9,12 +9,12 @@ import type {
 import { tally } from '../../src/identity/decide/tally.ts'
 
 /** Counts of a plan; zero unless said otherwise. */
-export function counts(given: Partial<Counts> = {}): Counts {
-  return { ...tally().counts(), ...given }
+export function counts(overrides: Partial<Counts> = {}): Counts {
+  return { ...tally().counts(), ...overrides }
 }
 
 /** A plan as the control API gives it; without changes unless said otherwise. */
-export function planDocument(given: Partial<PlanDocument> = {}): PlanDocument {
+export function planDocument(overrides: Partial<PlanDocument> = {}): PlanDocument {
   return {
     connection: 'acme',
     mode: 'snapshot',
@@ -29,17 +29,17 @@ export function planDocument(given: Partial<PlanDocument> = {}): PlanDocument {
     warnings: [],
     changes: [],
     rejects: [],
-    ...given,
+    ...overrides,
   }
 }
 
 /** A change of a plan; a leave unless said otherwise. */
-export function changeView(given: Partial<ChangeView> = {}): ChangeView {
-  return { kind: 'leave', identityId: '1222', carried: false, ...given }
+export function changeView(overrides: Partial<ChangeView> = {}): ChangeView {
+  return { kind: 'leave', identityId: '1222', carried: false, ...overrides }
 }
 
 /** A run as the control API gives it; a finished one unless said otherwise. */
-export function runDocument(given: Partial<Run> = {}): Run {
+export function runDocument(overrides: Partial<Run> = {}): Run {
   const none = { requests: 0, people: 0 }
   return {
     id: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
@@ -82,12 +82,12 @@ export function runDocument(given: Partial<Run> = {}): Run {
     decidedAt: null,
     decidedReason: null,
     durationMs: 1300,
-    ...given,
+    ...overrides,
   }
 }
 
 /** A problem as the control API gives it; a leave that the platform refused unless said otherwise. */
-export function problemDocument(given: Partial<Problem> = {}): Problem {
+export function problemDocument(overrides: Partial<Problem> = {}): Problem {
   return {
     connection: 'acme',
     identityId: '1222',
@@ -103,12 +103,12 @@ export function problemDocument(given: Partial<Problem> = {}): Problem {
     lastAt: '2026-11-20T02:00:00.000Z',
     nextAt: '2026-11-21T02:00:00.000Z',
     times: 3,
-    ...given,
+    ...overrides,
   }
 }
 
 /** A blocked person; one with an unreadable leaving date unless said otherwise. */
-export function blockedPersonDocument(given: Partial<BlockedPerson> = {}): BlockedPerson {
+export function blockedPersonDocument(overrides: Partial<BlockedPerson> = {}): BlockedPerson {
   return {
     connection: 'acme',
     identityId: '1222',
@@ -124,6 +124,6 @@ export function blockedPersonDocument(given: Partial<BlockedPerson> = {}): Block
     firstAt: '2026-11-18T02:00:00.000Z',
     ageSeconds: 2 * 86_400,
     lastAt: '2026-11-20T02:00:00.000Z',
-    ...given,
+    ...overrides,
   }
 }

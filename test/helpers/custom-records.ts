@@ -154,7 +154,7 @@ export async function recordNight(
 }
 
 /** Where the records of the account's only connection of records are. */
-export async function recordsPlace(client: PlatformClient) {
+export async function findRecordResource(client: PlatformClient) {
   for await (const { id, providerTypes, customResources = [] } of walk(client.listCustomConnections, {
     query: { 'expand[]': ['customResources'] },
   })) {
@@ -166,18 +166,18 @@ export async function recordsPlace(client: PlatformClient) {
 
 /** Every live record by its key. */
 export async function liveRecords(client: PlatformClient): Promise<Map<string, object>> {
-  const params = await recordsPlace(client)
-  const found = new Map<string, object>()
+  const params = await findRecordResource(client)
+  const records = new Map<string, object>()
   for await (const { id, attributes } of walk(client.listCustomDataRecords, { params, query: { size: 500 } }))
-    found.set(id, attributes)
-  return found
+    records.set(id, attributes)
+  return records
 }
 
 /** The sessions of the connection, with their states. */
 export async function sessions(client: PlatformClient): Promise<{ sessionId: string; status: string }[]> {
-  const params = await recordsPlace(client)
-  const found = []
+  const params = await findRecordResource(client)
+  const result = []
   for await (const { sessionId, status } of walk(client.listCustomDataSessions, { params, query: { size: 50 } }))
-    found.push({ sessionId, status })
-  return found
+    result.push({ sessionId, status })
+  return result
 }

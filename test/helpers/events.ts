@@ -54,8 +54,8 @@ export async function receive(world: World, ...events: readonly (HrEvent | strin
   )
 }
 
-export function terminated(id: string, left: string, at: string): HrEvent {
-  return { type: 'terminated', at, employee: { id, left } }
+export function terminated(id: string, leavingDate: string, at: string): HrEvent {
+  return { type: 'terminated', at, employee: { id, left: leavingDate } }
 }
 
 export function updated(id: string, title: string, at: string, others: HrEvent['employee'] = {}): HrEvent {

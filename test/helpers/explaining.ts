@@ -12,18 +12,18 @@ type Node = {
 }
 
 /** A statement, and how many rows the busiest step of its plan looked at. */
-export type Looked = { readonly rows: number; readonly statement: string }
+export type StatementCost = { readonly rows: number; readonly statement: string }
 
 /**
  * The same database or transaction, which has each statement that writes explained before it is run. Transactions that are begun in it are none:
  * each statement stands for itself.
  */
-export function explaining(db: Db): { readonly explained: Db; readonly found: readonly Looked[] } {
-  const found: Looked[] = []
+export function explaining(db: Db): { readonly explained: Db; readonly costs: readonly StatementCost[] } {
+  const costs: StatementCost[] = []
   const run = async (query: CompiledQuery) => {
     if (/^\s*(?:insert|update|delete|with)/i.test(query.sql)) {
       const plan = await (db.isTransaction ? planOf(db, query) : db.transaction().execute((tx) => planOf(tx, query)))
-      if (plan) found.push({ rows: lookedAt(plan.Plan), statement: query.sql.replaceAll(/\s+/g, ' ').slice(0, 120) })
+      if (plan) costs.push({ rows: lookedAt(plan.Plan), statement: query.sql.replaceAll(/\s+/g, ' ').slice(0, 120) })
     }
     return await db.executeQuery(query)
   }
@@ -50,7 +50,7 @@ export function explaining(db: Db): { readonly explained: Db; readonly found: re
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   })
-  return { explained, found }
+  return { explained, costs }
 }
 
 async function planOf(tx: Db, query: CompiledQuery): Promise<{ readonly Plan: Node } | undefined> {

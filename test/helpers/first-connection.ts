@@ -3,14 +3,14 @@ import { posix } from 'node:path'
 import { expect } from 'vitest'
 
 /** What a command printed, in the order of its two outlets, and how it ended. */
-export type Told = { readonly exit: number; readonly output: string }
+export type CommandOutput = { readonly exit: number; readonly output: string }
 
 /** Where the page on the first connection is followed. */
-export type Trial = {
+export type PageRunner = {
   /** A folder of Rollcall, as the page begins in. */
   readonly folder: string
   /** Runs a line as the shell does. */
-  run(line: string, folder: string): Promise<Told>
+  run(line: string, folder: string): Promise<CommandOutput>
   /** Runs the line that starts the platform, or starts another one with a key where the page has it. Answers its address. */
   platform(line: string, folder: string): Promise<string>
 }
@@ -24,8 +24,8 @@ const letSettle =
   'at=$(($(date +%s) - 3600)); for file in exports/*; do [ ! -e "$file" ] || touch -d @$at "$file"; at=$((at + 60)); done'
 
 /** Does what the page says, word for word, and expects what it shows. Answers how many lines were run. */
-export async function followPage(trial: Trial): Promise<number> {
-  let folder = trial.folder
+export async function followPage(runner: PageRunner): Promise<number> {
+  let folder = runner.folder
   let baseUrl = platformUrl
   let output = ''
   let commands = 0
@@ -39,15 +39,15 @@ export async function followPage(trial: Trial): Promise<number> {
     for (const [index, line] of lines.entries()) {
       commands += 1
       if (line.includes('platform serve')) {
-        baseUrl = await trial.platform(line, folder)
+        baseUrl = await runner.platform(line, folder)
         continue
       }
-      const told = await trial.run(line.replace(platformUrl, baseUrl), folder)
-      expect({ line, ...told }).toMatchObject({ exit: index === lines.length - 1 ? expected : 0 })
+      const result = await runner.run(line.replace(platformUrl, baseUrl), folder)
+      expect({ line, ...result }).toMatchObject({ exit: index === lines.length - 1 ? expected : 0 })
       const [, entered] = /&& cd (\S+)$/.exec(line) ?? []
       if (entered !== undefined) folder = posix.join(folder, entered)
-      await trial.run(letSettle, folder)
-      output += told.output
+      await runner.run(letSettle, folder)
+      output += result.output
     }
   }
   return commands
@@ -55,8 +55,8 @@ export async function followPage(trial: Trial): Promise<number> {
 
 /** The blocks of the page, each with the text above it. */
 function blocksOf(text: string): Block[] {
-  const found = [...text.matchAll(/([\s\S]*?)^```(sh|text)\n([\s\S]*?)^```$/gm)]
-  return found.map(([, above = '', kind, lines = '']) => ({
+  const blocks = [...text.matchAll(/([\s\S]*?)^```(sh|text)\n([\s\S]*?)^```$/gm)]
+  return blocks.map(([, above = '', kind, lines = '']) => ({
     kind: kind as Block['kind'],
     lines: lines.trimEnd().split('\n'),
     above,

@@ -9,7 +9,7 @@ import type { UploadLimits } from '../../src/daemon/proposal/uploads.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { createVisitor } from './console.ts'
-import { postgresPlace } from './servers/databases.ts'
+import { createPostgresDatabase } from './servers/databases.ts'
 
 const adminToken = 'token-of-the-one-who-sets-it-up'
 
@@ -24,7 +24,7 @@ export async function openEmptyDaemon({
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  const place = opening.use(await postgresPlace())
+  const database = opening.use(await createPostgresDatabase())
   const file = join(folder, 'rollcall.yaml')
   const text = `# Kept as it is.
 platform:
@@ -33,11 +33,11 @@ platform:
 database: \${file:database}
 server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
 `
-  await writeFile(join(folder, 'database'), place.at)
+  await writeFile(join(folder, 'database'), database.at)
   await writeFile(join(folder, 'token'), adminToken)
   await writeFile(file, text)
-  const asks: string[] = []
-  const reloads = { last: null, ask: () => void asks.push('reload') }
+  const reloadRequests: string[] = []
+  const reloads = { last: null, ask: () => void reloadRequests.push('reload') }
   const daemon = opening.use(
     await startDaemon(await loadConfig(file, {}), { events: silentEvents(), uploadLimits: limits, reloads }),
   )
@@ -50,7 +50,7 @@ server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
   }
   const opened = opening.move()
   return {
-    ...{ folder, file, text, url: daemon.url, asks, api, post, adminToken },
+    ...{ folder, file, text, url: daemon.url, reloadRequests, api, post, adminToken },
     async newToken(name: string, role: Role): Promise<string> {
       return NewToken.parse((await post('/tokens', { name, role })).body).token
     },
@@ -94,7 +94,7 @@ async function signedIn(url: string, access: string) {
       const init = { method: 'POST', body, redirect: 'manual', headers: { cookie, accept: 'text/html' } } as const
       const answer = await fetch(`${url}/connect/export`, init)
       const page = await answer.text()
-      return { status: answer.status, location: answer.headers.get('location'), page, said: noticeIn(page) }
+      return { status: answer.status, location: answer.headers.get('location'), page, notice: noticeIn(page) }
     },
   }
 }

@@ -7,7 +7,7 @@ import { type HrPerson, headers } from './world.ts'
 export type Installation = Workplace & {
   readonly dataDir: string
   /** Drops an export of these people, newer than every one before. */
-  hrSays(people: readonly HrPerson[]): Promise<void>
+  writeExport(people: readonly HrPerson[]): Promise<void>
   setKey(key: string): Promise<void>
 }
 
@@ -24,14 +24,14 @@ export async function install(
   return {
     ...work,
     dataDir: join(work.folder, 'data'),
-    hrSays: (people) => work.drop('people.csv', csv(people)),
+    writeExport: (people) => work.drop('people.csv', csv(people)),
     setKey: (key) => writeFile(join(work.folder, 'key'), key),
   }
 }
 
 function csv(people: readonly HrPerson[]): string {
-  const rows = people.map(({ id, email = '', first = '', title = '', start = '', left = '', status = '' }) =>
-    [id, email, first, title, start, left, status].join(','),
+  const rows = people.map(({ id, email = '', first = '', title = '', start = '', leavingDate = '', status = '' }) =>
+    [id, email, first, title, start, leavingDate, status].join(','),
   )
   return `${[headers.join(','), ...rows].join('\n')}\n`
 }

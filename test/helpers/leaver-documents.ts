@@ -1,7 +1,7 @@
 import type { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
 
 /** A departure as the control API gives it; effective unless said otherwise. */
-export function leaverDocument(given: Partial<Leaver> = {}): Leaver {
+export function leaverDocument(overrides: Partial<Leaver> = {}): Leaver {
   return {
     connection: 'acme',
     identityId: '1222',
@@ -30,12 +30,12 @@ export function leaverDocument(given: Partial<Leaver> = {}): Leaver {
     hrSeconds: 7200,
     ourSeconds: 300,
     platformSeconds: 75_600,
-    ...given,
+    ...overrides,
   }
 }
 
 /** A report on these departures. */
-export function reportDocument(leavers: readonly Leaver[], given: Partial<LeaverReport> = {}): LeaverReport {
+export function reportDocument(leavers: readonly Leaver[], overrides: Partial<LeaverReport> = {}): LeaverReport {
   const figures = { people: leavers.length, p50: 300, p95: 300, max: 300 }
   return {
     from: '2026-10-01',
@@ -61,6 +61,6 @@ export function reportDocument(leavers: readonly Leaver[], given: Partial<Leaver
       },
     ],
     leavers: [...leavers],
-    ...given,
+    ...overrides,
   }
 }

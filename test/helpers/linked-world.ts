@@ -30,7 +30,7 @@ export async function openLinked(
   await using opening = new AsyncDisposableStack()
   const { client, name } = await host.tenant()
   const workspaceId = await workspaceOf(host, name)
-  const settled: string[] = []
+  const archived: string[] = []
   const listed: string[] = []
   const pauses: Pauses = {}
   const count = { opened: 0, closed: 0 }
@@ -65,10 +65,10 @@ export async function openLinked(
     fields: { identityId: 'Worker ID' },
     record: { name: { column: 'First Name', property }, title: { column: 'Job Title', property } },
   })
-  const settle = async ({ version }: { version: string }) => void settled.push(version)
+  const archive = async ({ version }: { version: string }) => void archived.push(version)
   const people: SyncConnection = {
     ...world.connection,
-    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), archive: settle } } },
+    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), archive } } },
   }
   const records: SyncConnection = {
     ...world.connection,
@@ -92,7 +92,7 @@ export async function openLinked(
   return {
     client,
     world,
-    settled,
+    archived,
     listed,
     pauses,
     count,

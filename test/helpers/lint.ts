@@ -14,13 +14,13 @@ export const columns = {
 
 /** Looks over what is told of the rows of an export, whose first person stands in line 2. Cells matter to rejects only. */
 export function lintOf(
-  told: readonly (Observation | Reject)[],
+  rows: readonly (Observation | Reject)[],
   scope: Partial<Parameters<typeof createLint>[0]> = {},
   cells: readonly (readonly string[])[] = [],
 ) {
   const headers = Object.values(columns)
   const lint = createLint({ mode: 'snapshot', headers, columns, exportDate: '2026-11-20', ...scope })
-  for (const [index, one] of told.entries()) {
+  for (const [index, one] of rows.entries()) {
     const origin = { file: 'people.csv', line: index + 2 }
     const placed = 'reason' in one ? { ...one, line: origin.line } : { ...one, origin }
     lint.addRow({ values: cells[index] ?? [], origin }, placed)
@@ -29,9 +29,9 @@ export function lintOf(
 }
 
 /** People of an ordinary company: the first of them has left. */
-export function people(count: number, said: (index: number) => Partial<Observation> = () => ({})): Observation[] {
+export function people(count: number, overrides: (index: number) => Partial<Observation> = () => ({})): Observation[] {
   return Array.from({ length: count }, (_, index) => {
-    const { identityId = `W${index}`, fields, ...rest } = said(index)
+    const { identityId = `W${index}`, fields, ...rest } = overrides(index)
     const startedAt = `2020-01-${String((index % 28) + 1).padStart(2, '0')}T00:00:00.000Z`
     return observation(identityId, {
       leavingDate: index === 0 ? '2026-10-31' : null,

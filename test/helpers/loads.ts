@@ -45,9 +45,9 @@ export async function loadsOfService(args: readonly string[], there: string): Pr
 async function read(file: string): Promise<Loads> {
   const loads = Recorded.parse(JSON.parse(await readFile(file, 'utf8')))
   const ours = loads.filter(({ url }) => url.startsWith(`${root}src/`))
-  const asked = loads.filter(({ from, url }) => from.startsWith(`${root}src/`) && url.includes('/node_modules/'))
+  const imports = loads.filter(({ from, url }) => from.startsWith(`${root}src/`) && url.includes('/node_modules/'))
   return {
     files: ours.map(({ url }) => url.slice(root.length)),
-    libraries: [...new Set(asked.map(({ specifier }) => specifier))].sort(),
+    libraries: [...new Set(imports.map(({ specifier }) => specifier))].sort(),
   }
 }

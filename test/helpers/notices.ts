@@ -4,7 +4,7 @@ import type { Alert } from '../../src/store/alerts/alerts.ts'
 export const noticed = new Date('2026-11-20T03:00:07.000Z')
 
 /** An alert as the store holds it. */
-export function storedAlert(given: Partial<Alert> = {}): Alert {
+export function storedAlert(overrides: Partial<Alert> = {}): Alert {
   return {
     id: '5f0c5a52-7d0a-4c19-9d5c-0a2f2b8a1c11',
     connection: 'acme',
@@ -17,22 +17,22 @@ export function storedAlert(given: Partial<Alert> = {}): Alert {
     runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
     raisedAt: noticed,
     clearedAt: null,
-    ...given,
+    ...overrides,
   }
 }
 
 /** The message that an alert was raised. */
 export function raised(
-  given: Partial<Alert> = {},
+  overrides: Partial<Alert> = {},
   { sentBefore = 0 }: { sentBefore?: number } = {},
 ): Extract<Notice, { alert: Alert }> {
-  const alert = storedAlert(given)
+  const alert = storedAlert(overrides)
   return { type: 'raised', alert, sentBefore, id: `${alert.id}_${sentBefore + 1}`, now: noticed }
 }
 
 /** The message that it is over. */
-export function cleared(given: Partial<Alert> = {}): Extract<Notice, { alert: Alert }> {
-  const over = { clearedAt: new Date('2026-11-20T05:00:00.000Z'), ...given }
+export function cleared(overrides: Partial<Alert> = {}): Extract<Notice, { alert: Alert }> {
+  const over = { clearedAt: new Date('2026-11-20T05:00:00.000Z'), ...overrides }
   return { ...raised(over, { sentBefore: 1 }), type: 'cleared' }
 }
 

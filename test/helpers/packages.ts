@@ -31,8 +31,8 @@ export async function lockedPackages(): Promise<Locked[]> {
 /** The licence of a package. Some say it in a form that npm does not take over into the lock file. */
 export async function licenseOf({ license, path }: Locked): Promise<string> {
   if (license !== undefined) return license
-  const said = OldLicenses.parse(JSON.parse(await readFile(join(root, path, 'package.json'), 'utf8')))
-  return said.licenses[0].type
+  const manifest = OldLicenses.parse(JSON.parse(await readFile(join(root, path, 'package.json'), 'utf8')))
+  return manifest.licenses[0].type
 }
 
 /** The files in which a package brings the words of its licence. */

@@ -20,7 +20,7 @@ const rows = [
   ['5 Apr 2020', '2026-10-03T15:30Z', 'Australia/Lord_Howe', '2026-01-01'],
   ['5 Apr 2020', '2026-02-28T18:15Z', 'Asia/Kathmandu', '2026-01-01T12:00:00.5'],
   ['5 Apr 2020', '2026-03-08T05:00Z', '', '2024-02-29T23:59:59'],
-].map(([start, end, zone, seen], index) => [`${10 + index}`, start, end, zone, seen])
+].map(([start, end, zone, modifiedAt], index) => [`${10 + index}`, start, end, zone, modifiedAt])
 
 const mapping = Mapping.parse({
   fields: {
@@ -44,8 +44,8 @@ const reading = withExpressions(
 const compiled = compileMapping(mapping, headers, { timeZone: 'America/New_York' })
 if (!compiled.ok) throw new Error(compiled.missing.join('; '))
 
-const told = (await Array.fromAsync(reading.rows)).flat().map((row) => compiled.map(row))
-const observations = told.flatMap((row) => (isReject(row) ? [] : [row]))
+const results = (await Array.fromAsync(reading.rows)).flat().map((row) => compiled.map(row))
+const observations = results.flatMap((row) => (isReject(row) ? [] : [row]))
 const { changes } = plan(observations, new Map(), nightly({ future: 'send' }))
 console.log(
   JSON.stringify({

@@ -7,7 +7,7 @@ export function record(identityId: string, fields: Partial<IdentityRecord> = {})
 }
 
 /** What a row says that states the fields of `record` and nothing about leaving. */
-export function observation(identityId: string, said: Partial<Observation> = {}): Observation {
+export function observation(identityId: string, overrides: Partial<Observation> = {}): Observation {
   return {
     identityId,
     fields: { email: `${identityId}@example.com`, jobTitle: 'Engineer' },
@@ -17,20 +17,20 @@ export function observation(identityId: string, said: Partial<Observation> = {})
     isUncertain: false,
     hasEmploymentCell: true,
     origin: { file: 'people.csv', line: 2 },
-    ...said,
+    ...overrides,
   }
 }
 
 /** A row that was rejected whole, for what stands in its only faulty cell. */
-export function reject(identityId: string | null, said: Partial<Reject> = {}): Reject {
-  const fault = { line: 2, column: 'Hire Date', reason: 'what the cell holds is not a date', ...said }
+export function reject(identityId: string | null, overrides: Partial<Reject> = {}): Reject {
+  const fault = { line: 2, column: 'Hire Date', reason: 'what the cell holds is not a date', ...overrides }
   return {
     ...fault,
     identityId,
     cellOnly: false,
     mayLeave: false,
     fingerprint: `${identityId} ${fault.column} ${fault.reason}`,
-    ...said,
+    ...overrides,
   }
 }
 

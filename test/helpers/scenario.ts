@@ -141,7 +141,7 @@ function live(hr: Hr, dice: Dice, night: number): void {
     const past = today.subtract({ days: dice.integer(2, 300) }).toString()
     const happened = dice.pick(['move', 'leave', 'leave silently', 'vanish'])
     if (!person.listed || person.status === 'Inactive') {
-      if (person.left && dice.chance(0.6)) hr.correct(person.id, past)
+      if (person.leavingDate && dice.chance(0.6)) hr.correct(person.id, past)
       else hr.comeBack(person.id, today.toString())
     } else if (happened === 'move') hr.change(person.id, { title: `Title ${night}`, first: `First ${night}` })
     else if (happened === 'leave') hr.leave(person.id, past)
@@ -157,7 +157,7 @@ async function askForRun(world: World, hr: Hr, { night, dice }: { night: number;
   const day = firstDay.add({ days: night })
   const { rows, asOf } = hr.night(`${day}T01:00:00.000Z`)
   world.clock.now = new Date(Math.max(world.clock.now.getTime(), Date.parse(`${day}T03:00:00.000Z`)))
-  world.hrSays(rows, asOf)
+  world.setExport(rows, asOf)
   const options = dice.chance(0.2) ? { verify: true } : dice.chance(0.1) ? { full: true } : {}
   await requestRun(world.sync, { connection: world.connection.name, trigger: 'schedule', options })
   failOnBugs(await world.drain())

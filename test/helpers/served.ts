@@ -12,7 +12,7 @@ export type Served = Running & { readonly url: string; readonly socket: string }
 
 export async function serve(work: Workplace): Promise<Served> {
   const daemon = work.start('serve', '--json')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   const address = await readAddress(join(work.folder, 'data'))
   if (!address) throw new Error('the daemon did not say where it listens')
   return { ...daemon, url: address.url, socket: address.socket }

@@ -51,7 +51,7 @@ export async function openSmallDisk(folder: string, mebibytes: number, helperFol
       await using file = await open(filler, 'a')
       const { bavail, bsize } = await statfs(inside)
       const rest = Buffer.alloc(bsize)
-      for (let left = bavail + 1; left > 0; left -= 1) {
+      for (let blocks = bavail + 1; blocks > 0; blocks -= 1) {
         const isFull = await file.write(rest).then(
           () => false,
           (error: NodeJS.ErrnoException) => {

@@ -29,27 +29,27 @@ const sameKey = auditKey(
  */
 export async function openFileWorld(
   host: Host,
-  { isSparing, at, telling = 3 }: { isSparing: boolean; at?: string; telling?: number },
+  { isSparing, at, sampleSize = 3 }: { isSparing: boolean; at?: string; sampleSize?: number },
 ) {
   const { client } = await host.tenant()
   const shown: Shown = { text: '', asOf: '', delimiter: ',', chunkBytes: 200 }
-  const counted = { leftOut: 0, together: 0 }
+  const skipped = { total: 0, inRanges: 0 }
   const world = await openWorld({
     client,
     ...(at !== undefined && { at }),
-    feed: { connector: connectorOf(shown, { isSparing, counted }) },
+    feed: { connector: connectorOf(shown, { isSparing, skipped }) },
     webhook: webhookFeed(),
     signing: new Signing(sameKey),
   })
-  Object.assign(world.sync, { indexing: { version: '1', sampleSize: telling } })
-  return { world, client, shown, counted, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  Object.assign(world.sync, { indexing: { version: '1', sampleSize } })
+  return { world, client, shown, skipped, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
 export type FileWorld = Awaited<ReturnType<typeof openFileWorld>>
 
 function connectorOf(
   shown: Shown,
-  { isSparing, counted }: { isSparing: boolean; counted: { leftOut: number; together: number } },
+  { isSparing, skipped }: { isSparing: boolean; skipped: { total: number; inRanges: number } },
 ): Connector {
   return {
     open: async () => {
@@ -72,16 +72,16 @@ function connectorOf(
             rows: (filter) =>
               readFilteredRows(chunks(), options, {
                 ...filter,
-                skipRange(...place) {
-                  const stretch = filter.skipRange(...place)
-                  counted.leftOut += stretch?.records ?? 0
-                  counted.together += stretch?.records ?? 0
+                skipRange(...range) {
+                  const stretch = filter.skipRange(...range)
+                  skipped.total += stretch?.records ?? 0
+                  skipped.inRanges += stretch?.records ?? 0
                   return stretch
                 },
                 shouldSkip(record) {
-                  const isLeftOut = filter.shouldSkip(record)
-                  if (isLeftOut) counted.leftOut += 1
-                  return isLeftOut
+                  const isSkipped = filter.shouldSkip(record)
+                  if (isSkipped) skipped.total += 1
+                  return isSkipped
                 },
               }),
           },
@@ -95,8 +95,8 @@ function connectorOf(
 export async function outcomeOf({ sync }: World, run: Run) {
   const { db } = sync.store
   const rows = async (text: string, run_id = run.id) => {
-    const { rows: found } = await sql<object>`${sql.raw(text.replaceAll(':run', `'${run_id}'`))}`.execute(db)
-    return found
+    const { rows: result } = await sql<object>`${sql.raw(text.replaceAll(':run', `'${run_id}'`))}`.execute(db)
+    return result
   }
   const anonymous = (text: string | null) => text?.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'RUN') ?? null
   return {
@@ -115,10 +115,10 @@ export async function outcomeOf({ sync }: World, run: Run) {
     rejects: await rows(`
       select line, column_name, reason, identity_id, cell_only, may_leave, fingerprint, unlisted from rejects
       where run_id = :run order by seq`),
-    standing: await rows(`
+    knownFaults: await rows(`
       select fingerprint, identity_id, line, reason, times, accepted_times, is_blocking from known_faults order by 1`),
     roster: await rows('select * from roster order by identity_id'),
-    behind: await rows('select identity_id, confirmed from out_of_sync order by 1'),
+    outOfSync: await rows('select identity_id, confirmed from out_of_sync order by 1'),
     leavers: await rows(`
       select identity_id, effective_on, inferred, stated_at, first_seen_at, accepted_at, ended_as from leavers order by 1, 2, 4`),
     connection: await rows(

@@ -26,20 +26,20 @@ function cookiesOf({ headers }: Response): string {
 /** Somebody who comes back to the console again and again, and leaves what happens open on a screen. */
 export type Visitor = AsyncDisposable & {
   /** Signs in anew and reads every page. Throws if one of them is not shown. */
-  come(paths: readonly string[]): Promise<void>
+  visit(paths: readonly string[]): Promise<void>
   /** How many pages were read. */
   readonly pages: number
   /** When each sign-in was, in milliseconds of this process. */
   readonly signIns: readonly number[]
   /** How many events the screen has shown. */
-  readonly heard: number
+  readonly eventsReceived: number
 }
 
 export async function openVisitor(url: string, token: string): Promise<Visitor> {
   await using opening = new AsyncDisposableStack()
   const agent = new Agent()
   opening.defer(() => agent.destroy())
-  const visitor = { pages: 0, signIns: [] as number[], heard: 0 }
+  const visitor = { pages: 0, signIns: [] as number[], eventsReceived: 0 }
   const leaving = new AbortController()
   const { statusCode, body } = await request(`${url}/api/v1/events/live`, {
     dispatcher: agent,
@@ -49,9 +49,9 @@ export async function openVisitor(url: string, token: string): Promise<Visitor> 
   })
   if (statusCode !== 200) throw new Error(`what happens was answered with status ${statusCode}`)
   body.on('data', (chunk: Buffer) => {
-    visitor.heard += String(chunk).split('\nevent:').length - 1 + Number(String(chunk).startsWith('event:'))
+    visitor.eventsReceived += String(chunk).split('\nevent:').length - 1 + Number(String(chunk).startsWith('event:'))
   })
-  const left = new Promise((resolve) => body.once('close', resolve))
+  const closed = new Promise((resolve) => body.once('close', resolve))
   // It ends by being left.
   body.on('error', () => {})
   const opened = opening.move()
@@ -62,10 +62,10 @@ export async function openVisitor(url: string, token: string): Promise<Visitor> 
     get signIns() {
       return visitor.signIns
     },
-    get heard() {
-      return visitor.heard
+    get eventsReceived() {
+      return visitor.eventsReceived
     },
-    async come(paths) {
+    async visit(paths) {
       if (body.destroyed) throw new Error('the stream of what happens has ended')
       visitor.signIns.push(performance.now())
       const cookie = await signIn(url, token)
@@ -78,7 +78,7 @@ export async function openVisitor(url: string, token: string): Promise<Visitor> 
     },
     async [Symbol.asyncDispose]() {
       leaving.abort()
-      await left
+      await closed
       await opened.disposeAsync()
     },
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { call } from './called.ts'
 import { type Ended, type Running, startCommand } from './cli.ts'
-import { postgresPlace } from './servers/databases.ts'
+import { createPostgresDatabase } from './servers/databases.ts'
 import { storeFolder } from './servers/provided.ts'
 import { isFull } from './tier.ts'
 
@@ -53,7 +53,7 @@ export async function openWorkplace(
   const configFile = join(folder, 'rollcall.yaml')
   await mkdir(join(folder, 'exports'))
   if (hasStore && isEmbedded) await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
-  const own = hasStore && !isEmbedded ? await postgresPlace() : null
+  const own = hasStore && !isEmbedded ? await createPostgresDatabase() : null
   const started: Running[] = []
   let minute = 0
 

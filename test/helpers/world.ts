@@ -25,7 +25,7 @@ import { createRateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
 import { requestRun, sweep, syncWorkers, verifyPeopleInDoubt } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { noTraces } from '../../src/telemetry/traces.ts'
-import { postgresPlace } from './servers/databases.ts'
+import { createPostgresDatabase } from './servers/databases.ts'
 
 export const headers = [
   'Worker ID',
@@ -44,7 +44,7 @@ export type HrPerson = {
   readonly first?: string
   readonly title?: string
   readonly start?: string
-  readonly left?: string
+  readonly leavingDate?: string
   readonly status?: string
 }
 
@@ -60,9 +60,9 @@ export function staff(count: number): HrPerson[] {
 }
 
 /** One day for the first people, and another for each of the others: an export in which all start on one day is held. */
-function startOf(place: number): string {
+function startOf(index: number): string {
   return Temporal.PlainDate.from('2020-01-06')
-    .add({ days: Math.max(0, place - 20) })
+    .add({ days: Math.max(0, index - 20) })
     .toString()
 }
 
@@ -85,7 +85,7 @@ export type Host = AsyncDisposable & {
 /** A real platform over HTTP, on PostgreSQL unless told otherwise. */
 export async function startHost(at?: string): Promise<Host> {
   await using opening = new AsyncDisposableStack()
-  const database = at ?? opening.use(await postgresPlace()).at
+  const database = at ?? opening.use(await createPostgresDatabase()).at
   const platform = opening.use(await startPlatform({ database, validateResponses: true }))
   const operator = databaseOperator(platform.database.db)
   let tenants = 0
@@ -134,7 +134,7 @@ export async function openWorld({
   indexing?: NonNullable<SyncContext['indexing']>
 }) {
   await using opening = new AsyncDisposableStack()
-  const database = at ?? opening.use(await postgresPlace()).at
+  const database = at ?? opening.use(await createPostgresDatabase()).at
   const unsigned = opening.use(await openDatabase<StoreSchema>({ at: database, schemas: ['rollcall'], migrations }))
   const store = signing ? { ...unsigned, db: unsigned.db.withPlugin(signing) } : unsigned
   const lease = opening.use(await takeLease(store))
@@ -147,7 +147,7 @@ export async function openWorld({
     headers: [...headers] as string[],
     slice: 1000,
     /** How many rows were not read, as they said what the last export did. */
-    leftOut: 0,
+    skippedRows: 0,
   }
   function* slices() {
     for (let start = 0; start < source.rows.length; start += source.slice)
@@ -160,7 +160,7 @@ export async function openWorld({
         const { length: end } = text
         return !filter.shouldSkip({ text, start: 0, end, next: end, line: origin.line, lines: 1 })
       })
-      source.leftOut += slice.length - read.length
+      source.skippedRows += slice.length - read.length
       yield read
     }
   }
@@ -264,12 +264,14 @@ export async function openWorld({
     return await syncWorkers[job.name](context, job.payload, signal)
   }
 
-  function hrSays(people: readonly HrPerson[], asOf = source.asOf): void {
+  function setExport(people: readonly HrPerson[], asOf = source.asOf): void {
     source.asOf = asOf
-    source.rows = people.map(({ id, email = '', first = '', title = '', start = '', left = '', status = '' }, i) => ({
-      values: [id, email, first, title, start, left, status],
-      origin: { file: 'people.csv', line: i + 2 },
-    }))
+    source.rows = people.map(
+      ({ id, email = '', first = '', title = '', start = '', leavingDate = '', status = '' }, i) => ({
+        values: [id, email, first, title, start, leavingDate, status],
+        origin: { file: 'people.csv', line: i + 2 },
+      }),
+    )
   }
 
   return {
@@ -279,7 +281,7 @@ export async function openWorld({
     source,
     jobs,
     events,
-    hrSays,
+    setExport,
     drain,
     workOn,
     async runOf(id: string): Promise<Run> {
@@ -294,7 +296,7 @@ export async function openWorld({
     ): Promise<Run> {
       const { asOf, ...resync } = options
       clock.now = new Date(clock.now.getTime() + 60_000)
-      hrSays(people, asOf)
+      setExport(people, asOf)
       const { id } = await requestRun(sync, { connection: connection.name, trigger: 'operator', options: resync })
       await drain()
       return await this.runOf(id)

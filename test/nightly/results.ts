@@ -1,6 +1,6 @@
 /**
  * `npm run results -- NAME=REPORT …` takes the JSON reports of test runs into `results.json`, and writes RESULTS.md
- * from it. A report is a row by its NAME; each of the suites below is one, and each thing that a test tells (`test/helpers/tried.ts`). What is not in
+ * from it. A report is a row by its NAME; each of the suites below is one, and each thing that a test reports (`test/helpers/trials.ts`). What is not in
  * a report keeps its row, and so does what a test that failed was to tell: the report's row says that it failed. What a test tried at
  * random also keeps its row where that tells of a greater number of times: a short form is no news of what a long one has found.
  */
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { Results, resultsPage } from '../helpers/pages/results.ts'
 
-const Tried = z.object({ what: z.string(), times: z.string(), found: z.string() })
+const Trials = z.object({ subject: z.string(), times: z.string(), result: z.string() })
 const Report = z.object({
   startTime: z.number(),
   numPassedTests: z.int(),
@@ -21,30 +21,30 @@ const Report = z.object({
       name: z.string(),
       endTime: z.number(),
       assertionResults: z.array(
-        z.object({ status: z.string(), meta: z.object({ tried: z.array(Tried).default([]) }) }),
+        z.object({ status: z.string(), meta: z.object({ tried: z.array(Trials).default([]) }) }),
       ),
     }),
   ),
 })
 
 /** Suites of which each test is one way in which something goes wrong, by what they try. */
-const suites: readonly { readonly what: string; readonly files: RegExp }[] = [
-  { what: 'faults of the platform, by operation and code', files: /sync\/deliver\/failures[^/]*$/ },
-  { what: 'a kill at each step of a night', files: /e2e\/crash-steps\.test\.ts$/ },
+const suites: readonly { readonly subject: string; readonly files: RegExp }[] = [
+  { subject: 'faults of the platform, by operation and code', files: /sync\/deliver\/failures[^/]*$/ },
+  { subject: 'a kill at each step of a night', files: /e2e\/crash-steps\.test\.ts$/ },
   {
-    what: 'databases and queues that are lost, stand still, are full or empty',
+    subject: 'databases and queues that are lost, stand still, are full or empty',
     files: /e2e\/(servers-lost|store-away)\.test\.ts$/,
   },
   {
-    what: 'PostgreSQL behind a pooler, with a replica, and failing over',
+    subject: 'PostgreSQL behind a pooler, with a replica, and failing over',
     files: /(database\/(pair|pooler|roles)|e2e\/postgres-in-companies)\.test\.ts$/,
   },
-  { what: 'SFTP servers that lie', files: /sftp\/hostile\.test\.ts$/ },
+  { subject: 'SFTP servers that lie', files: /sftp\/hostile\.test\.ts$/ },
   {
-    what: 'backups, restores and damaged stores',
+    subject: 'backups, restores and damaged stores',
     files: /(store\/backup\/.*|cli\/backup|installation\/.*|database\/embedded-kept)\.test\.ts$/,
   },
-  { what: 'text from outside, at each outlet', files: /(text\/outlets|e2e\/outside-text)\.test\.ts$/ },
+  { subject: 'text from outside, at each outlet', files: /(text\/outlets|e2e\/outside-text)\.test\.ts$/ },
 ]
 
 const kept = fileURLToPath(new URL('results.json', import.meta.url))
@@ -52,7 +52,7 @@ const page = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
 const rows = new Map(
-  (existsSync(kept) ? Results.parse(JSON.parse(readFileSync(kept, 'utf8'))) : []).map((row) => [row.what, row]),
+  (existsSync(kept) ? Results.parse(JSON.parse(readFileSync(kept, 'utf8'))) : []).map((row) => [row.subject, row]),
 )
 
 for (const argument of process.argv.slice(2)) {
@@ -64,25 +64,25 @@ for (const argument of process.argv.slice(2)) {
     (Math.max(...report.testResults.map(({ endTime }) => endTime)) - report.startTime) / 60_000,
   )
   const { numPassedTests: passed, numFailedTests: failed, success } = report
-  const found = success ? 'no failure' : `${failed} failed`
+  const result = success ? 'no failure' : `${failed} failed`
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults)
-  const galleries = suites.flatMap(({ what, files }) => {
+  const galleries = suites.flatMap(({ subject, files }) => {
     const states = report.testResults.flatMap((one) => (files.test(one.name) ? one.assertionResults : []))
     const run = states.filter(({ status }) => status === 'passed' || status === 'failed')
     const broken = run.filter(({ status }) => status === 'failed').length
     return run.length === 0
       ? []
-      : [{ what, times: `${run.length} tests`, found: broken === 0 ? 'no failure' : `${broken} failed` }]
+      : [{ subject, times: `${run.length} tests`, result: broken === 0 ? 'no failure' : `${broken} failed` }]
   })
   const tried = tests
     .flatMap(({ status, meta }) => (status === 'passed' ? meta.tried : []))
-    .filter(({ what, times }) => countIn(times) >= countIn(rows.get(what)?.times ?? '0'))
+    .filter(({ subject, times }) => countIn(times) >= countIn(rows.get(subject)?.times ?? '0'))
   for (const row of [
-    { what: `\`${name}\``, times: `${passed + failed} tests, ${minutes} min`, found },
+    { subject: `\`${name}\``, times: `${passed + failed} tests, ${minutes} min`, result },
     ...galleries,
     ...tried,
   ]) {
-    rows.set(row.what, { ...row, commit, day })
+    rows.set(row.subject, { ...row, commit, day })
   }
 }
 

@@ -92,12 +92,12 @@ export async function openStage(): Promise<Stage> {
   clock.set(new Date(Date.now() - 20 * minuteMs))
   await drop(people.slice(0, -lostRows), today)
   const daemon = opening.use(startCommand(['serve', '--json', '--config', configFile]))
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   const { url, socket } = (await readAddress(join(folder, 'data'))) ?? { url: '', socket: '' }
   const control = controlOverSocket({ socket })
   clock.set(new Date())
   const { id } = await control.startRun({ params: { connection: 'hr' }, body: { by: 'Ben Haddad' } })
-  await daemon.says('run.held')
+  await daemon.waitForOutput('run.held')
   const { digest } = await control.getRun({ params: { runId: id } })
   const { stdout: token } = await rollcall([
     'token',

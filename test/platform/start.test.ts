@@ -13,7 +13,7 @@ import { lockForSync, syncIdentities } from '../../src/platform/identity-sync/id
 import { startNightlySync } from '../../src/platform/identity-sync/nightly.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { startPlatform } from '../../src/platform/start.ts'
-import { databases, pglitePlace, postgresPlace } from '../helpers/servers/databases.ts'
+import { createPgliteDatabase, createPostgresDatabase, databases } from '../helpers/servers/databases.ts'
 import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from './helpers/platforms.ts'
 
 async function temporaryFolder() {
@@ -60,7 +60,7 @@ test('a second platform on the same folder is told who has it', async () => {
 
 test('a taken port is a failure that names it, and leaves the database free', async () => {
   await using folder = await temporaryFolder()
-  await using first = await startPlatform({ database: (await pglitePlace()).at })
+  await using first = await startPlatform({ database: (await createPgliteDatabase()).at })
 
   const second = startPlatform({ database: folder.path, port: first.port })
 
@@ -73,7 +73,7 @@ test('a taken port is a failure that names it, and leaves the database free', as
 })
 
 test('the platform says that it is healthy and describes itself', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPgliteDatabase)
   const { baseUrl } = opened.platform
 
   const health = await fetch(new URL('/healthz', baseUrl))
@@ -85,7 +85,7 @@ test('the platform says that it is healthy and describes itself', async () => {
 })
 
 test('a body that is no JSON or too large is refused in the shape of the contract', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
   const send = (body: string) =>
@@ -103,7 +103,7 @@ test('a body that is no JSON or too large is refused in the shape of the contrac
 })
 
 test('a schedule that cannot be is a failure of the configuration', async () => {
-  const { at } = await pglitePlace()
+  const { at } = await createPgliteDatabase()
 
   const badCron = startPlatform({ database: at, sync: { cron: 'at night', timeZone: 'UTC' } })
   await expect(badCron).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining('at night') })
@@ -112,7 +112,7 @@ test('a schedule that cannot be is a failure of the configuration', async () => 
   await expect(badZone).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining('Olympus') })
 })
 
-describe.each(databases)('the nightly sync on $name', ({ place }) => {
+describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }) => {
   test('syncs every account at its time, and one that fails does not stop the others', async () => {
     await using opened = await openTestPlatform(place)
     const [first, broken, last] = [await opened.newAccount(), await opened.newAccount(), await opened.newAccount()]
@@ -340,7 +340,7 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
 })
 
 test('the nightly sync of an account that something else holds follows as soon as it is free', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using opened = await openTestPlatform(async () => ({ at: place.at, async [Symbol.asyncDispose]() {} }))
   await using outside = await openPlatformDatabase(place.at)
   const { id } = await opened.newAccount()

@@ -4,12 +4,12 @@ import { openDatabase } from '../../src/database/database.ts'
 import { Failure } from '../../src/errors.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyDatabases, emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, emptyDatabases } from '../helpers/servers/databases.ts'
 import { noting, upsert, workers } from './samples.ts'
 
 const schemas = ['rollcall', 'bullmq'] as const
 
-describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
+describe.each(emptyDatabases)('a queue in $name', ({ createDatabase: place }) => {
   test('is closed quietly together with its database, whichever comes first', async () => {
     const unexpected: unknown[] = []
     const events = silentEvents((event) => {

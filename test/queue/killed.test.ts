@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { noting } from './samples.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { openDatabase } from '../../src/database/database.ts'
 import { openQueue, type Queue, type QueueOptions } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyPglitePlace, emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPgliteDatabase, createEmptyPostgresDatabase } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 
 export type Where = AsyncDisposable & { readonly backend: QueueOptions['backend'] }
@@ -10,8 +10,8 @@ export type Where = AsyncDisposable & { readonly backend: QueueOptions['backend'
 /** Every place that can keep a queue, for `describe.each(places)('$name', ({ open }) => …)`. */
 export const backends: readonly { readonly name: string; readonly open: () => Promise<Where> }[] = [
   { name: 'Redis', open: openRedis },
-  { name: 'PostgreSQL', open: async () => openOn(await emptyPostgresPlace()) },
-  { name: 'PGlite', open: async () => openOn(await emptyPglitePlace()) },
+  { name: 'PostgreSQL', open: async () => openOn(await createEmptyPostgresDatabase()) },
+  { name: 'PGlite', open: async () => openOn(await createEmptyPgliteDatabase()) },
 ]
 
 async function openRedis(): Promise<Where> {

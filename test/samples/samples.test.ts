@@ -38,7 +38,7 @@ describe.each(Object.entries(families))('the sample of %s', (name, family) => {
 
   test('has 300 people whom its preset reads, with leavers and contractors among them', async () => {
     const encoding = name === 'personio-de' ? { format: { encoding: 'windows-1252' } } : {}
-    const { told } = await readFixture(new URL(`${name}.csv`, folder).href, name, encoding as object)
+    const { results: told } = await readFixture(new URL(`${name}.csv`, folder).href, name, encoding as object)
 
     const read = told.filter((one): one is Observation => !isReject(one))
     const { mapping } = await presetNamed(name)

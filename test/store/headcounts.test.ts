@@ -29,7 +29,7 @@ test('the number of people that is remembered is that of the roster after everyt
 
   await world.night(staff(30), { asOf: '2026-11-18T01:00:00.000Z' })
   await look()
-  await world.night(change(staff(31), { id: 'E0003', left: '2026-11-18' }), { asOf: '2026-11-19T01:00:00.000Z' })
+  await world.night(change(staff(31), { id: 'E0003', leavingDate: '2026-11-18' }), { asOf: '2026-11-19T01:00:00.000Z' })
   await look()
   const held = await retractPerson(world.sync, { connection: 'acme', identityId: 'E0001', reason: 'a test', by })
   await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by })

@@ -8,18 +8,18 @@ import { disagreements } from '../helpers/model/agreement.ts'
 import { setups } from '../helpers/model/commands.ts'
 import { faultNames } from '../helpers/model/faults.ts'
 import { createModel, takeExport } from '../helpers/model/story.ts'
-import { openTrial, type Trial } from '../helpers/model/trial.ts'
+import { openTestSystem, type TestSystem } from '../helpers/model/test-system.ts'
 import { seed } from '../helpers/seed.ts'
-import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
-import { tell } from '../helpers/tried.ts'
+import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
-let place: Place
+let place: TestDatabase
 beforeAll(async () => {
   host = await startHost()
-  place = await postgresPlace()
+  place = await createPostgresDatabase()
 })
 afterAll(async () => {
   await place[Symbol.asyncDispose]()
@@ -43,7 +43,7 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
       if (performance.now() - begun > mostMs) return
       told += nights.length
       const model = createModel(setup)
-      await using trial = await openTrial({ host, at: place.at, setup })
+      await using trial = await openTestSystem({ host, at: place.at, setup })
       for (const { done, fates, retracts } of nights) {
         carryOut(done, model, trial)
         trial.outage.script = [...fates]
@@ -65,20 +65,20 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
     }),
     { numRuns: isFull ? 60 : 6, seed },
   )
-  tell(task, {
-    what: 'counts, state, exit code, problems, history, audit trail and platform, compared',
+  reportTrials(task, {
+    subject: 'counts, state, exit code, problems, history, audit trail and platform, compared',
     times: `${told} nights`,
-    found: 'they agree',
+    result: 'they agree',
   })
 })
 
-async function approveHeld({ world: { sync } }: Trial): Promise<void> {
+async function approveHeld({ world: { sync } }: TestSystem): Promise<void> {
   const runs = await listRuns(sync.store.db, { limit: 100 })
   const held = runs.find(({ state }) => state === 'held')
   if (held) await ifAllowed(approveRun(sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' }))
 }
 
-async function retract({ world: { sync } }: Trial, identityId: string): Promise<void> {
+async function retract({ world: { sync } }: TestSystem, identityId: string): Promise<void> {
   await ifAllowed(retractPerson(sync, { connection: 'acme', identityId, reason: 'sent in error', by: 'ana' }))
 }
 

@@ -48,9 +48,9 @@ test('a leaving date that can no longer be read stays on the platform where it w
   const { client } = await host.tenant()
   await using world = await openWorld({ client, feed: { future: 'send' } })
   const separatedAt = async () => (await peopleOn(client)).get('E0003')?.separatedAt
-  await world.night(change(staff(12), { id: 'E0003', left: '2027-03-31' }))
+  await world.night(change(staff(12), { id: 'E0003', leavingDate: '2027-03-31' }))
 
-  await world.night(change(staff(12), { id: 'E0003', left: 'soon' }), { asOf: '2026-11-21T01:00:00.000Z' })
+  await world.night(change(staff(12), { id: 'E0003', leavingDate: 'soon' }), { asOf: '2026-11-21T01:00:00.000Z' })
   const unreadable = await separatedAt()
   await world.night(staff(12), { asOf: '2026-11-22T01:00:00.000Z' })
 
@@ -67,7 +67,7 @@ test.each([
     await using world = await openWorld({ client })
     const { mapping } = world.connection.feeds.source ?? {}
     Object.assign(mapping?.fields.separatedAt ?? {}, { means })
-    const people = change(staff(12), { id: 'E0003', start: '2026-11-20', left: '2026-11-20' })
+    const people = change(staff(12), { id: 'E0003', start: '2026-11-20', leavingDate: '2026-11-20' })
 
     const found: (string | null | undefined)[] = []
     for (const date of ['2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21', '2026-11-22']) {

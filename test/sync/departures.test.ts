@@ -10,7 +10,7 @@ import { later, receive, terminated, webhookFeed } from '../helpers/events.ts'
 import { type Act, type Day, day, untidyHr } from '../helpers/model/untidy.ts'
 import { seed } from '../helpers/seed.ts'
 import { isFull } from '../helpers/tier.ts'
-import { tell } from '../helpers/tried.ts'
+import { reportTrials } from '../helpers/trials.ts'
 import { type Host, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
 
 let host: Host
@@ -80,7 +80,7 @@ async function perform(world: World, act: Act): Promise<void> {
   const person = { connection: 'acme', identityId: act.id, by: 'ops' }
   switch (act.kind) {
     case 'event':
-      return await receive(world, terminated(act.id, act.left, world.clock.now.toISOString()))
+      return await receive(world, terminated(act.id, act.leavingDate, world.clock.now.toISOString()))
     case 'retract': {
       const { id } = await retractPerson(world.sync, { ...person, reason: 'sent in error' })
       return await approve(world, id)
@@ -109,7 +109,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
       const { client } = await host.tenant()
       await using world = await openWorld({ client, webhook: webhookFeed() })
       const hr = untidyHr()
-      await world.night(hr.tell().rows)
+      await world.night(hr.takeExport().rows)
       /** By key, the night of the first evidence of a departure that the platform has not acknowledged; null: it has. */
       const firstSeen = new Map<string, number | null>()
 
@@ -126,7 +126,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
         await later(world, 6)
         world.clock.now = new Date(`${date}T03:00:00.000Z`)
         const before = await causesOf(world)
-        const told = exports ? hr.tell() : null
+        const told = exports ? hr.takeExport() : null
         const run = told && (await world.night(told.rows, { asOf: `${date}T01:00:00.000Z` }))
         const causes = await causesOf(world)
         for (const cause of causes.difference(before)) count(total.holds, cause)
@@ -163,7 +163,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
     }),
     { numRuns: isFull ? 8 : 2, seed, endOnFailure: true },
   )
-  tell(task, { what: 'departures over months', ...summaryOf(total) })
+  reportTrials(task, { subject: 'departures over months', ...summaryOf(total) })
 })
 
 /** Two nights in which everything is mended and somebody is awake. */
@@ -193,7 +193,7 @@ function findings(
 /** Which guards hold an export for what stands, though it brings nothing new for them. */
 function heldForNothing(
   { guards }: Run,
-  told: Pick<ReturnType<ReturnType<typeof untidyHr>['tell']>, 'newFaults' | 'newStatuses'> | null,
+  told: Pick<ReturnType<ReturnType<typeof untidyHr>['takeExport']>, 'newFaults' | 'newStatuses'> | null,
 ): typeof noHold {
   const holds = (cause: string) => guards?.some(({ name, ok }) => name === cause && !ok) ?? false
   return {
@@ -233,6 +233,6 @@ function summaryOf({ nights, departures, longest, holds, news }: Account) {
   })
   return {
     times: `${departures} departures in ${nights} nights`,
-    found: `no one lost; longest delay ${longest} nights; holds by cause: ${byCause.join(', ')}`,
+    result: `no one lost; longest delay ${longest} nights; holds by cause: ${byCause.join(', ')}`,
   }
 }

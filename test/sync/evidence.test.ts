@@ -33,10 +33,10 @@ test('what a snapshot says of people who had joined arrives on the platform as t
   const people = staff(cases.length).map((person) => ({ ...person, status: 'Active' }))
   await world.night(people)
 
-  world.hrSays(
+  world.setExport(
     people.map((person, at) => ({
       ...person,
-      left: cases[at]?.date ?? '',
+      leavingDate: cases[at]?.date ?? '',
       status: written[cases[at]?.status ?? 'blank'],
     })),
     '2026-11-20T02:00:00.000Z',

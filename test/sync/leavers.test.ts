@@ -3,7 +3,7 @@ import { conditions } from '../../src/store/alerts/conditions.ts'
 import { listLeavers } from '../../src/store/leavers/list.ts'
 import { approveRun, cancelRun, rejectRun, requestDueRuns, retractPerson } from '../../src/sync/sync.ts'
 import { heldRun, later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
+import { createPgliteDatabase } from '../helpers/servers/databases.ts'
 import { between, change, type Host, openWorld, staff, startHost, type World, without } from '../helpers/world.ts'
 
 let host: Host
@@ -29,12 +29,12 @@ async function tick(world: World, instant: string): Promise<void> {
 }
 
 const people = staff(20)
-const leaves = (id: string, left = '2026-11-19') => change(people, { id, left })
+const leaves = (id: string, left = '2026-11-19') => change(people, { id, leavingDate: left })
 const nearlyAll = without(people, ...people.slice(0, 8).map(({ id }) => id))
 
 describe('the clock of a leaver', () => {
   test('tells the day in the zone of the source, when it was stated, seen, sent and acknowledged', async () => {
-    await using world = await open({ at: (await pglitePlace()).at })
+    await using world = await open({ at: (await createPgliteDatabase()).at })
     await world.night(people)
 
     const run = await world.night(leaves('E0003'), { asOf: '2026-11-20T02:30:00.000Z' })
@@ -109,11 +109,11 @@ describe('the clock of a leaver', () => {
 
   test('waits with its date, is sent on its day, and ends where HR withdraws the date before', async () => {
     await using world = await open()
-    const ahead = change(people, { id: 'E0003', left: '2026-11-23' }, { id: 'E0004', left: '2026-11-23' })
+    const ahead = change(people, { id: 'E0003', leavingDate: '2026-11-23' }, { id: 'E0004', leavingDate: '2026-11-23' })
     await world.night(ahead)
     const [waiting] = await clocks(world, 'E0003')
 
-    await world.night(change(people, { id: 'E0003', left: '2026-11-23' }), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(change(people, { id: 'E0003', leavingDate: '2026-11-23' }), { asOf: '2026-11-20T02:00:00.000Z' })
     await tick(world, '2026-11-22T23:00:00.000Z')
 
     expect(waiting).toMatchObject({ state: 'waiting', firstSeenAt: '2026-11-20T03:01:00.000Z', sentAt: null })
@@ -226,7 +226,7 @@ describe('the clock of a leaver', () => {
 
   test('says of a person who had left before HR named them that they had, and ends with their retraction', async () => {
     await using world = await open()
-    await world.night(change(people, { id: 'E0003', left: '2024-06-30' }))
+    await world.night(change(people, { id: 'E0003', leavingDate: '2024-06-30' }))
     const [joined] = await clocks(world, 'E0003')
 
     const { id, digest } = await retractPerson(world.sync, {
@@ -259,7 +259,7 @@ describe('the clock of a leaver', () => {
     await world.night(leaves('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     const [refused] = await clocks(world, 'E0003')
     refuses = false
-    await world.night(change(leaves('E0003'), { id: 'E0004', left: '2026-11-19' }), {
+    await world.night(change(leaves('E0003'), { id: 'E0004', leavingDate: '2026-11-19' }), {
       asOf: '2026-11-20T02:10:00.000Z',
     })
 

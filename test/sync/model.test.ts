@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setups, stories } from '../helpers/model/commands.ts'
-import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '../helpers/model/story.ts'
-import { openTrial } from '../helpers/model/trial.ts'
+import { createModel, deliverRemaining, findings, recordAccepted, takeExport } from '../helpers/model/story.ts'
+import { openTestSystem } from '../helpers/model/test-system.ts'
 import { seed } from '../helpers/seed.ts'
-import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
-import { tell } from '../helpers/tried.ts'
+import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
-let place: Place
+let place: TestDatabase
 beforeAll(async () => {
   host = await startHost()
-  place = await postgresPlace()
+  place = await createPostgresDatabase()
 })
 afterAll(async () => {
   await place[Symbol.asyncDispose]()
@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 /** The parameters of a story that failed, as its report names them, tell it again: `{ seed, path, endOnFailure: true }`. */
-const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 10, seed }
+const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 6, seed }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 
@@ -33,19 +33,23 @@ test('whatever happens in whatever order, the platform ends as HR said', { timeo
       if (performance.now() - begun > mostMs) return
       told += 1
       const model = createModel(setup)
-      await using trial = await openTrial({ host, at: place.at, setup })
+      await using trial = await openTestSystem({ host, at: place.at, setup })
       await takeExport(model, trial)
       await trial.calm()
-      await listen(model, trial)
+      await recordAccepted(model, trial)
 
       await fc.asyncModelRun(() => ({ model, real: trial }), story)
       await trial.calm()
-      await listen(model, trial)
-      await deliverWhatIsLeft(model, trial)
+      await recordAccepted(model, trial)
+      await deliverRemaining(model, trial)
 
       expect(await findings(model, trial)).toEqual([])
     }),
     parameters,
   )
-  tell(task, { what: 'stories in any order', times: `${told} stories`, found: 'the platform ends as HR said' })
+  reportTrials(task, {
+    subject: 'stories in any order',
+    times: `${told} stories`,
+    result: 'the platform ends as HR said',
+  })
 })

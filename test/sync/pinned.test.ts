@@ -18,7 +18,7 @@ test('no run takes a pinned person away before a person approves it', async () =
   const { client } = await host.tenant()
   const pinned = new Set(['E0001', 'E0002', 'N3'])
   await using world = await openWorld({ client, webhook: webhookFeed(), connection: { pinned } })
-  const ending = change(staff(12), { id: 'E0002', left: '2026-11-22' })
+  const ending = change(staff(12), { id: 'E0002', leavingDate: '2026-11-22' })
   const first = await world.night(ending, { asOf: '2026-11-19T01:00:00.000Z' })
 
   await answerKeys(world.sync, { connection: 'acme', former: 'E0003', identityId: 'N3', same: true, by: 'ana' })

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(bothDatabases)('on $name', ({ place }) => {
+describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
@@ -25,7 +25,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
-      world.hrSays(change(staff(20), { id: 'E0003', left: '2026-11-19' }), '2026-11-21T01:00:00.000Z')
+      world.setExport(change(staff(20), { id: 'E0003', leavingDate: '2026-11-19' }), '2026-11-21T01:00:00.000Z')
       const run = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
       const job = world.jobs.shift()
       if (job) await world.workOn(job)
@@ -233,7 +233,9 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(10), { asOf: '2026-11-20T01:00:00.000Z' })
-      await world.night(change(staff(10), { id: 'E0006', left: '2026-11-20' }), { asOf: '2026-11-21T01:00:00.000Z' })
+      await world.night(change(staff(10), { id: 'E0006', leavingDate: '2026-11-20' }), {
+        asOf: '2026-11-21T01:00:00.000Z',
+      })
 
       const older = await world.night(staff(10), { asOf: '2026-11-20T13:00:00.000Z' })
       await approveRun(world.sync, { runId: older.id, digest: older.digest ?? '', by: 'ana' })
@@ -269,7 +271,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
         first: 'Secretname',
         title: 'Secretjob',
       })
-      world.hrSays(said)
+      world.setExport(said)
       const seen: unknown[] = []
       const enqueue = world.sync.enqueue
       Object.assign(world.sync, {

@@ -13,6 +13,7 @@ import {
   unblock,
 } from '../../src/sync/sync.ts'
 import {
+  findRecordResource,
   liveRecords,
   openRecordWorld,
   type RecordOptions,
@@ -20,7 +21,6 @@ import {
   recordNight,
   recordOf,
   recordSchema,
-  recordsPlace,
   sessions,
   workers,
   workspaceOf,
@@ -129,7 +129,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     await using opened = await open({ deliver })
     const { world, client } = opened
     await recordNight(world, workers(8))
-    const params = await recordsPlace(client)
+    const params = await findRecordResource(client)
     await client.deleteCustomDataRecord({ params: { ...params, recordId: 'E0002' } })
 
     const run = await recordNight(world, workers(8), { full: true })
@@ -234,7 +234,7 @@ describe('what cannot be right', () => {
     await using opened = await open()
     const { world, client } = opened
     await recordNight(world, workers(5))
-    const params = { ...(await recordsPlace(client)), sessionId: 'somebody-else' }
+    const params = { ...(await findRecordResource(client)), sessionId: 'somebody-else' }
     await client.uploadSessionRecords({ params, body: { data: workers(1).map((row) => ({ ...recordOf(row) })) } })
 
     const waiting = await recordNight(world, workers(6))
@@ -285,7 +285,7 @@ describe('what cannot be right', () => {
     await using opened = await open()
     const { world, client } = opened
     await recordNight(world, workers(5))
-    const { connectionId } = await recordsPlace(client)
+    const { connectionId } = await findRecordResource(client)
     await client.deleteCustomConnection({ params: { connectionId } })
 
     const run = await recordNight(world, workers(6))
@@ -355,7 +355,7 @@ describe('what the platform holds', () => {
         world,
         all.filter(({ id }) => id !== 'E0005'),
       )
-      const params = await recordsPlace(client)
+      const params = await findRecordResource(client)
       const [changed = { id: '' }, , , , gone = { id: '' }] = all
       await client.upsertCustomDataRecords({
         params,
@@ -379,7 +379,7 @@ describe('what the platform holds', () => {
     const { world, client } = opened
     const all = workers(3)
     await recordNight(world, all)
-    const params = await recordsPlace(client)
+    const params = await findRecordResource(client)
     const [first = { id: '' }] = all
     const other = { ...recordOf({ ...first, id: 'X1' }) }
     expect(await client.upsertCustomDataRecords({ params, body: { data: [other] } })).toMatchObject({ status: 200 })
@@ -398,7 +398,7 @@ describe('what the platform holds', () => {
     const { world, client } = opened
     const all = workers(3)
     await recordNight(world, all)
-    const params = await recordsPlace(client)
+    const params = await findRecordResource(client)
     await client.updateCustomDataRecord({ params: { ...params, recordId: 'E0001' }, body: { data: { desk: 'D4' } } })
 
     await recordNight(world, change(all, { id: 'E0001', department: 'Finance' }))

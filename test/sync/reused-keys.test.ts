@@ -9,8 +9,8 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const left = change(staff(12), { id: 'E0003', left: '2026-11-18', status: 'Inactive' })
-const back = { id: 'E0003', left: '', status: 'Active', start: '2026-11-20' }
+const left = change(staff(12), { id: 'E0003', leavingDate: '2026-11-18', status: 'Inactive' })
+const back = { id: 'E0003', leavingDate: '', status: 'Active', start: '2026-11-20' }
 const somebodyElse = { ...back, first: 'Zoe', email: 'zoe@acme.example', title: 'Nurse' }
 
 test('a key of a leaver that comes back with another name and address is asked about, and an approval says that it is the same person', async () => {

@@ -36,7 +36,7 @@ async function silentNight() {
   const silent = [
     ...change(
       without(people, 'E0002'),
-      { id: 'E0004', left: 'soon' },
+      { id: 'E0004', leavingDate: 'soon' },
       { id: 'E0005', title: 'Board' },
       { id: 'E0006', title: 'Lead' },
     ),
@@ -150,13 +150,13 @@ test('a hire that is older than an export brings no leaver back whom that export
   const { client } = await host.tenant()
   const feed = { mapping, outOfScope: 'separate' } as const
   await using world = await openWorld({ client, feed, webhook: webhookFeed() })
-  const gone = { left: '2026-11-10', status: 'Inactive' }
+  const gone = { leavingDate: '2026-11-10', status: 'Inactive' }
   const leavers = ['E0002', 'E0003', 'E0004']
   const people = change(staff(12), ...leavers.map((id) => ({ id, ...gone })))
   await night(world, staff(12), '2026-11-18T01:00:00.000Z')
   await night(world, people, '2026-11-19T01:00:00.000Z')
   const [, , twice] = people
-  const outside = { id: 'E0004', title: 'Board', left: '', status: 'Active' }
+  const outside = { id: 'E0004', title: 'Board', leavingDate: '', status: 'Active' }
   await night(world, [...change(people, outside), ...(twice ? [twice] : [])], '2026-11-20T01:00:00.000Z')
 
   for (const id of leavers) await receive(world, { type: 'hired', at: '2026-11-19T12:00:00.000Z', employee: { id } })

@@ -6,10 +6,18 @@ import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { listRuns, type Run } from '../../src/store/runs/runs.ts'
 import { approveRun, requestDueRuns, requestRun } from '../../src/sync/sync.ts'
 import { type HrEvent, later, receive, terminated, webhookFeed } from '../helpers/events.ts'
-import { type Day, day, type Row, type Rules, rules, type Told, tellingHr } from '../helpers/model/tellings.ts'
+import {
+  createHrWithEvents,
+  type Day,
+  day,
+  type EmploymentEvent,
+  type Row,
+  type Rules,
+  rules,
+} from '../helpers/model/tellings.ts'
 import { seed } from '../helpers/seed.ts'
 import { isFull } from '../helpers/tier.ts'
-import { tell } from '../helpers/tried.ts'
+import { reportTrials } from '../helpers/trials.ts'
 import { type Host, headers, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
 
 let host: Host
@@ -20,7 +28,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const firstDay = Temporal.PlainDate.from('2026-11-20')
 const days = isFull ? 40 : 20
-const quiet: Day = { deeds: [], exports: true, renames: false }
+const quiet: Day = { actions: [], exports: true, renames: false }
 
 function mappingOf({ means, announcedBy }: Rules): Mapping {
   return Mapping.parse({
@@ -51,9 +59,9 @@ test('who has left follows from what HR said, whatever is silent, late, ahead or
     fc.asyncProperty(rules, fc.array(day, { minLength: days, maxLength: days }), async (ruled, story) => {
       await using opened = await openWorldOf(ruled)
       const { world, gone } = opened
-      const hr = tellingHr(ruled)
-      const arriving = new Map<string, Told[]>()
-      for (const [at, { deeds, exports, renames }] of [quiet, ...story].entries()) {
+      const hr = createHrWithEvents(ruled)
+      const arriving = new Map<string, EmploymentEvent[]>()
+      for (const [at, { actions: deeds, exports, renames }] of [quiet, ...story].entries()) {
         const today = firstDay.add({ days: at }).toString()
         hr.dawn(today)
         if (ruled.daemon) await dayBegins(world, today)
@@ -70,7 +78,7 @@ test('who has left follows from what HR said, whatever is silent, late, ahead or
 
         for (const deed of deeds) {
           const sent = hr.happen(deed, today)
-          if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.told])
+          if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.event])
         }
         const come = arriving.get(today) ?? []
         for (const told of come) hr.hear(told)
@@ -83,13 +91,13 @@ test('who has left follows from what HR said, whatever is silent, late, ahead or
       }
       total.departures += hr.gone(firstDay.add({ days }).toString()).length
     }),
-    { numRuns: isFull ? 16 : 4, seed, endOnFailure: true },
+    { numRuns: isFull ? 16 : 2, seed, endOnFailure: true },
   )
   const { nights, departures, held, late } = total
-  tell(task, {
-    what: 'departures in every form',
+  reportTrials(task, {
+    subject: 'departures in every form',
     times: `${nights} nights with ${departures} departures at their ends`,
-    found: `each as HR said; ${late} events came late, ${held} plans were held while departures went on`,
+    result: `each as HR said; ${late} events came late, ${held} plans were held while departures went on`,
   })
 })
 
@@ -130,7 +138,7 @@ async function night(world: World, today: string, rows: readonly Row[] | null): 
     }
     Object.assign(connector, { open: missing })
   } else {
-    world.hrSays(rows, `${today}T01:00:00.000Z`)
+    world.setExport(rows, `${today}T01:00:00.000Z`)
     world.source.rows = world.source.rows.map((row, at) => ({
       ...row,
       values: [...row.values, rows[at]?.from ?? '2020-01-06'],
@@ -160,6 +168,6 @@ async function dayBegins(world: World, today: string): Promise<void> {
   await world.drain()
 }
 
-function eventOf({ id, at, left }: Told): HrEvent {
+function eventOf({ id, at, leavingDate: left }: EmploymentEvent): HrEvent {
   return left === null ? { type: 'hired', at, employee: { id } } : terminated(id, left, at)
 }

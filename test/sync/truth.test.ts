@@ -4,29 +4,29 @@ import { Failure } from '../../src/errors.ts'
 import { listRuns } from '../../src/store/runs/runs.ts'
 import { approveRun, retractPerson } from '../../src/sync/sync.ts'
 import { receive } from '../helpers/events.ts'
-import { acts, carryOut, pick, place as whom } from '../helpers/model/acts.ts'
+import { acts, carryOut, pick, personIndex as whom } from '../helpers/model/acts.ts'
 import { setups } from '../helpers/model/commands.ts'
 import { fateNames } from '../helpers/model/faults.ts'
 import { createModel, keyOf, type Model, takeExport } from '../helpers/model/story.ts'
-import { openTrial, type Trial } from '../helpers/model/trial.ts'
-import { noCounts, untold } from '../helpers/model/truth.ts'
+import { openTestSystem, type TestSystem } from '../helpers/model/test-system.ts'
+import { findUnreported, noCounts } from '../helpers/model/truth.ts'
 import { seed } from '../helpers/seed.ts'
-import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
-import { tell } from '../helpers/tried.ts'
+import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 100))
+const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 50))
 /** So many turns share a store. */
 const turnsAStory = 10
 const minuteMs = 60_000
 const msPerTurn = 5000
 
 let host: Host
-let place: Place
+let place: TestDatabase
 beforeAll(async () => {
   host = await startHost()
-  place = await postgresPlace()
+  place = await createPostgresDatabase()
 })
 afterAll(async () => {
   await place[Symbol.asyncDispose]()
@@ -84,8 +84,8 @@ test('whenever a run or a command says success, the platform holds what HR said,
     await fc.assert(
       fc.asyncProperty(setups, story, async (setup, nights) => {
         const model = createModel(setup)
-        await using trial = await openTrial({ host, at: place.at, setup })
-        const look = async () => expect(await untold(model, trial, counts)).toEqual([])
+        await using trial = await openTestSystem({ host, at: place.at, setup })
+        const look = async () => expect(await findUnreported(model, trial, counts)).toEqual([])
         for (const night of nights) {
           await begin(night, model, trial)
           for (const { minutes, more, late } of night.rounds) {
@@ -109,16 +109,16 @@ test('whenever a run or a command says success, the platform holds what HR said,
           await look()
           counts.turns++
         }
-        leftOut += trial.world.source.leftOut
+        leftOut += trial.world.source.skippedRows
       }),
       { numRuns: Math.ceil(turns / turnsAStory), seed, endOnFailure: true },
     )
   } finally {
     const { turns: told, exact, named, problems, inDoubt, late } = counts
-    tell(task, {
-      what: 'successes held to what the platform holds',
+    reportTrials(task, {
+      subject: 'successes held to what the platform holds',
       times: `${told} turns, ${exact + named} successes (seed ${seed})`,
-      found: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests, ${leftOut} rows of exports left out`,
+      result: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests, ${leftOut} rows of exports left out`,
     })
   }
   // Both have to come up, or nothing was shown.
@@ -128,7 +128,7 @@ test('whenever a run or a command says success, the platform holds what HR said,
 async function begin(
   { done, exports, fates, sparesReads, wavers, retracts }: Turn,
   model: Model,
-  trial: Trial,
+  trial: TestSystem,
 ): Promise<void> {
   const events = carryOut(done, model, trial)
   waver(wavers, model)
@@ -151,7 +151,7 @@ function waver(at: number, { hr }: Model): void {
   else if (person) hr.comeBack(person.id, person.start ?? '2020-01-06')
 }
 
-async function approveHeld({ world: { sync } }: Trial): Promise<void> {
+async function approveHeld({ world: { sync } }: TestSystem): Promise<void> {
   const runs = await listRuns(sync.store.db, { limit: 50 })
   for (const held of runs.filter(({ state }) => state === 'held'))
     await ifAllowed(approveRun(sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' }))

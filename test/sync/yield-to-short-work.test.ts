@@ -13,7 +13,7 @@ test('a run gives way while it reads, before it stores and commits, and before e
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   world.source.slice = 600
-  world.hrSays(staff(1200))
+  world.setExport(staff(1200))
   await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
   const told: string[] = []
   const yieldToShortWork: YieldToShortWork = async (read) => void told.push(read ? `${read.rows} rows` : 'gives way')

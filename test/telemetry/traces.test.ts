@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCommand } from '../helpers/cli.ts'
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.ts'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
@@ -24,7 +24,7 @@ function people(count: number): string {
 }
 
 async function openTraced(stack: AsyncDisposableStack, settings: string): Promise<Workplace> {
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const { key } = await host.tenant()
   const traces = settings === '' ? '' : `traces: ${settings}\n`
   return stack.use(await openWorkplace({ baseUrl: host.platform.baseUrl, key, database, extra: traces }))
@@ -59,7 +59,7 @@ test('a run is one trace from its trigger to each request, over two processes, a
   const work = await openTraced(stack, `{ endpoint: '${collector.url}', headers: { x-key: '\${file:collector-key}' } }`)
   await writeFile(join(work.folder, 'collector-key'), 'a key of the collector')
   const [api, worker] = startTwo(stack, work)
-  await Promise.all([api.says('daemon.started'), worker.says('daemon.started')])
+  await Promise.all([api.waitForOutput('daemon.started'), worker.waitForOutput('daemon.started')])
   await work.drop('people-1.csv', people(40))
   await work.run('sync')
   const delivered = await newestRun(work)
@@ -72,7 +72,7 @@ test('a run is one trace from its trigger to each request, over two processes, a
   for (const { child } of [api, worker]) child.kill('SIGKILL')
   await Promise.all([api.ended, worker.ended])
   const again = startTwo(stack, work)
-  await Promise.all(again.map((daemon) => daemon.says('daemon.started')))
+  await Promise.all(again.map((daemon) => daemon.waitForOutput('daemon.started')))
   await work.run('approve', held.id, '--yes', '--wait', '60')
   const approved = await newestRun(work)
   const log = await Promise.all(again.map(stopped))
@@ -135,10 +135,10 @@ test('an unreachable collector is reported once, and hardly delays delivery and 
   const collector = stack.use(await startCollector({ answer: () => hanging.promise }))
   const work = await openTraced(stack, `{ endpoint: '${collector.url}' }`)
   const daemon = stack.use(work.start('serve', '--json'))
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   await work.drop('people.csv', people(40))
   await work.run('sync')
-  await daemon.says('traces.unsent')
+  await daemon.waitForOutput('traces.unsent')
   await work.run('sync')
   const run = await newestRun(work)
 
@@ -173,7 +173,7 @@ registerHooks({
   const env = { NODE_OPTIONS: `--import=${hook}` }
   const serve = () => stack.use(startCommand(['serve', '--json', '--config', work.configFile], { env }))
   const off = serve()
-  await off.says('daemon.started')
+  await off.waitForOutput('daemon.started')
   await stopped(off)
   const loaded = await readFile(record, 'utf8')
   await work.configure({ extra: "traces: { endpoint: 'http://127.0.0.1:4318' }\n" })

@@ -2,7 +2,7 @@ import type { Alert } from '../../contract/control/alerts.ts'
 import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
-import { pluralize, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
+import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { capital, changesIn, runHref, runStates } from '../site/words.ts'
 
 type ConnectionState = { readonly state: string; readonly tone: Tone; readonly text: Html }
@@ -60,7 +60,7 @@ function stateOfLastRun(last: Run | null): ConnectionState | null {
   }
 }
 
-/** Null if everybody is in sync with HR. */
+/** Null if there are no problems, nobody needs attention, and nothing waits. */
 function stateOfPeople({
   people,
   problems,
@@ -81,8 +81,8 @@ function stateOfPeople({
       blockedPeople.rows > 0 &&
         pluralize(blockedPeople.rows, 'row without a readable key', 'rows without a readable key'),
     ]
-    const verb = blockedCount === 1 ? 'is' : 'are'
-    const text = html`${joined(subjects, ' and ')} ${verb} out of sync with HR; the others are delivered.`
+    const verb = blockedCount === 1 ? 'needs' : 'need'
+    const text = html`${joined(subjects, ' and ')} ${verb} attention; the others are delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (foreign.people > 0) {

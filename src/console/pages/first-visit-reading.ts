@@ -6,10 +6,9 @@ import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
-import { pluralize, number } from '../../web/words.ts'
+import { number, pluralize } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
-import { sentence } from '../site/words.ts'
-import { fieldName, firstVisitHref } from '../site/words.ts'
+import { fieldName, firstVisitHref, sentence } from '../site/words.ts'
 import {
   answersIn,
   columnValue,
@@ -166,7 +165,7 @@ ${choice('status', 'Which column is the status of employment?', statuses)}`
 }
 
 /** The fields whose columns are chosen at a question. */
-function askedFields(question: Question): string[] {
+function questionFields(question: Question): string[] {
   if (question.about === 'identityId') return ['identityId']
   if (question.about !== 'leavers') return []
   return [...(question.dates.length > 0 ? ['separatedAt'] : []), ...(question.statuses.length > 0 ? ['status'] : [])]
@@ -199,7 +198,7 @@ ${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'd
 }
 
 function columnsPart({ fields: mapped, otherFields, columns, left, questions }: ProposedReading, fields: Fields): Html {
-  const chosenElsewhere = new Set(questions.flatMap(askedFields))
+  const chosenElsewhere = new Set(questions.flatMap(questionFields))
   const choice = (field: string, column: string | null): Html | false => {
     const options = [
       { value: '', name: column ?? 'nothing' },
@@ -235,10 +234,12 @@ ${left.length === 0 ? html`<p class="empty">Every column is read.</p>` : html`<p
 
 type Meaning = { readonly value: string; readonly rows: number; readonly meaning: string }
 
+type ValuesPartOptions = { readonly meanings: readonly Option[]; readonly caption: string; readonly fields: Fields }
+
 function valuesPart(
   kind: 'status' | 'contractor',
   values: readonly Meaning[],
-  { meanings, caption, fields }: { meanings: readonly Option[]; caption: string; fields: Fields },
+  { meanings, caption, fields }: ValuesPartOptions,
 ): Html {
   return table({
     caption,

@@ -8,7 +8,7 @@ import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, figures, live } from '../../web/parts.ts'
 import { formatSeconds } from '../../web/span.ts'
-import { pluralize, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
+import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
 import { alertTitles, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../site/words.ts'
 import { connectionState } from './connection-state.ts'
@@ -241,7 +241,7 @@ ${figures([
     note: leaversAmong(connection.problems.refused.leavers + connection.problems.undelivered.leavers),
   },
   {
-    name: 'Out of sync with HR',
+    name: 'Need attention',
     value: html`<a href="${address('/problems', { connection: name })}#blocked-people">${number(blockedCount)}</a>`,
     ...(blockedCount > 0 && { tone: 'bad' as const }),
     note: leaversAmong(connection.blockedPeople.leavers),

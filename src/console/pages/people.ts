@@ -34,10 +34,9 @@ ${why === null ? await searchResults(context, { connection, search, after }) : h
   })
 }
 
-async function searchResults(
-  { control }: PageContext,
-  { connection, search, after }: { connection: string; search: string; after: string },
-) {
+type PeopleSearch = { readonly connection: string; readonly search: string; readonly after: string }
+
+async function searchResults({ control }: PageContext, { connection, search, after }: PeopleSearch) {
   const { data, next } = await control.searchPeople({
     query: { ...(connection && { connection }), ...(search && { search }), ...(after && { after }), limit: perPage },
   })
@@ -45,7 +44,7 @@ async function searchResults(
     caption: 'People, by key',
     columns,
     rows: data,
-    empty: next === null ? 'Nobody was searchResults.' : 'No match on this page; the next page searches further.',
+    empty: next === null ? 'Nobody was found.' : 'No match on this page; the next page searches further.',
   })}
 ${paging({ label: 'Pages of people', path: '/people', query: { connection, q: search }, after, next })}`
 }

@@ -2,7 +2,7 @@ import type { ChangeView, RejectView, Run, RunSummary, Verdict } from '../../con
 import { type Html, html } from '../../web/html.ts'
 import { badge, difference, joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { pluralize, number } from '../../web/words.ts'
+import { number, pluralize } from '../../web/words.ts'
 import {
   fieldName,
   fieldsText,
@@ -16,10 +16,18 @@ import {
   whoText,
 } from '../site/words.ts'
 
+type ChangesTableOptions = {
+  readonly connection: string
+  readonly caption: string
+  /** Whether the table has a column for the kind of change. */
+  readonly withKind: boolean
+  readonly empty: string
+}
+
 /** The changes of a plan as a table: person, change and reason. */
 export function changesTable(
   changes: readonly ChangeView[],
-  { connection, caption, withKind, empty }: { connection: string; caption: string; withKind: boolean; empty: string },
+  { connection, caption, withKind, empty }: ChangesTableOptions,
 ): Html {
   const columns: readonly Column<ChangeView>[] = [
     {

@@ -8,7 +8,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
 import { formatSeconds } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { pluralize, day, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
+import { day, formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, SharedContext, Site } from '../site/site.ts'
 import { capital, connectionField, kindBadge, personCell, runHref } from '../site/words.ts'
@@ -16,7 +16,7 @@ import { capital, connectionField, kindBadge, personCell, runHref } from '../sit
 const perPage = 50
 const renewSeconds = 10
 
-/** Adds the page of people who are out of sync with HR, and why. */
+/** Adds the page of people whose record on the platform differs from HR’s data, and why. */
 export function problemPages(site: Site): void {
   site.page('/problems', async (context, fields) => {
     const { control, caller } = context

@@ -14,7 +14,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge } from '../../web/parts.ts'
 import { formatSeconds } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { pluralize, day, formatInstant, number } from '../../web/words.ts'
+import { day, formatInstant, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { capital, connectionField, personCell } from '../site/words.ts'
@@ -25,12 +25,12 @@ const maxShown = 200
 
 /** The downloads of the report. */
 const downloads = {
-  'report.csv': { type: 'text/csv', says: 'a table for a spreadsheet' },
-  'report.html': { type: 'text/html', says: 'a page to read and print' },
-  'report.json': { type: 'application/json', says: 'for programs' },
+  'report.csv': { type: 'text/csv', description: 'a table for a spreadsheet' },
+  'report.html': { type: 'text/html', description: 'a page to read and print' },
+  'report.json': { type: 'application/json', description: 'for programs' },
   'leavers.zip': {
     type: 'application/zip',
-    says: 'all of these with the audit entries about these people, signed, and how to verify them',
+    description: 'all of these with the audit entries about these people, signed, and how to verify them',
   },
 } as const
 
@@ -61,8 +61,8 @@ ${card({
   title: 'Download',
   id: 'downloads',
   content: html`<ul class="list">${Object.entries(downloads).map(
-    ([name, { says }]) =>
-      html`<li><a href="${address(`/reports/files/${name}`, { from, to, connection, values })}" download>${name}</a> <span class="hint">${says}</span></li>`,
+    ([name, { description }]) =>
+      html`<li><a href="${address(`/reports/files/${name}`, { from, to, connection, values })}" download>${name}</a> <span class="hint">${description}</span></li>`,
   )}</ul>`,
 })}
 ${card({

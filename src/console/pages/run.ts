@@ -7,10 +7,9 @@ import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live, type TimelineEntry, timeline } from '../../web/parts.ts'
 import { paging } from '../../web/tables.ts'
-import { pluralize, duration, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
+import { duration, formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, PageContext, SharedContext, Site } from '../site/site.ts'
-import { shortId } from '../site/words.ts'
 import {
   capital,
   changesIn,
@@ -22,6 +21,7 @@ import {
   reasonField,
   runHref,
   runStates,
+  shortId,
   stateBadge,
   triggers,
 } from '../site/words.ts'
@@ -357,7 +357,7 @@ function factsPart(run: Run): Html {
       ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],
       ['To be acknowledged', run.remaining > 0 && number(run.remaining)],
       [
-        'Out of sync with HR',
+        'Need attention',
         blockedPeople &&
           blockedPeople.people + blockedPeople.rows > 0 &&
           html`<a href="${address('/problems', { connection: run.connection })}#blocked-people">${pluralize(blockedPeople.people, 'person', 'people')}${blockedPeople.rows > 0 && ` and ${pluralize(blockedPeople.rows, 'row')} without a readable key`}</a>`,

@@ -30,8 +30,8 @@ export function createFlashMessages({ isSecure }: { readonly isSecure: boolean }
       if (value === undefined) return null
       reply.clearCookie(cookie, options)
       const [text = '', signature = ''] = value.split('.')
-      const [given, known] = [Buffer.from(signature), Buffer.from(signed(text, formToken))]
-      if (given.length !== known.length || !timingSafeEqual(given, known)) return null
+      const [received, known] = [Buffer.from(signature), Buffer.from(signed(text, formToken))]
+      if (received.length !== known.length || !timingSafeEqual(received, known)) return null
       return Buffer.from(text, 'base64url').toString()
     },
   }

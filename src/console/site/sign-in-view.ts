@@ -1,21 +1,17 @@
 import { type Html, html } from '../../web/html.ts'
 
-/** The sign-in page. `trouble`: why the last attempt failed. */
-export function signInPage({
-  formToken,
-  to,
-  trouble,
-  provider,
-  canSignIn,
-  isOut,
-}: {
+type SignInView = {
   readonly formToken: string
   readonly to: string
+  /** Why the last attempt failed. */
   readonly trouble: string | null
   readonly provider: string | null
   readonly canSignIn: boolean
   readonly isOut: boolean
-}): Html {
+}
+
+/** The sign-in page. */
+export function signInPage({ formToken, to, trouble, provider, canSignIn, isOut }: SignInView): Html {
   return html`<div class="card narrow">
 <h1>Sign in to Rollcall</h1>
 ${trouble && html`<p class="notice bad" role="alert" id="trouble">${trouble}</p>`}

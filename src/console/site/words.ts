@@ -3,7 +3,7 @@ import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } f
 import { selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
 import { badge, difference, joined, type Tone } from '../../web/parts.ts'
-import { pluralize, day, formatInstant, number } from '../../web/words.ts'
+import { day, formatInstant, number, pluralize } from '../../web/words.ts'
 
 /** A kind of change. */
 export type Kind = ChangeView['kind']
@@ -229,7 +229,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   expiring: 'A held plan expires soon',
   run_failed: 'The last run failed',
   problems: 'People cannot be delivered',
-  blockedPeople: 'People are out of sync with HR',
+  blockedPeople: 'People need attention',
   foreign: 'People are unknown to HR',
   leaver_late: 'A leaver is late',
   paused: 'Paused by a person',

@@ -34,8 +34,8 @@ export const Upload = z
   .meta({ id: 'Upload' })
 export type Upload = z.infer<typeof Upload>
 
-/** How the file is written, where a person says so in place of what is detected. */
-const saidForm = {
+/** The format of the file, if a person overrides what was detected. */
+const formatOverrides = {
   encoding: Text.optional().describe('Such as utf-8 or windows-1252.'),
   delimiter: Text.optional().describe('The sign between two cells, or the word tab.'),
 }
@@ -43,7 +43,7 @@ const saidForm = {
 /** The admin's answers about how to read an uploaded export. */
 export const ReadingAnswers = z
   .strictObject({
-    ...saidForm,
+    ...formatOverrides,
     headerLine: Line.optional().describe('The line that names the columns.'),
     preset: Text.optional(),
     fields: z
@@ -119,7 +119,7 @@ export const ProposedReading = z
   .meta({ id: 'ProposedReading' })
 export type ProposedReading = z.infer<typeof ProposedReading>
 
-const place = {
+const connectionSettings = {
   name: z.string().trim().min(1).max(100).describe('What the connection is called on the platform.'),
   folder: z
     .string()
@@ -190,7 +190,7 @@ export const firstVisitOperations = operations({
     summary: 'Give an export to make the first connection of.',
     description:
       'The body is the export as it is, of the type `application/octet-stream`. It is kept in a file of its own, which is removed at the last step, when it is dropped, after half an hour, and at the next start. Only who gave it can look at it.',
-    query: z.object({ name: z.string().trim().min(1).max(255).describe('The name of the file.'), ...saidForm }),
+    query: z.object({ name: z.string().trim().min(1).max(255).describe('The name of the file.'), ...formatOverrides }),
     body: Bytes,
     takesBytes: true,
     success: { 201: Upload },
@@ -221,7 +221,7 @@ export const firstVisitOperations = operations({
     permission: 'admin',
     summary: 'What a first run over the export would do, and what would be written. Nothing is stored or sent.',
     params: ofUpload,
-    body: z.strictObject({ reading: ReadingAnswers, ...place }),
+    body: z.strictObject({ reading: ReadingAnswers, ...connectionSettings }),
     success: { 200: FirstPlan },
     errors: [400, 401, 403, 404, 409, 422, 500, 503],
   },
@@ -233,7 +233,7 @@ export const firstVisitOperations = operations({
     params: ofUpload,
     body: z.strictObject({
       reading: ReadingAnswers,
-      ...place,
+      ...connectionSettings,
       digest: Text.describe('The digest of the plan. If something else would be written by now, nothing is.'),
       apiKey: z.string().trim().min(1).max(4096).optional().describe("The platform's key, if there is none yet."),
       by: By,

@@ -15,55 +15,55 @@ const Seconds = Count.nullable()
 export const leaverFindings = {
   set_by_hand: {
     unread: false,
-    says: 'the status was set by hand on the platform, and identity sync leaves the person alone',
+    text: 'the status was set by hand on the platform, and identity sync leaves the person alone',
     helps: "reset the person's sync on the platform, or set the status there",
   },
   out_of_scope: {
     unread: false,
-    says: 'the platform has the person out of scope or as a service account',
+    text: 'the platform has the person out of scope or as a service account',
     helps: 'take the person back into scope on the platform if they were an employee',
   },
   no_person: {
     unread: false,
-    says: 'the platform has no person with the e-mail that HR states, so that the identity is matched to nobody or to another address',
+    text: 'the platform has no person with the e-mail that HR states, so that the identity is matched to nobody or to another address',
     helps: 'compare the e-mail in HR with the one of the person on the platform',
   },
   unmatched: {
     unread: false,
-    says: 'the platform cannot tell the employment of the person: no HR record is matched to them, or none says whether they are a contractor',
+    text: 'the platform cannot tell the employment of the person: no HR record is matched to them, or none says whether they are a contractor',
     helps: 'map isContractor, and compare the e-mail in HR with the one of the person on the platform',
   },
   other_key: {
     unread: false,
-    says: 'another key has the same e-mail and is employed, and the platform goes by the record that has not ended',
+    text: 'another key has the same e-mail and is employed, and the platform goes by the record that has not ended',
     helps: 'find out in HR whether the two keys are one person',
   },
   still_employed: {
     unread: false,
-    says: 'the platform still takes the person for employed: no identity sync has run since, or another HR connection says that they are employed',
+    text: 'the platform still takes the person for employed: no identity sync has run since, or another HR connection says that they are employed',
     helps: 'run an identity sync on the platform, and look there for a second HR connection',
   },
   no_email: {
     unread: true,
-    says: 'HR states no e-mail, and the platform finds a person by nothing else',
+    text: 'HR states no e-mail, and the platform finds a person by nothing else',
     helps: 'map the e-mail, or look the person up on the platform',
   },
   not_permitted: {
     unread: true,
-    says: 'the API key may not read personnel',
+    text: 'the API key may not read personnel',
     helps: 'give the API key the permissions personnel-get and personnel-get-personnel-details',
   },
   no_operation: {
     unread: true,
-    says: 'the platform has no operation to read personnel',
+    text: 'the platform has no operation to read personnel',
     helps: 'look the person up on the platform',
   },
   unreachable: {
     unread: true,
-    says: 'the platform did not answer, or could not be understood',
+    text: 'the platform did not answer, or could not be understood',
     helps: 'nothing: it is read again by itself',
   },
-} as const satisfies Record<string, { readonly unread: boolean; readonly says: string; readonly helps: string }>
+} as const satisfies Record<string, { readonly unread: boolean; readonly text: string; readonly helps: string }>
 
 /** The code of a finding. */
 export type LeaverFinding = keyof typeof leaverFindings

@@ -83,7 +83,7 @@ export function leaverView(
     ...(values && { name, email }),
     ...clock,
     late: clock.late && !undone.has(leaver.state),
-    findingText: finding?.says ?? null,
+    findingText: finding?.text ?? null,
     helps: finding?.helps ?? null,
   }
 }

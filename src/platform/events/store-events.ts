@@ -179,14 +179,17 @@ export async function storeEventsOf(
   await eventsInsert(by, { category: categories[type], rows }).execute(trx)
 }
 
-/** The statement that records one event for each row of `rows`, a query that selects `type`, `description` and `metadata`. */
+type InsertedEvents = {
+  readonly category: Category
+  readonly connectionId?: number | null
+  /** A query that selects `type`, `description` and `metadata`. */
+  readonly rows: RawBuilder<unknown>
+}
+
+/** The statement that records one event for each row of `rows`. */
 export function eventsInsert(
   { accountId, actor, at }: WriteContext,
-  {
-    category,
-    connectionId = null,
-    rows,
-  }: { category: Category; connectionId?: number | null; rows: RawBuilder<unknown> },
+  { category, connectionId = null, rows }: InsertedEvents,
 ): RawBuilder<unknown> {
   const { source, user_id, request_description } = actorColumns(actor)
   return sql`

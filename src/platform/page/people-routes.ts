@@ -6,7 +6,7 @@ import { notice } from '../../web/layout.ts'
 import { pluralize } from '../../web/words.ts'
 import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
 import type { PageOperator } from '../operators/sessions.ts'
-import type { PageActions, PageActionOptions } from './actions.ts'
+import type { PageActionOptions, PageActions } from './actions.ts'
 import type { Send } from './layout.ts'
 import { countSetByHand, countStatuses, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
@@ -25,7 +25,7 @@ const syncsShown = 10
 
 /** The routes of the list of people and of its actions. */
 export function peopleRoutes(page: FastifyInstance, services: Services): void {
-  const { db, visits, send, acts } = services
+  const { visits } = services
   const signedIn = (route: Route) => async (request: FastifyRequest, reply: FastifyReply) => {
     const visit = await visits.find(request)
     return visit ? route(request, reply, visit) : reply.redirect(`${pagePrefix}/sign-in`, 303)
@@ -35,67 +35,84 @@ export function peopleRoutes(page: FastifyInstance, services: Services): void {
       visits.checkForm(request, visit)
       return route(request, reply, visit)
     })
-  const accountOf = (request: FastifyRequest, { operator }: Visit) =>
-    visibleAccount(services, operator, readId(field(request, 'account')) ?? nobodysId)
 
-  page.get(
-    '/',
-    signedIn(async (request, reply, visit) => {
-      const query = readQuery(searchOf(request))
-      const accounts = await visibleAccounts(services, visit.operator)
-      const [only] = accounts
-      if (query.account === null && (accounts.length !== 1 || only === undefined)) {
-        return send(reply, { title: 'Personnel', content: accountsView(accounts) }, visit)
-      }
-      const account = accounts.find(({ id }) => id === (query.account ?? only?.id))
-      if (account === undefined) throw unknownAccount()
-      const chosen = { account, hasChoice: accounts.length > 1, query: { ...query, account: account.id } }
-      const content = await showPeople(services, { ...chosen, visit, reply, news: visits.takeFlash(request, reply) })
-      return send(reply, { title: `Personnel of ${account.name}`, content }, visit)
-    }),
-  )
+  page.get('/', signedIn(peopleRoute(services)))
+  page.post('/sync', form(syncRoute(services)))
+  page.post('/reset', form(resetRoute(services)))
+  page.get('/reset-all', signedIn(confirmResetAllRoute(services)))
+  page.post('/reset-all', form(resetAllRoute(services)))
+}
 
-  page.post(
-    '/sync',
-    form(async (request, reply, visit) => {
-      const account = await accountOf(request, visit)
-      const hasBegun = await acts.startSync({ operator: visit.operator, accountId: account.id })
-      visits.setFlash(reply, { kind: hasBegun ? 'sync-started' : 'sync-running', count: 1 })
-      return redirectBack(request, reply, { account: account.id, watch: true })
-    }),
-  )
+function peopleRoute(services: Services): Route {
+  const { visits, send } = services
+  return async (request, reply, visit) => {
+    const query = readQuery(searchOf(request))
+    const accounts = await visibleAccounts(services, visit.operator)
+    const [only] = accounts
+    if (query.account === null && (accounts.length !== 1 || only === undefined)) {
+      return send(reply, { title: 'Personnel', content: accountsView(accounts) }, visit)
+    }
+    const account = accounts.find(({ id }) => id === (query.account ?? only?.id))
+    if (account === undefined) throw unknownAccount()
+    const chosen = { account, hasChoice: accounts.length > 1, query: { ...query, account: account.id } }
+    const content = await showPeople(services, { ...chosen, visit, reply, news: visits.takeFlash(request, reply) })
+    return send(reply, { title: `Personnel of ${account.name}`, content }, visit)
+  }
+}
 
-  page.post(
-    '/reset',
-    form(async (request, reply, visit) => {
-      const account = await accountOf(request, visit)
-      const person = readId(field(request, 'person'))
-      if (person === null || !(await isPersonOf(services, account.id, person))) throw unknownPerson()
-      const count = await acts.reset({ operator: visit.operator, accountId: account.id, personnelIds: [person] })
-      visits.setFlash(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
-      return redirectBack(request, reply, { account: account.id, watch: count === null })
-    }),
-  )
+function syncRoute(services: Services): Route {
+  const { visits, acts } = services
+  return async (request, reply, visit) => {
+    const account = await accountOfForm(services, request, visit)
+    const hasBegun = await acts.startSync({ operator: visit.operator, accountId: account.id })
+    visits.setFlash(reply, { kind: hasBegun ? 'sync-started' : 'sync-running', count: 1 })
+    return redirectBack(request, reply, { account: account.id, watch: true })
+  }
+}
 
-  page.get(
-    '/reset-all',
-    signedIn(async (request, reply, visit) => {
-      const account = await visibleAccount(services, visit.operator, readQuery(searchOf(request)).account ?? nobodysId)
-      const setByHand = await countSetByHand(db, account.id)
-      const content = resetAllView({ account, setByHand, formToken: visit.formToken })
-      return send(reply, { title: 'Reset everybody set by hand?', content }, visit)
-    }),
-  )
+function resetRoute(services: Services): Route {
+  return async (request, reply, visit) => {
+    const account = await accountOfForm(services, request, visit)
+    const person = readId(field(request, 'person'))
+    if (person === null || !(await isPersonOf(services, account.id, person))) throw unknownPerson()
+    const { operator } = visit
+    const count = await services.acts.reset({ operator, accountId: account.id, personnelIds: [person] })
+    return answerReset(services, { request, reply, accountId: account.id, count })
+  }
+}
 
-  page.post(
-    '/reset-all',
-    form(async (request, reply, visit) => {
-      const account = await accountOf(request, visit)
-      const count = await acts.reset({ operator: visit.operator, accountId: account.id })
-      visits.setFlash(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
-      return redirectBack(request, reply, { account: account.id, watch: count === null })
-    }),
-  )
+function confirmResetAllRoute(services: Services): Route {
+  return async (request, reply, visit) => {
+    const account = await visibleAccount(services, visit.operator, readQuery(searchOf(request)).account ?? nobodysId)
+    const setByHand = await countSetByHand(services.db, account.id)
+    const content = resetAllView({ account, setByHand, formToken: visit.formToken })
+    return services.send(reply, { title: 'Reset everybody set by hand?', content }, visit)
+  }
+}
+
+function resetAllRoute(services: Services): Route {
+  return async (request, reply, visit) => {
+    const account = await accountOfForm(services, request, visit)
+    const count = await services.acts.reset({ operator: visit.operator, accountId: account.id })
+    return answerReset(services, { request, reply, accountId: account.id, count })
+  }
+}
+
+type ResetAnswer = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly accountId: number
+  /** Null if a sync was running. */
+  readonly count: number | null
+}
+
+function answerReset({ visits }: Services, { request, reply, accountId, count }: ResetAnswer): FastifyReply {
+  visits.setFlash(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
+  return redirectBack(request, reply, { account: accountId, watch: count === null })
+}
+
+function accountOfForm(services: Services, request: FastifyRequest, { operator }: Visit): Promise<Account> {
+  return visibleAccount(services, operator, readId(field(request, 'account')) ?? nobodysId)
 }
 
 type Shown = {

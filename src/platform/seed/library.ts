@@ -148,58 +148,34 @@ async function seedRequirements(trx: Trx, frameworks: readonly LibraryFramework[
 }
 
 async function seedMappings(trx: Trx, controls: readonly LibraryControl[]): Promise<void> {
-  const idsIn = (table: CatalogueTable, names: readonly string[]) => catalogueIds(trx, table, names)
-  const controlId = await idsIn(
-    'control_templates',
-    controls.map(({ code }) => code),
-  )
-  const testId = await idsIn(
-    'test_templates',
-    controls.flatMap(({ tests }) => tests),
-  )
-  const policyId = await idsIn(
-    'policy_templates',
-    controls.flatMap(({ policies }) => policies),
-  )
-  const evidenceId = await idsIn(
-    'evidence_templates',
-    controls.flatMap(({ evidence }) => evidence),
-  )
-  const riskId = await idsIn(
-    'risk_templates',
-    controls.flatMap(({ risks }) => risks),
-  )
-  const requirementId = await requirementIds(
-    trx,
-    controls.flatMap(({ requirements }) => Object.keys(requirements)),
-  )
-  const mapped = controls.map((control) => ({ ...control, control_template_id: controlId(control.code) }))
+  const ids = await mappedIds(trx, controls)
+  const mapped = controls.map((control) => ({ ...control, control_template_id: ids.control(control.code) }))
   await addRows(
     trx,
     'template_tests',
     mapped.flatMap(({ control_template_id, tests }) =>
-      tests.map((name) => ({ control_template_id, test_template_id: testId(name) })),
+      tests.map((name) => ({ control_template_id, test_template_id: ids.test(name) })),
     ),
   )
   await addRows(
     trx,
     'template_policies',
     mapped.flatMap(({ control_template_id, policies }) =>
-      policies.map((name) => ({ control_template_id, policy_template_id: policyId(name) })),
+      policies.map((name) => ({ control_template_id, policy_template_id: ids.policy(name) })),
     ),
   )
   await addRows(
     trx,
     'template_evidence',
     mapped.flatMap(({ control_template_id, evidence }) =>
-      evidence.map((code) => ({ control_template_id, evidence_template_id: evidenceId(code) })),
+      evidence.map((code) => ({ control_template_id, evidence_template_id: ids.evidence(code) })),
     ),
   )
   await addRows(
     trx,
     'template_risks',
     mapped.flatMap(({ control_template_id, risks }) =>
-      risks.map((code) => ({ control_template_id, risk_template_id: riskId(code) })),
+      risks.map((code) => ({ control_template_id, risk_template_id: ids.risk(code) })),
     ),
   )
   await addRows(
@@ -207,8 +183,25 @@ async function seedMappings(trx: Trx, controls: readonly LibraryControl[]): Prom
     'template_requirements',
     mapped.flatMap(({ control_template_id, requirements }) =>
       Object.entries(requirements).flatMap(([slug, names]) =>
-        names.map((name) => ({ control_template_id, requirement_id: requirementId(slug, name) })),
+        names.map((name) => ({ control_template_id, requirement_id: ids.requirement(slug, name) })),
       ),
     ),
   )
+}
+
+/** Looks up the ids of these controls and of everything they refer to. */
+async function mappedIds(trx: Trx, controls: readonly LibraryControl[]) {
+  const idsIn = (table: CatalogueTable, namesOf: (control: LibraryControl) => readonly string[]) =>
+    catalogueIds(trx, table, controls.flatMap(namesOf))
+  return {
+    control: await idsIn('control_templates', ({ code }) => [code]),
+    test: await idsIn('test_templates', ({ tests }) => tests),
+    policy: await idsIn('policy_templates', ({ policies }) => policies),
+    evidence: await idsIn('evidence_templates', ({ evidence }) => evidence),
+    risk: await idsIn('risk_templates', ({ risks }) => risks),
+    requirement: await requirementIds(
+      trx,
+      controls.flatMap(({ requirements }) => Object.keys(requirements)),
+    ),
+  }
 }

@@ -16,9 +16,9 @@ async function open() {
 test('a status that no list holds holds the plan until a person says what it means', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(12))
+  await at.writeExport(staff(12))
   await at.run('sync')
-  await at.hrSays(change(staff(12), { id: 'E0003', status: 'Exited' }, { id: 'E0004', status: 'Sabbatical' }))
+  await at.writeExport(change(staff(12), { id: 'E0003', status: 'Exited' }, { id: 'E0004', status: 'Sabbatical' }))
 
   const held = await at.run('sync')
   const left = await at.run('accept-status', 'exited', '--as', 'left', '--by', 'ana')

@@ -13,9 +13,9 @@ test('an operator says that keys were issued again, and keeps a person whom HR l
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   const company = staff(12)
   const reissued = company.map((person) => (person.id === 'E0003' ? { ...person, id: 'N3', title: 'Lead' } : person))
-  await at.hrSays(company)
+  await at.writeExport(company)
   await at.run('sync')
-  await at.hrSays(without(reissued, 'E0004'))
+  await at.writeExport(without(reissued, 'E0004'))
 
   const held = await at.run('sync')
   const { document } = await at.json<{ pairs: { runId: string; former: string; identityId: string }[] }>('alias')

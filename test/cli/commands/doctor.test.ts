@@ -40,7 +40,7 @@ test('the file of the doctor has what a helper needs, and nothing of what people
     start: 'ZZDATE',
     status: 'ZZSTATUS',
   })
-  await at.hrSays([...staff(30), ...[1, 2, 3].map(person), person(1), { id: 'zz"key" ZZ', start: 'zz"date" ZZ' }])
+  await at.writeExport([...staff(30), ...[1, 2, 3].map(person), person(1), { id: 'zz"key" ZZ', start: 'zz"date" ZZ' }])
   await rename(join(at.folder, 'exports', 'people.csv'), join(at.folder, 'exports', 'zzpeople.csv'))
   const env = { ...process.env, ROLLCALL_SEEN_NAME: 'zzvalue' }
   const run = (...args: string[]) => call([...args, '--config', at.configFile], { env })

@@ -7,7 +7,7 @@ import { readAddress } from '../../../src/daemon/control/address-file.ts'
 import { type Running, startCommand } from '../../helpers/cli.ts'
 import { pass, startFaultProxy } from '../../helpers/faults/proxy.ts'
 import { install } from '../../helpers/installation.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
 import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
@@ -24,9 +24,9 @@ test('on SIGHUP a daemon takes up a valid configuration without losing the run u
   const at = stack.use(await install({ baseUrl: proxy.baseUrl, key }, { hasStore: true }))
   const lines = { connection: '    delivery: { batchSize: 1 }\n' }
   await at.configure(lines)
-  await at.hrSays(staff(12))
+  await at.writeExport(staff(12))
   const daemon = at.start('serve', '--json')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   proxy.fault(() => pass)
   const first = proxy.hold(({ operation }) => operation === 'upsertHrisUserIdentities', 'arrived')
   const syncing = at.start('sync', '--json')
@@ -41,7 +41,7 @@ test('on SIGHUP a daemon takes up a valid configuration without losing the run u
 
   await writeFile(at.configFile, written.replace('batchSize: 1', 'batchSize: none'))
   daemon.child.kill('SIGHUP')
-  await daemon.says('config.refused')
+  await daemon.waitForOutput('config.refused')
   const afterMistake = await status()
   await writeFile(at.configFile, written.replace('port: 0', 'port: 1'))
   daemon.child.kill('SIGHUP')
@@ -50,7 +50,7 @@ test('on SIGHUP a daemon takes up a valid configuration without losing the run u
     .toContain('server.port')
   await at.configure({ ...lines, connection: `${lines.connection}    schedule: { cron: '0 2 * * *' }\n` })
   daemon.child.kill('SIGHUP')
-  await daemon.says('config.reloaded')
+  await daemon.waitForOutput('config.reloaded')
   held.release()
   await expect
     .poll(async () => (await status().catch(() => null))?.reload, { timeout: 60_000 })
@@ -75,17 +75,17 @@ test('a daemon whose store a command has taken while it reloads waits for it, an
   const { key } = await host.tenant()
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key }))
   const daemon = at.start('serve', '--json')
-  await daemon.says('daemon.started')
-  const times = (name: string) => daemon.said().split(`"event":"${name}"`).length - 1
+  await daemon.waitForOutput('daemon.started')
+  const times = (name: string) => daemon.output().split(`"event":"${name}"`).length - 1
   const taker = stack.use(startTaker(join(at.dataDir, 'store', 'lock.db')))
-  const hasTaken = () => taker.said().includes('taken')
+  const hasTaken = () => taker.output().includes('taken')
 
   // Nobody has the store for some milliseconds only, so the taker may come too late a few times.
   for (let lives = 1; !hasTaken(); lives += 1) {
     daemon.child.kill('SIGHUP')
     await expect.poll(() => hasTaken() || times('daemon.started') > lives, { timeout: 60_000 }).toBe(true)
   }
-  await daemon.says('daemon.waiting')
+  await daemon.waitForOutput('daemon.waiting')
   const lives = times('daemon.started')
   taker.child.kill('SIGKILL')
   await expect.poll(() => times('daemon.started'), { timeout: 60_000 }).toBe(lives + 1)
@@ -97,14 +97,14 @@ test('a daemon whose store a command has taken while it reloads waits for it, an
 test('a daemon whose database is down when it starts waits and says so, and works as soon as it is there', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
-  const place = stack.use(await postgresPlace())
+  const place = stack.use(await createPostgresDatabase())
   const there = new URL(place.at)
   const between = new URL(place.at)
   between.port = String(await freePort())
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: between.href }))
   const daemon = at.start('serve', '--json')
 
-  await daemon.says('daemon.waiting')
+  await daemon.waitForOutput('daemon.waiting')
   const early = daemon.child.exitCode
   const open = new Set<Socket>()
   const gate = createServer((socket) => {
@@ -116,7 +116,7 @@ test('a daemon whose database is down when it starts waits and says so, and work
     gate.close()
     for (const socket of open) socket.destroy()
   })
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   const { document } = await at.json<{ daemon: { pid: number } }>('status')
 
   expect([early, document.daemon.pid]).toEqual([null, daemon.child.pid])
@@ -129,7 +129,7 @@ test('a daemon that waits for its database ends with 0 when it is stopped', asyn
     database: `postgres://rollcall@127.0.0.1:${await freePort()}/rollcall`,
   })
   const daemon = at.start('serve', '--json')
-  await daemon.says('daemon.waiting')
+  await daemon.waitForOutput('daemon.waiting')
 
   daemon.child.kill('SIGTERM')
 

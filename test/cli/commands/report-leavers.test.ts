@@ -18,16 +18,16 @@ const run = promisify(execFile)
 const period = ['--from', '2026-11-01', '--to', '2026-11-30']
 const left = change(
   staff(12),
-  { id: 'E0003', left: '2026-11-19', first: '=1+1' },
-  { id: 'E0004', left: '2026-11-18', first: '<script>alert(1)</script>' },
+  { id: 'E0003', leavingDate: '2026-11-19', first: '=1+1' },
+  { id: 'E0004', leavingDate: '2026-11-18', first: '<script>alert(1)</script>' },
 )
 
 async function open() {
   const { key } = await host.tenant()
   const at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
-  await at.hrSays(staff(12))
+  await at.writeExport(staff(12))
   await at.run('sync')
-  await at.hrSays(left)
+  await at.writeExport(left)
   await at.run('sync')
   return at
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readAddress } from '../../../src/daemon/control/address-file.ts'
 import type { Ended } from '../../helpers/cli.ts'
 import { faults } from '../../helpers/faults/faults.ts'
-import { type Fault, pass, type Seen, startFaultProxy } from '../../helpers/faults/proxy.ts'
+import { type Fault, pass, type ReceivedRequest, startFaultProxy } from '../../helpers/faults/proxy.ts'
 import { install } from '../../helpers/installation.ts'
 import type { StoreOptions } from '../../helpers/workplace.ts'
 import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
@@ -29,9 +29,9 @@ async function openDelivering(fate: Fault, stack: AsyncDisposableStack) {
   const proxy = stack.use(await startFaultProxy({ target: host.platform.baseUrl }))
   const at = stack.use(await install({ baseUrl: proxy.baseUrl, key }, { hasStore: true }))
   await at.configure({ connection: '    delivery: { batchSize: 1 }\n' })
-  await at.hrSays(staff(people))
+  await at.writeExport(staff(people))
   const daemon = at.start('serve')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   proxy.fault((seen) => (isUpsert(seen) ? fate : pass))
   const first = proxy.hold(isUpsert, 'arrived')
   at.start('sync')
@@ -47,7 +47,7 @@ async function openDelivering(fate: Fault, stack: AsyncDisposableStack) {
   }
 }
 
-function isUpsert({ operation }: Seen): boolean {
+function isUpsert({ operation }: ReceivedRequest): boolean {
   return operation === 'upsertHrisUserIdentities'
 }
 
@@ -58,9 +58,9 @@ function documentOf({ stdout }: Ended): unknown {
 test('the daemon goes on when the reader of its log has gone away, and says so where somebody still reads', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   const daemon = at.start('serve')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
 
   daemon.child.stderr?.destroy()
   const synced = await at.run('sync')
@@ -77,7 +77,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leav
   const { at } = await open()
   await using _place = at
   const daemon = at.start('serve')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
 
   daemon.child.kill(signal)
   const { exit, stdout, stderr } = await daemon.ended
@@ -127,7 +127,7 @@ test('a second signal ends the daemon at once, and the next one delivers the res
   const { daemon, arrived, sync } = await openDelivering(faults.hang({ forwarded: true }), stack)
 
   daemon.child.kill('SIGTERM')
-  await daemon.says('daemon.stopping')
+  await daemon.waitForOutput('daemon.stopping')
   daemon.child.kill('SIGTERM')
   const { exit, stderr } = await daemon.ended
   const next = await sync()
@@ -141,13 +141,13 @@ test('a second signal ends the daemon at once, and the next one delivers the res
 test('commands go through the daemon that runs', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(10))
+  await at.writeExport(staff(10))
   const daemon = at.start('serve')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
 
   const status = await at.run('status', '--json')
   const sync = await at.run('sync', '--json')
-  await at.hrSays(staff(2))
+  await at.writeExport(staff(2))
   const held = await at.run('sync', '--json')
   const missing = await at.run('person', 'E9999', '--json')
 
@@ -162,7 +162,7 @@ test('a second daemon on the same folder ends with 75 and the pid of the first',
   const { at } = await open({ isEmbedded: true })
   await using _place = at
   const first = at.start('serve')
-  await first.says('daemon.started')
+  await first.waitForOutput('daemon.started')
 
   const { exit, stderr } = await at.run('serve')
 
@@ -173,9 +173,9 @@ test('a second daemon on the same folder ends with 75 and the pid of the first',
 test('after a daemon was killed the commands do without it', async () => {
   const { at, client } = await open()
   await using _place = at
-  await at.hrSays(staff(10))
+  await at.writeExport(staff(10))
   const daemon = at.start('serve')
-  await daemon.says('daemon.started')
+  await daemon.waitForOutput('daemon.started')
   daemon.child.kill('SIGKILL')
   await once(daemon.child, 'close')
 
@@ -189,9 +189,9 @@ test('after a daemon was killed the commands do without it', async () => {
 test('a sync that is interrupted while it waits stays, and the next one goes on', async () => {
   const { key, client } = await host.tenant()
   await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key }, { hasStore: true })
-  await away.hrSays(staff(5))
+  await away.writeExport(staff(5))
   const sync = away.start('sync')
-  await sync.says('delivering, 0 of 5')
+  await sync.waitForOutput('delivering, 0 of 5')
 
   sync.child.kill('SIGINT')
   const { exit, stderr } = await sync.ended

@@ -15,7 +15,7 @@ const ways = [
   { way: 'without a daemon', begin: async () => {} },
   {
     way: 'with a daemon',
-    begin: async (at: Installation) => at.start('serve', '--json').says('daemon.started'),
+    begin: async (at: Installation) => at.start('serve', '--json').waitForOutput('daemon.started'),
   },
 ]
 
@@ -24,7 +24,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
   async function open() {
     const { key, client } = await host.tenant()
     const at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
-    await at.hrSays(staff(5))
+    await at.writeExport(staff(5))
     await begin(at)
     const blocked = await at.run('sync')
     return { key, client, at, blocked }
@@ -66,7 +66,7 @@ test('a connection that is not blocked is told from one that was', async () => {
 test('a platform that does not answer is told from one that turns us away', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
-  await at.hrSays(staff(5))
+  await at.writeExport(staff(5))
   await at.run('sync')
   await at.configure({ baseUrl: 'http://127.0.0.1:9/public/v2', key })
 

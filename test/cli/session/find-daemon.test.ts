@@ -56,7 +56,7 @@ afterAll(() => at[Symbol.asyncDispose]())
 
 test('a daemon that was killed is not found, though its socket is left, and the next one takes its place', async () => {
   const killed = at.start('serve')
-  await killed.says('daemon.started')
+  await killed.waitForOutput('daemon.started')
   const first = await findDaemon(at)
   killed.child.kill('SIGKILL')
   await killed.ended

@@ -13,7 +13,7 @@ import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import type { SyncContext } from '../../../src/sync/context/context.ts'
 import { record } from '../../helpers/records.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 
 const people = {
   acme: [
@@ -27,7 +27,7 @@ const people = {
 
 async function openPeople() {
   const stack = new AsyncDisposableStack()
-  const { at } = stack.use(await postgresPlace())
+  const { at } = stack.use(await createPostgresDatabase())
   const store = stack.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
   for (const [connection, records] of Object.entries(people)) {
     await ensureConnection(store.db, connection)

@@ -9,7 +9,7 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import type { SyncContext } from '../../../src/sync/context/context.ts'
-import { databases, type Place } from '../../helpers/servers/databases.ts'
+import { databases, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 
 const ids = {
@@ -19,8 +19,8 @@ const ids = {
   other: '0000aaaa-4444-4444-8444-444444444444',
 }
 
-describe.each(databases)('a run on $name', ({ place }) => {
-  let at: Place
+describe.each(databases)('a run on $name', ({ createDatabase: place }) => {
+  let at: TestDatabase
   let store: Database<StoreSchema>
   let named: (name: string, connection?: string) => Promise<string>
   beforeAll(async () => {

@@ -26,7 +26,7 @@ describe('the newest export', () => {
     const chosen = await choose(server, { path: 'a.csv' })
 
     expect(chosen?.file.name).toBe('a.csv')
-    expect(server.seen.requests.filter((request) => request.startsWith('OPENDIR'))).toEqual([])
+    expect(server.activity.requests.filter((request) => request.startsWith('OPENDIR'))).toEqual([])
   })
 
   test('is never a folder or a companion', async () => {

@@ -38,7 +38,7 @@ describe('a login', () => {
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toContain(server.fingerprint)
     expect(failure.message).toContain('nothing was sent')
-    expect(server.seen.logins).toEqual([])
+    expect(server.activity.logins).toEqual([])
     await server.idle()
   })
 
@@ -57,7 +57,7 @@ describe('a login', () => {
     await using session = await sessionOn(server)
 
     expect(session.server).toContain(`${server.port}`)
-    expect(server.seen.logins).toEqual(['password'])
+    expect(server.activity.logins).toEqual(['password'])
   })
 
   test('is refused with all keys that the server has where none of them is pinned', async () => {
@@ -68,7 +68,7 @@ describe('a login', () => {
 
     expect(failure.message.match(/SHA256:/g)).toHaveLength(3)
     expect(failure.message).toContain(server.fingerprint)
-    expect(server.seen.logins).toEqual([])
+    expect(server.activity.logins).toEqual([])
   })
 
   test.each<[string, SshServerOptions, SessionOptions, string[]]>([
@@ -111,7 +111,7 @@ describe('a login', () => {
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(expected)
     expect(failure.message).not.toContain('hunter2')
-    expect(server.seen.connections).toBe(0)
+    expect(server.activity.connections).toBe(0)
   })
 
   test('with an RSA key signs with SHA-2', async () => {
@@ -120,7 +120,7 @@ describe('a login', () => {
     await using session = await sessionOn(server, { secrets: { privateKey: rsa.private } })
 
     expect(session.server).toContain(`${server.port}`)
-    expect(server.seen.signatures).toEqual(['sha256'])
+    expect(server.activity.signatures).toEqual(['sha256'])
   })
 
   test('with an RSA key is refused where the server does not say that it knows SHA-2', async () => {
@@ -130,7 +130,7 @@ describe('a login', () => {
 
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(/only with SHA-1 signatures: use an ed25519 key/)
-    expect(server.seen.signatures).toEqual([])
+    expect(server.activity.signatures).toEqual([])
   })
 })
 
@@ -145,7 +145,7 @@ describe('a connection', () => {
 
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(/offers no key exchange algorithm that Rollcall accepts/)
-    expect(server.seen.logins).toEqual([])
+    expect(server.activity.logins).toEqual([])
   })
 
   test('is never compressed', async () => {

@@ -24,7 +24,7 @@ describe('a download', () => {
 
       expect(file).toMatchObject({ name: 'people.csv', bytes, modifiedAtMs: modifiedAt.getTime() })
       expect((await readFile(file.path)).equals(content)).toBe(true)
-      expect(server.seen.fileBytes).toBe(bytes)
+      expect(server.activity.fileBytes).toBe(bytes)
     },
   )
 
@@ -76,13 +76,13 @@ describe('a download', () => {
     }
     const failure = await failureOf(fetch(server, spool, { signal: controller.signal }))
     server.faults.answer = undefined
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     const file = await fetch(server, spool)
 
     expect(silent.message).toMatch(/has not answered for 200 ms/)
     expect(failure.message).toBe('stop')
     expect((await readFile(file.path)).equals(content)).toBe(true)
-    expect(server.seen.fileBytes).toBeLessThan(content.length - 200_000 + overlapBytes)
+    expect(server.activity.fileBytes).toBeLessThan(content.length - 200_000 + overlapBytes)
   })
 
   test('starts again if the end of the part differs from the server', async () => {
@@ -103,12 +103,12 @@ describe('a download', () => {
     await breakOff(server, spool, mebibyte / 2)
     await appendFile(join(server.folder, 'people.csv'), 'more')
     await utimes(join(server.folder, 'people.csv'), modifiedAt, modifiedAt)
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
 
     const file = await fetch(server, spool)
 
     expect(file.bytes).toBe(mebibyte + 4)
-    expect(server.seen.fileBytes).toBe(mebibyte + 4)
+    expect(server.activity.fileBytes).toBe(mebibyte + 4)
   })
 
   test('by two readers at once brings both of them the whole file', async () => {
@@ -133,11 +133,11 @@ describe('a download', () => {
     await rename(join(spool.path, part), killed)
     const partBytes = (await stat(killed)).size
 
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     await fetch(server, spool)
-    const whileItMayLive = server.seen.fileBytes
+    const whileItMayLive = server.activity.fileBytes
     await utimes(killed, new Date(), new Date(Date.now() - 120_000))
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     await fetch(server, spool, { idleTimeoutMs: 30_000 })
 
     expect(whileItMayLive).toBe(content.length)
@@ -222,7 +222,7 @@ async function fetch(server: SshServer, spool: Pick<ExportFolder, 'path'>, optio
 }
 
 async function breakOff(server: SshServer, spool: ExportFolder, afterBytes: number): Promise<void> {
-  server.faults.cutAfterBytes = server.seen.fileBytes + afterBytes
+  server.faults.cutAfterBytes = server.activity.fileBytes + afterBytes
   await failureOf(fetch(server, spool))
   delete server.faults.cutAfterBytes
 }

@@ -40,7 +40,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 beforeEach(async () => {
   await put('people.csv', people)
   lies(server, undefined)
-  server.seen.fileBytes = 0
+  server.activity.fileBytes = 0
   delete server.faults.cutAfterBytes
 })
 
@@ -150,7 +150,7 @@ describe('a server that means harm', () => {
     const size = 256 * 1024
     for (const minute of [1, 2, 3]) {
       await put('people.csv', 'x'.repeat(size), new Date(modifiedAt.getTime() + minute * 60_000))
-      server.seen.fileBytes = 0
+      server.activity.fileBytes = 0
       server.faults.cutAfterBytes = size / 2
       await failureOf(readAll(workspace))
     }

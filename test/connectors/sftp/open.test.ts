@@ -119,7 +119,7 @@ describe('an export on a server', () => {
     const failure = await failureOf(connect(server, spool).open({ ...options(), now: () => before }))
 
     expect(failure.message).toMatch(/lies ahead/)
-    expect(server.seen.fileBytes).toBe(0)
+    expect(server.activity.fileBytes).toBe(0)
   })
 
   test('is fetched on from where the connection broke', async () => {
@@ -135,7 +135,7 @@ describe('an export on a server', () => {
 
     expect(failure).toMatchObject({ code: 'source_unreachable', retry: true })
     expect(rows).toHaveLength(100_000)
-    expect(server.seen.fileBytes).toBeLessThan(many.length + 128 * 1024)
+    expect(server.activity.fileBytes).toBeLessThan(many.length + 128 * 1024)
   })
 
   test('is refused without a login if the server has another key', async () => {
@@ -146,7 +146,7 @@ describe('an export on a server', () => {
     const failure = await failureOf(connect(server, spool, { hostKeys: [another.fingerprint] }).open(options()))
 
     expect(failure.message).toContain(server.fingerprint)
-    expect(server.seen.logins).toEqual([])
+    expect(server.activity.logins).toEqual([])
   })
 })
 
@@ -222,7 +222,7 @@ describe('afterwards', () => {
     await archive(source, 'accepted')
     await archive(source, 'refused')
 
-    expect(server.seen.connections).toBe(connections)
+    expect(server.activity.connections).toBe(connections)
     expect(await readdir(server.folder)).toEqual(['people.csv'])
   })
 

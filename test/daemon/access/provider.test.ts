@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
-import { emptyTables, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
 import { openConsole } from './console.ts'
 import { startLyingProvider } from './identity-provider.ts'
 
@@ -21,7 +21,7 @@ const clock = { now: new Date() }
 let store: Database<StoreSchema>
 let lying: Awaited<ReturnType<typeof startLyingProvider>>
 beforeAll(async () => {
-  const { at } = stack.use(await postgresPlace())
+  const { at } = stack.use(await createPostgresDatabase())
   store = stack.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
   lying = stack.use(await startLyingProvider({ clientId: client.id }))
 })

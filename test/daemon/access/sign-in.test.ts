@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { createToken, revokeToken } from '../../../src/store/access/tokens.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { emptyTables, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
 import { type ConsoleOptions, openConsole } from './console.ts'
 
 const minuteMs = 60_000
@@ -13,7 +13,11 @@ const clock = { now: new Date() }
 let store: Database<StoreSchema>
 beforeAll(async () => {
   store = stack.use(
-    await openDatabase<StoreSchema>({ at: stack.use(await postgresPlace()).at, schemas: ['rollcall'], migrations }),
+    await openDatabase<StoreSchema>({
+      at: stack.use(await createPostgresDatabase()).at,
+      schemas: ['rollcall'],
+      migrations,
+    }),
   )
 })
 beforeEach(async () => {

@@ -15,7 +15,7 @@ import { prepareRestored } from '../../../src/store/backup/restored.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
-import { emptyTables, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
 
 const stack = new AsyncDisposableStack()
 const clock = { now: new Date('2026-11-20T10:00:00.000Z') }
@@ -24,7 +24,11 @@ const path = `${controlPrefix}/tokens`
 let store: Database<StoreSchema>
 beforeAll(async () => {
   store = stack.use(
-    await openDatabase<StoreSchema>({ at: stack.use(await postgresPlace()).at, schemas: ['rollcall'], migrations }),
+    await openDatabase<StoreSchema>({
+      at: stack.use(await createPostgresDatabase()).at,
+      schemas: ['rollcall'],
+      migrations,
+    }),
   )
 })
 beforeEach(async () => {

@@ -14,7 +14,7 @@ import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts, webhookChannel } from '../../helpers/alert-settings.ts'
 import { type Child, startChild } from '../../helpers/servers/children.ts'
-import { databases, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPgliteDatabase, createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
 import { type AlertReceiver, alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
@@ -54,9 +54,9 @@ async function open(
   settings: AlertSettings,
   {
     at,
-    place = pglitePlace,
+    place = createPgliteDatabase,
     connections = ['acme'],
-  }: { at?: string; place?: typeof pglitePlace; connections?: string[] } = {},
+  }: { at?: string; place?: typeof createPgliteDatabase; connections?: string[] } = {},
 ) {
   await using opening = new AsyncDisposableStack()
   const placed = at ?? opening.use(await place()).at
@@ -110,7 +110,7 @@ async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
     .execute()
 }
 
-describe.each(databases)('alerts on $name', ({ place }) => {
+describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
   test('a connection that is blocked and free again is told both times, so that the receiver can trust it', async () => {
     await using receiver = await startAlertReceiver()
     await using opened = await open(settingsFor(receiver), { place })
@@ -480,7 +480,7 @@ describe.each([
       return { at: join(folder.path, 'store'), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
     },
   },
-  { name: 'PostgreSQL', folder: postgresPlace },
+  { name: 'PostgreSQL', folder: createPostgresDatabase },
 ])('a daemon that is killed on $name', ({ folder }) => {
   const script = new URL('./children/tell-alerts.ts', import.meta.url)
   const nobodyThere = 'http://127.0.0.1:9/'

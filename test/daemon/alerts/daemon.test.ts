@@ -18,7 +18,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 test('a daemon whose key the platform does not accept tells the receiver and the status', async () => {
   await using receiver = await startAlertReceiver()
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
-  await at.hrSays(staff(3))
+  await at.writeExport(staff(3))
   const config = await loadConfig(at.configFile, process.env)
   const alerts = { ...config.alerts, channels: [webhookChannel(receiver.url), smtpChannel(await freePort())] }
   const told = Promise.withResolvers<void>()

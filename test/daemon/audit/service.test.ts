@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
-import { openAudit } from '../../../src/daemon/audit/service.ts'
 import { makeNextKey } from '../../../src/daemon/audit/key-file.ts'
+import { openAudit } from '../../../src/daemon/audit/service.ts'
 import type { Config } from '../../../src/daemon/config/config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
@@ -13,7 +13,7 @@ import { recordAuditEntry } from '../../../src/store/audit/trail.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
-import { emptyTables, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPgliteDatabase, createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
 
 const now = () => new Date('2026-11-20T03:00:00.000Z')
 const stack = new AsyncDisposableStack()
@@ -22,7 +22,7 @@ let opened: Database<StoreSchema>
 beforeEach(async () => {
   opened ??= stack.use(
     await openDatabase<StoreSchema>({
-      at: stack.use(await pglitePlace()).at,
+      at: stack.use(await createPgliteDatabase()).at,
       schemas: ['rollcall'],
       migrations,
     }),
@@ -222,7 +222,7 @@ test('a key that is none is refused at the start without being shown', async () 
 
 /** A process that waits in the middle of a signature until it is let go. */
 async function startSigning(opening: AsyncDisposableStack) {
-  const place = opening.use(await postgresPlace())
+  const place = opening.use(await createPostgresDatabase())
   const database = opening.use(await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations }))
   const folder = await dataFolder()
   const process = opening.use(await start(folder, { database }))

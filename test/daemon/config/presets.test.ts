@@ -4,9 +4,9 @@ import { describe, expect, test, vi } from 'vitest'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { normaliseHeader } from '../../../src/identity/mapping/headers.ts'
 import { compileMapping, Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
-import { observationsOf, type Telling } from '../../helpers/presets/cast.ts'
+import { type ExportContent, observationsOf } from '../../helpers/presets/cast.ts'
 import { fixtures, type Own, presetNamed, readFixture } from '../../helpers/presets/fixtures.ts'
-import { typical } from '../../helpers/presets/tellings.ts'
+import { typical } from '../../helpers/presets/typical-exports.ts'
 
 const presets = await readPresets()
 const names = [...presets.keys()]
@@ -25,9 +25,9 @@ describe('every preset', () => {
   test.each(names)('%s reads its typical export to the day and the key', async (name) => {
     const file = `${name}.csv`
 
-    const { told } = await readFixture(file, name)
+    const { results: told } = await readFixture(file, name)
 
-    expect(told).toEqual(observationsOf(file, typical[name] as Telling))
+    expect(told).toEqual(observationsOf(file, typical[name] as ExportContent))
   })
 
   test.each(names)('%s has nothing to warn of in its typical export but managers without a key', async (name) => {
@@ -78,7 +78,7 @@ describe('an export in another shape', () => {
       },
     },
   })
-  const cases: readonly [string, string, string, Own, Partial<Telling>][] = [
+  const cases: readonly [string, string, string, Own, Partial<ExportContent>][] = [
     ['with a title above the header', 'workday-titled.csv', 'workday', { format: { headerLine: 2 } }, { firstLine: 3 }],
     ['in windows-1252', 'personio-de-windows-1252.csv', 'personio-de', { format: { encoding: 'windows-1252' } }, {}],
     [
@@ -92,9 +92,9 @@ describe('an export in another shape', () => {
   ]
 
   test.each(cases)('%s reads the same once the connection says so', async (_case, file, name, own, telling) => {
-    const { told } = await readFixture(file, name, own)
+    const { results: told } = await readFixture(file, name, own)
 
-    expect(told).toEqual(observationsOf(file, { ...(typical[name] as Telling), ...telling }))
+    expect(told).toEqual(observationsOf(file, { ...(typical[name] as ExportContent), ...telling }))
   })
 })
 
@@ -161,7 +161,7 @@ describe('a trap', () => {
   })
 
   test('that inactive means on leave separates nobody in SuccessFactors', async () => {
-    const { told } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
+    const { results: told } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
 
     expect(
       told.filter((one) => 'statesDeparture' in one && (one.statesDeparture || typeof one.leavingDate === 'string')),
@@ -169,7 +169,7 @@ describe('a trap', () => {
   })
 
   test('that no manager has two names in SuccessFactors is a blank one', async () => {
-    const { told } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
+    const { results: told } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
 
     const managers = told.map((one) => ('fields' in one ? one.fields.managerId : 'rejected'))
 
@@ -177,7 +177,7 @@ describe('a trap', () => {
   })
 
   test('that extracts write dates with a time is none in UKG Pro', async () => {
-    const { told } = await readFixture('ukg-pro-two-companies.csv', 'ukg-pro')
+    const { results: told } = await readFixture('ukg-pro-two-companies.csv', 'ukg-pro')
 
     const leaver = told.find((one) => one.identityId === '100215')
 
@@ -191,7 +191,9 @@ describe('a trap', () => {
   })
 
   test('that a second header row stands in the file is told where the connection denies it', async () => {
-    const { told } = await readFixture('successfactors.csv', 'successfactors', { format: { linesAfterHeader: 0 } })
+    const { results: told } = await readFixture('successfactors.csv', 'successfactors', {
+      format: { linesAfterHeader: 0 },
+    })
 
     expect(told[0]).toMatchObject({
       badCells: [

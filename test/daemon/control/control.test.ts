@@ -65,7 +65,7 @@ async function settled(client: ControlClient, runId: string): Promise<Run> {
   )
 }
 
-describe.each(databases)('the control API on $name', ({ place }) => {
+describe.each(databases)('the control API on $name', ({ createDatabase: place }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { at: database } = stack.use(await place())
@@ -78,7 +78,7 @@ describe.each(databases)('the control API on $name', ({ place }) => {
   test('runs a sync on request and tells everything about it', async () => {
     await using opened = await open()
     const { at, client } = opened
-    await at.hrSays([...staff(3), { id: 'E0009', start: '2026-02-31' }])
+    await at.writeExport([...staff(3), { id: 'E0009', start: '2026-02-31' }])
 
     const run = await runOnce(client)
     const runs = await client.listRuns({ query: { connection: 'acme' } })
@@ -129,7 +129,7 @@ describe.each(databases)('the control API on $name', ({ place }) => {
   test('gives changes page by page, without personal values unless asked', async () => {
     await using opened = await open()
     const { at, client } = opened
-    await at.hrSays(staff(3))
+    await at.writeExport(staff(3))
     const { id: runId } = await runOnce(client)
 
     const first = await client.listChanges({ params: { runId }, query: { limit: 2 } })
@@ -150,7 +150,7 @@ describe.each(databases)('the control API on $name', ({ place }) => {
   test('plans without storing or sending anything', async () => {
     await using opened = await open()
     const { at, client } = opened
-    await at.hrSays(staff(3))
+    await at.writeExport(staff(3))
 
     const plan = await client.planConnection({ params: { connection: 'acme' }, query: {} })
     const runs = await client.listRuns({ query: {} })
@@ -163,9 +163,9 @@ describe.each(databases)('the control API on $name', ({ place }) => {
   test('delivers a held plan only for the digest of that plan', async () => {
     await using opened = await open()
     const { at, client } = opened
-    await at.hrSays(staff(20))
+    await at.writeExport(staff(20))
     await runOnce(client)
-    await at.hrSays(staff(10))
+    await at.writeExport(staff(10))
     const held = await runOnce(client)
     const params = { runId: held.id }
 
@@ -320,7 +320,7 @@ describe('a daemon', () => {
 
   test('catches up at start with the night that it was down for', async () => {
     await using at = await installed()
-    await at.hrSays(staff(3))
+    await at.writeExport(staff(3))
     const config = await loadConfig(at.configFile, process.env)
     const schedule = { cron: '0 2 * * *', timeZone: 'Europe/Berlin' }
     const sample = { ...schedule, cron: '0 5 * * *' }

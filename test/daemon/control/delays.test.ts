@@ -37,7 +37,7 @@ async function stuck(answer: typeof refused | typeof limited) {
       platform.isAway ? answer : await real.updateHrisUserIdentity(...input),
     getHrisUserIdentity: async (...input) => (platform.isAway ? answer : await real.getHrisUserIdentity(...input)),
   }))
-  const run = await world.night(change(staff(3), { id: 'E0001', left: '2026-11-05' }), { asOf: secondNight })
+  const run = await world.night(change(staff(3), { id: 'E0001', leavingDate: '2026-11-05' }), { asOf: secondNight })
   return { world, run, platform, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 

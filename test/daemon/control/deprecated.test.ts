@@ -22,7 +22,7 @@ async function openDaemon() {
   await using opening = new AsyncDisposableStack()
   const { key } = await host.tenant()
   const at = opening.use(await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true }))
-  await at.hrSays(change(staff(5), { id: 'E0004', left: '31/02/2025' }))
+  await at.writeExport(change(staff(5), { id: 'E0004', leavingDate: '31/02/2025' }))
   const config = await loadConfig(at.configFile, process.env)
   const server = { ...config.server, token: new Secret([{ text: token }]) }
   const daemon = opening.use(await startDaemon({ ...config, server }, { events: silentEvents() }))

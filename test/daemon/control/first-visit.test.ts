@@ -85,7 +85,7 @@ describe('nothing is kept of', () => {
   test('all that in the store or in the configuration', async () => {
     const status = (await (await empty.api('/status')).json()) as { connections: unknown[] }
 
-    expect([status.connections, await empty.config(), empty.asks]).toEqual([[], empty.text, []])
+    expect([status.connections, await empty.config(), empty.reloadRequests]).toEqual([[], empty.text, []])
   })
 })
 
@@ -107,7 +107,7 @@ describe('a visit', () => {
     const then = await visitor.give('people.csv', exportOf(2))
 
     expect([byBen.status, former.status, tooMany.status, then.status]).toEqual([404, 404, 429, 303])
-    expect(tooMany.said).toBe('Several exports are being looked at already: try again when they are done with.')
+    expect(tooMany.notice).toBe('Several exports are being looked at already: try again when they are done with.')
   })
 
   test('loses its export after a while', async () => {
@@ -133,7 +133,7 @@ describe('a visit', () => {
     const digest = await plan(mine)
     const without = await connect(mine, { digest })
     const wrong = await connect(mine, { digest, apiKey: 'no key at all' })
-    const untouched = [await own.config(), own.asks.length]
+    const untouched = [await own.config(), own.reloadRequests.length]
     const done = await connect(mine, { digest, apiKey: tenant.key })
     const second = await connect(his, { digest: hisDigest }, ben)
     const trail = (await (await own.api('/audit/entries?act=config.connected')).json()) as { data: unknown[] }

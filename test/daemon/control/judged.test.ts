@@ -33,17 +33,17 @@ async function heldWorld() {
   const world = stack.use(await openWorld({ client, feed: { mapping } }))
   const before = staff(31).map((person, at) => ({ ...person, start: `Manager ${at % 3}` }))
   const [gone = { id: '' }] = before
-  await world.night(change(before, { id: gone.id, left: '2026-10-31', status: 'Inactive' }), {
+  await world.night(change(before, { id: gone.id, leavingDate: '2026-10-31', status: 'Inactive' }), {
     asOf: '2026-11-19T01:00:00.000Z',
   })
   const now = before.map((person, at) => ({
     ...person,
     email: `e${at + 1}@globex.example`,
     ...(at === 0 && { title: 'Lead' }),
-    ...(at >= 1 && at <= 8 && { left: '2026-11-19' }),
+    ...(at >= 1 && at <= 8 && { leavingDate: '2026-11-19' }),
     ...(at >= 9 && at <= 10 && { status: 'Inactive' }),
   }))
-  world.hrSays(
+  world.setExport(
     now.filter((_, at) => at !== 11),
     '2026-11-20T01:00:00.000Z',
   )

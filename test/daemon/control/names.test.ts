@@ -16,7 +16,7 @@ const listed = (...keys: readonly (string | null)[]) =>
 test('a person who is forgotten, nobody knows, or has no readable key has no name', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
-  await world.night(change(staff(4), { id: 'E0002', left: '2026-11-18' }))
+  await world.night(change(staff(4), { id: 'E0002', leavingDate: '2026-11-18' }))
   const forgetting = { connection: 'acme', identityId: 'E0002', reason: 'asked for', by: 'Ada', today: '2026-11-20' }
   await forgetPerson(world.sync.store.db, { ...forgetting, now: world.clock.now })
 

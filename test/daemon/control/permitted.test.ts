@@ -8,7 +8,7 @@ import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { Failure } from '../../../src/errors.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 
 const shape = { method: 'POST', path: '/', summary: '', success: { 200: z.unknown() }, errors: [] } as const
 const table = operations({
@@ -28,7 +28,11 @@ const clock = { now: new Date('2026-11-20T10:00:00.000Z') }
 let store: Database<StoreSchema>
 beforeAll(async () => {
   store = stack.use(
-    await openDatabase<StoreSchema>({ at: stack.use(await postgresPlace()).at, schemas: ['rollcall'], migrations }),
+    await openDatabase<StoreSchema>({
+      at: stack.use(await createPostgresDatabase()).at,
+      schemas: ['rollcall'],
+      migrations,
+    }),
   )
 })
 afterAll(() => stack.disposeAsync())

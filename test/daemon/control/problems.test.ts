@@ -148,7 +148,7 @@ test('every answer of the platform is explained', async () => {
 test('blocked people come page by page with their age, those first who may have left', async () => {
   await using opened = await open()
   const { world, control, standing } = opened
-  const left = { left: '31/02/2025', status: '' }
+  const left = { leavingDate: '31/02/2025', status: '' }
   const broken = [
     { id: 'E0004', ...left },
     { id: 'E/5', ...left },
@@ -178,7 +178,9 @@ test('a caller who asks for values is told names page by page, and the audit tra
   await using opened = await open()
   const { world, control } = opened
   reach(world, withWrongKey(host))
-  await world.night(change(staff(5), { id: 'E0002', first: '' }, { id: 'E0004', left: '31/02/2025', status: '' }))
+  await world.night(
+    change(staff(5), { id: 'E0002', first: '' }, { id: 'E0004', leavingDate: '31/02/2025', status: '' }),
+  )
   const problems: unknown[] = []
   const blockedPeople: unknown[] = []
   const query = { values: true, limit: 2 }

@@ -12,7 +12,7 @@ import { ensureConnection, getRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import { createEvents, silentEvents } from '../../../src/telemetry/events.ts'
-import { emptyPostgresPlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 import { openWorkplace } from '../../helpers/workplace.ts'
 
@@ -20,8 +20,8 @@ const baseUrl = 'http://127.0.0.1:9/public/v2'
 const now = () => new Date('2026-11-20T03:00:00.000Z')
 
 test('a store on PostgreSQL belongs to its data folder, and another one or none is refused', async () => {
-  await using first = await postgresPlace()
-  await using second = await postgresPlace()
+  await using first = await createPostgresDatabase()
+  await using second = await createPostgresDatabase()
   await using work = await openWorkplace({ baseUrl, key: 'x', database: first.at })
   const told: object[] = []
   const keep = (fields: object): void => {
@@ -79,8 +79,8 @@ test('a store on PostgreSQL belongs to its data folder, and another one or none 
 })
 
 test('a store that processes work on is not accepted, and one that cannot be takes nothing from the data folder', async () => {
-  await using known = await postgresPlace()
-  await using busy = await postgresPlace()
+  await using known = await createPostgresDatabase()
+  await using busy = await createPostgresDatabase()
   await using work = await openWorkplace({ baseUrl, key: 'x', database: known.at })
   const events = silentEvents()
   const config = await loadConfig(work.configFile, process.env)
@@ -112,7 +112,7 @@ test('a store that processes work on is not accepted, and one that cannot be tak
 test.each(['PostgreSQL', 'the embedded database'])(
   'a store of a development version from before the first release is refused: %s',
   async (kind) => {
-    await using place = await emptyPostgresPlace()
+    await using place = await createEmptyPostgresDatabase()
     const isServer = kind === 'PostgreSQL'
     await using work = await openWorkplace({ baseUrl, key: 'x', ...(isServer && { database: place.at }) })
     const config = await loadConfig(work.configFile, process.env)

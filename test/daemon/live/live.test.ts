@@ -16,13 +16,13 @@ import { recordConditions } from '../../../src/store/alerts/alerts.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection, moveRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
+import { databases, emptyTables, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 
-describe.each(databases)('what happens on $name', ({ place }) => {
-  let at: Place
+describe.each(databases)('what happens on $name', ({ createDatabase: place }) => {
+  let at: TestDatabase
   let store: Database<StoreSchema>
   beforeAll(async () => {
     at = await place()

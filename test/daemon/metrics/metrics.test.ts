@@ -10,7 +10,7 @@ import { createMetrics } from '../../../src/daemon/metrics/metrics.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
 import { install } from '../../helpers/installation.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { tool } from '../../helpers/servers/tools.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
@@ -54,10 +54,10 @@ describe('two processes on one store', () => {
   test('serve what was done and what is, the same of the store, by names and labels of the catalogue, and no key', async () => {
     await using stack = new AsyncDisposableStack()
     const { key } = await host.tenant()
-    const database = stack.use(await postgresPlace()).at
+    const database = stack.use(await createPostgresDatabase()).at
     const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
     await at.configure({ connection: "    schedule: { cron: '0 2 * * *' }\n" })
-    await at.hrSays([...staff(4), { id: '', email: 'nobody@acme.example' }])
+    await at.writeExport([...staff(4), { id: '', email: 'nobody@acme.example' }])
     const config = await loadConfig(at.configFile, process.env)
     const scraped = { ...config, server: { ...config.server, metrics: 'open' as const } }
     const start = async (roles: readonly ('api' | 'scheduler' | 'worker')[]) => {
@@ -117,7 +117,7 @@ describe('two processes on one store', () => {
   test('say so if the store is away, and still tell what they count', async () => {
     await using stack = new AsyncDisposableStack()
     const { key } = await host.tenant()
-    const place = await postgresPlace()
+    const place = await createPostgresDatabase()
     const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: place.at }))
     const config = await loadConfig(at.configFile, process.env)
     const daemon = stack.use(
@@ -135,7 +135,7 @@ describe('two processes on one store', () => {
 test('a scrape needs a token unless the metrics are open, which they may be on this machine alone', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
-  const database = stack.use(await postgresPlace()).at
+  const database = stack.use(await createPostgresDatabase()).at
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
   const token = 'a-token-of-the-configuration'
   await writeFile(join(at.folder, 'token'), token)

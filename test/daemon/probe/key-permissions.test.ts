@@ -7,13 +7,13 @@ import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { neededPermissions, testPermissions } from '../../../src/daemon/probe/key-permissions.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { openWorkplace } from '../../helpers/workplace.ts'
 import { openTestPlatform, type TestPlatform } from '../../platform/helpers/platforms.ts'
 
 let at: TestPlatform
 beforeAll(async () => {
-  at = await openTestPlatform(postgresPlace)
+  at = await openTestPlatform(createPostgresDatabase)
 })
 afterAll(() => at[Symbol.asyncDispose]())
 

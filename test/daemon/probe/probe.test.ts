@@ -8,8 +8,8 @@ import { probePlatform } from '../../../src/daemon/probe/probe.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { createRateLimiter } from '../../../src/sync/rate-limit/rate-limiter.ts'
 import { faults, resultChanges } from '../../helpers/faults/faults.ts'
-import { type Fault, type FaultProxy, type Seen, startFaultProxy } from '../../helpers/faults/proxy.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { type Fault, type FaultProxy, type ReceivedRequest, startFaultProxy } from '../../helpers/faults/proxy.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { openWorkplace } from '../../helpers/workplace.ts'
 import { bodyOf, openTestPlatform, type TestAccount, type TestPlatform } from '../../platform/helpers/platforms.ts'
 
@@ -17,7 +17,7 @@ let at: TestPlatform
 let proxy: FaultProxy
 let account: TestAccount
 beforeAll(async () => {
-  at = await openTestPlatform(postgresPlace)
+  at = await openTestPlatform(createPostgresDatabase)
   proxy = await startFaultProxy({ target: at.platform.baseUrl })
 })
 afterAll(async () => {
@@ -72,14 +72,15 @@ function unmet(checks: readonly CheckResult[]): string[] {
   return checks.flatMap(({ level, name, message }) => (level === 'ok' ? [] : [`${level} ${name}: ${message}`]))
 }
 
-const isBatch = ({ operation, identityIds }: Seen) => operation === 'upsertHrisUserIdentities' && identityIds.length > 0
+const isBatch = ({ operation, identityIds }: ReceivedRequest) =>
+  operation === 'upsertHrisUserIdentities' && identityIds.length > 0
 
 /** Does something before the platform gets the request. */
-function after(work: (seen: Seen) => Promise<unknown>): Fault {
+function after(work: (seen: ReceivedRequest) => Promise<unknown>): Fault {
   return {
     name: 'after',
     async play(exchange) {
-      await work(exchange.seen)
+      await work(exchange.request)
       await faults.pass.play(exchange)
     },
   }
@@ -238,7 +239,8 @@ test('what the probe made is removed when the platform fails in the middle', asy
 })
 
 test('a connection is removed also if the answer to its creation was lost', async () => {
-  const isCreation = ({ operation, body }: Seen) => operation === 'createCustomConnection' && 'name' in (body as object)
+  const isCreation = ({ operation, body }: ReceivedRequest) =>
+    operation === 'createCustomConnection' && 'name' in (body as object)
   proxy.fault((seen) => (isCreation(seen) ? faults.resetAfter : faults.pass))
 
   const checks = await probed()

@@ -241,7 +241,7 @@ describe('a connection with a schedule for reading and one for reading back', ()
     await tick()
     const connectionId = connection?.targetId ?? 0
     await client.deleteHrisUserIdentity({ params: { connectionId, userIdentityId: byIdentityId('E0002') } })
-    world.hrSays([])
+    world.setExport([])
 
     nights.at('2026-11-22T04:00:00Z')
     await tick()

@@ -4,7 +4,7 @@ import { Agent } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { Pool } from '../../../src/database/pool.ts'
 import { pendingCount } from '../../../src/store/inbox/inbox.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { serveInbox } from '../../helpers/sources/inbox-server.ts'
 import { isFull } from '../../helpers/tier.ts'
 
@@ -85,7 +85,7 @@ describe('a full inbox', () => {
     expect(full).toMatchObject({ status: 429, body: { statusCode: 429, code: 14290 } })
     expect(full.headers.get('retry-after')).toBe('60')
     await expect.poll(async () => (await served.send(body, { id: '4' })).status, { timeout: 5000 }).toBe(200)
-    expect(served.told).toContainEqual({
+    expect(served.loggedEvents).toContainEqual({
       event: 'webhook.refused',
       connection: 'acme',
       reason: 'the inbox is full',
@@ -120,13 +120,13 @@ describe('a full inbox', () => {
 
 describe('a store in trouble', () => {
   test('an event that the store does not take in time is refused, and is taken when it is sent again', async () => {
-    await using served = await serveInbox({ place: postgresPlace, limits: { patienceMs: 2000 } })
+    await using served = await serveInbox({ createDatabase: createPostgresDatabase, limits: { patienceMs: 2000 } })
     const lock = await lockInbox(served.store.pool)
     const late = { event: 'webhook.failed', connection: 'acme', reason: expect.any(String) }
 
     const silent = await Promise.all([served.send(body, { id: '1' }), served.send(body, { id: '2', to: 'beta' })])
     // Senders are told a few milliseconds before it is known of their batch.
-    await expect.poll(() => served.told).toContainEqual(late)
+    await expect.poll(() => served.loggedEvents).toContainEqual(late)
     await lock.release()
     const again = await Promise.all([served.send(body, { id: '1' }), served.send(body, { id: '2', to: 'beta' })])
 
@@ -147,12 +147,12 @@ describe('a store in trouble', () => {
 
     expect([away.status, back.status]).toEqual([503, 200])
     expect(back.body).toEqual({ received: '1' })
-    expect(JSON.stringify(served.told)).not.toContain('E1')
+    expect(JSON.stringify(served.loggedEvents)).not.toContain('E1')
   })
 })
 
 test('closing answers what is under way, once it is kept', async () => {
-  await using served = await serveInbox({ place: postgresPlace })
+  await using served = await serveInbox({ createDatabase: createPostgresDatabase })
   const lock = await lockInbox(served.store.pool)
   const sent = Promise.all(['1', '2', '3'].map((id) => served.send(body, { id })))
   await lock.waitedFor()
@@ -187,7 +187,7 @@ async function lockInbox(pool: Pool) {
 test(`${floodSize} requests that nobody has signed make four lines of log, and the sender who signs is served`, async () => {
   const lines: unknown[] = []
   {
-    await using served = await serveInbox({ place: postgresPlace })
+    await using served = await serveInbox({ createDatabase: createPostgresDatabase })
     const agent = new Agent({ connections: 16, pipelining: 32 })
     const path = ['/webhooks/acme', '/webhooks/nowhere']
     const flood = Array.from({ length: floodSize }, async (_, index) => {
@@ -199,7 +199,7 @@ test(`${floodSize} requests that nobody has signed make four lines of log, and t
     const statuses = new Set(await Promise.all(flood))
     const answer = await served.send(body)
     await agent.close()
-    lines.push(served.told)
+    lines.push(served.loggedEvents)
 
     expect(statuses).toEqual(new Set([401, 404]))
     expect(answer.status).toBe(200)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pendingCount, takePending } from '../../../src/store/inbox/inbox.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { secret, serveInbox } from '../../helpers/sources/inbox-server.ts'
 
 const body = JSON.stringify({ employee: { id: 'E1', title: 'Engineer' } })
@@ -8,9 +8,9 @@ const now = new Date('2026-11-20T03:00:00.000Z')
 const notSigned = { statusCode: 401, message: expect.any(String), code: 14010 }
 const runId = '00000000-0000-4000-8000-000000000001'
 
-describe.each(bothDatabases)('a webhook on $name', ({ place }) => {
+describe.each(databases)('a webhook on $name', ({ createDatabase: place }) => {
   test('an event is in the store when it is answered with 200', async () => {
-    await using served = await serveInbox({ place, now: () => now })
+    await using served = await serveInbox({ createDatabase: place, now: () => now })
 
     const answer = await served.send(body, { id: 'msg_1' })
 
@@ -18,25 +18,25 @@ describe.each(bothDatabases)('a webhook on $name', ({ place }) => {
     const [event] = await takePending(served.store.db, { connection: 'acme', runId, limit: 10 })
     expect(event).toMatchObject({ eventId: 'msg_1', receivedAt: now.toISOString(), signedAt: now.toISOString() })
     expect(Buffer.from(event?.body ?? []).toString()).toBe(body)
-    expect(served.told).toEqual([{ event: 'webhook.stored', connection: 'acme', stored: 1, duplicates: 0 }])
+    expect(served.loggedEvents).toEqual([{ event: 'webhook.stored', connection: 'acme', stored: 1, duplicates: 0 }])
   })
 
   test('an event that comes again is answered alike and not stored twice', async () => {
-    await using served = await serveInbox({ place })
+    await using served = await serveInbox({ createDatabase: place })
     await served.send(body, { id: 'msg_1' })
 
     const again = await served.send(body, { id: 'msg_1' })
 
     expect(again).toMatchObject({ status: 200, body: { received: 'msg_1', duplicate: true } })
     expect(await served.inbox()).toHaveLength(1)
-    expect(served.told).toEqual([
+    expect(served.loggedEvents).toEqual([
       { event: 'webhook.stored', connection: 'acme', stored: 1, duplicates: 0 },
       { event: 'webhook.stored', connection: 'acme', stored: 0, duplicates: 1 },
     ])
   })
 
   test('of many that come at once none is lost and none is stored twice', async () => {
-    await using served = await serveInbox({ place })
+    await using served = await serveInbox({ createDatabase: place })
     const ids = Array.from({ length: 300 }, (_, index) => `msg_${index % 150}`)
 
     const answers = await Promise.all(
@@ -66,7 +66,7 @@ describe('who is let in', () => {
     expect(answer).toMatchObject({ status: 401, body: notSigned })
     expect(await served.inbox()).toEqual([])
     const line = { event: 'webhook.refused', connection: 'acme', sender: '127.0.0.1', times: 1 }
-    expect(served.told).toEqual([{ ...line, reason: expect.any(String) }])
+    expect(served.loggedEvents).toEqual([{ ...line, reason: expect.any(String) }])
   })
 
   test.each([
@@ -99,7 +99,7 @@ describe('who is let in', () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({ status: 404, body: { statusCode: 404, code: 14040, name: 'NotFound' } })
     }
-    expect(JSON.stringify(served.told)).not.toContain('gamma')
+    expect(JSON.stringify(served.loggedEvents)).not.toContain('gamma')
   })
 
   test('a secret that was replaced is used within a second', async () => {
@@ -122,7 +122,7 @@ describe('who is let in', () => {
 
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('5')
-    expect(served.told).toMatchObject([{ event: 'unexpected' }])
+    expect(served.loggedEvents).toMatchObject([{ event: 'unexpected' }])
   })
 })
 
@@ -155,7 +155,7 @@ describe('what is sent', () => {
     const answer = await served.send(sent)
 
     expect(answer).toMatchObject({ status: 400, body: { name: 'MalformedBody' } })
-    expect(JSON.stringify([answer.body, served.told])).not.toContain('Ana')
+    expect(JSON.stringify([answer.body, served.loggedEvents])).not.toContain('Ana')
     expect(await served.inbox()).toEqual([])
   })
 

@@ -11,13 +11,13 @@ const restless: readonly string[] = ['waiting', 'reading', 'planned', 'deliverin
 const endings: readonly string[] = ['run.finished', 'run.unchanged', 'run.held', 'run.failed']
 
 /** An event as the daemon told it before anything followed from it. */
-export type Told = { readonly event: string } & Readonly<Record<string, unknown>>
+export type DaemonEvent = { readonly event: string } & Readonly<Record<string, unknown>>
 
 /** A daemon in a process of its own that can be killed, or told at which of its steps to die. */
 export type CrashDaemon = AsyncDisposable & {
   readonly pid: number | undefined
   /** Everything it has told so far. */
-  readonly told: readonly Told[]
+  readonly events: readonly DaemonEvent[]
   /** Nobody has killed it, and it has not ended by itself. */
   readonly lives: boolean
   /** Lets it begin, and resolves when it serves. */
@@ -25,9 +25,9 @@ export type CrashDaemon = AsyncDisposable & {
   /** From now on it dies by its own hand at a step, see `crash-daemon.ts`. */
   dieAt(step: string, nth?: number): Promise<void>
   /** Resolves when it has told an event; rejects when it ends before. */
-  tells(event: string): Promise<void>
+  waitForEvent(event: string): Promise<void>
   /** The same for so many events of any kind. */
-  tellsSoMany(count: number): Promise<void>
+  waitForEventCount(count: number): Promise<void>
   /** Resolves when it is gone, with its exit code or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>
   /** How much memory it needs, in bytes, after everything else was collected. */
@@ -48,7 +48,7 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
   })
   // Whoever is told something just when it dies does not hear it.
   child.stdin.on('error', () => {})
-  const told: Told[] = []
+  const events: DaemonEvent[] = []
   const lines = createInterface(child.stdout)
   const ended = once(child, 'close').then(([code, signal]): number | NodeJS.Signals | null => code ?? signal)
   const state = { lives: true }
@@ -56,54 +56,54 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
   child.on('exit', () => {
     state.lives = false
   })
-  lines.on('line', (line) => told.push(JSON.parse(line)))
+  lines.on('line', (line) => events.push(JSON.parse(line)))
 
   /** Resolves as soon as `found` answers something, looking at once and after each event. */
-  async function until<T>(what: string, found: () => T | undefined): Promise<T> {
+  async function until<T>(expectation: string, find: () => T | undefined): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const look = () => {
-      const answer = found()
+      const answer = find()
       if (answer !== undefined) resolve(answer)
     }
     lines.on('line', look)
     look()
-    ended.then((end) => reject(new Error(`the daemon ended (${end}) before ${what}`)))
+    ended.then((end) => reject(new Error(`the daemon ended (${end}) before ${expectation}`)))
     return await promise.finally(() => lines.off('line', look))
   }
 
-  const tell = (line: string) => {
+  const sendLine = (line: string) => {
     child.stdin.write(`${line}\n`)
   }
-  const addressOf = () => told.find(({ event }) => event === 'daemon.started')?.address
-  const timesTold = (...events: readonly string[]) => told.filter(({ event }) => events.includes(event)).length
+  const addressOf = () => events.find(({ event }) => event === 'daemon.started')?.address
+  const countEvents = (...names: readonly string[]) => events.filter(({ event }) => names.includes(event)).length
 
   const daemon: CrashDaemon = {
     pid: child.pid,
-    told,
+    events,
     get lives() {
       return state.lives
     },
     ended,
     async start() {
-      tell('start')
+      sendLine('start')
       await until('it served', addressOf)
     },
     async dieAt(step, nth = 1) {
-      const before = timesTold('armed')
-      tell(`die ${step} ${nth}`)
-      await until('it was armed', () => timesTold('armed') > before || undefined)
+      const before = countEvents('armed')
+      sendLine(`die ${step} ${nth}`)
+      await until('it was armed', () => countEvents('armed') > before || undefined)
     },
-    async tells(event) {
-      await until(`it told ${event}`, () => told.find((one) => one.event === event))
+    async waitForEvent(event) {
+      await until(`it told ${event}`, () => events.find((one) => one.event === event))
     },
-    async tellsSoMany(count) {
-      await until(`it told ${count} events`, () => told.length >= count || undefined)
+    async waitForEventCount(count) {
+      await until(`it told ${count} events`, () => events.length >= count || undefined)
     },
     async weigh() {
-      const before = timesTold('weighed')
-      tell('weigh')
-      await until('it was weighed', () => timesTold('weighed') > before || undefined)
-      const weighed = told.findLast(({ event }) => event === 'weighed')
+      const before = countEvents('weighed')
+      sendLine('weigh')
+      await until('it was weighed', () => countEvents('weighed') > before || undefined)
+      const weighed = events.findLast(({ event }) => event === 'weighed')
       return Number(weighed?.heapBytes) + Number(weighed?.externalBytes)
     },
     async kill(signal = 'SIGKILL') {
@@ -122,10 +122,10 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
     async atRest() {
       const client = await daemon.control()
       for (;;) {
-        const before = timesTold(...endings)
+        const before = countEvents(...endings)
         const { data } = await client.listRuns({ query: { limit: 1000 } })
         if (!data.some(({ state: runState }) => restless.includes(runState))) return
-        await until('its runs came to rest', () => timesTold(...endings) > before || undefined)
+        await until('its runs came to rest', () => countEvents(...endings) > before || undefined)
       }
     },
     async [Symbol.asyncDispose]() {

@@ -25,18 +25,18 @@ using stop = listenForStop()
 
 const input = createInterface(process.stdin)
 input.on('line', (line) => {
-  const [word, deadly = '', count = '1'] = line.split(' ')
-  if (word === 'weigh') return tell({ event: 'weighed', ...usedMemory() })
-  if (word !== 'die') return started.resolve()
+  const [command, deadly = '', count = '1'] = line.split(' ')
+  if (command === 'weigh') return printEvent({ event: 'weighed', ...usedMemory() })
+  if (command !== 'die') return started.resolve()
   death = { step: deadly, left: Number(count) }
-  tell({ event: 'armed', step: deadly })
+  printEvent({ event: 'armed', step: deadly })
 })
 // Whoever started it is gone, and with them the reason to work on.
 input.on('close', die)
 
 const config = await loadConfig(configuration, process.env)
 flushCompileCache()
-tell({ event: 'loaded' })
+printEvent({ event: 'loaded' })
 await started.promise
 const daemon = await startDaemon(config, { events: silentEvents(onEvent) })
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
@@ -45,13 +45,13 @@ process.exit(0)
 
 function onEvent(event: Event): void {
   const at = 'step' in event ? `${event.event}:${event.step}` : event.event
-  tell('error' in event ? { ...event, error: describeError(event.error) } : event)
+  printEvent('error' in event ? { ...event, error: describeError(event.error) } : event)
   if (at !== death.step) return
   death.left -= 1
   if (death.left === 0) die()
 }
 
-function tell(event: object): void {
+function printEvent(event: object): void {
   writeSync(stdout, `${JSON.stringify(event)}\n`)
 }
 

@@ -59,13 +59,13 @@ async function platformFindings(
 ): Promise<string[]> {
   const connections: CustomConnection[] = []
   for await (const connection of walk(client.listCustomConnections, { query: {} })) connections.push(connection)
-  const found = new Map<string, Identity>()
+  const identities = new Map<string, Identity>()
   const twice: string[] = []
   for (const { id } of connections) {
     const list = walk(client.listHrisUserIdentities, { params: { connectionId: id }, query: { size: 500 } })
     for await (const identity of list) {
-      if (found.has(identity.identityId)) twice.push(`${identity.identityId} is on the platform twice`)
-      found.set(identity.identityId, identity)
+      if (identities.has(identity.identityId)) twice.push(`${identity.identityId} is on the platform twice`)
+      identities.set(identity.identityId, identity)
     }
   }
   const names = connections.map(({ clientAlias }) => clientAlias)
@@ -73,13 +73,13 @@ async function platformFindings(
   return [
     ...doubled.map((name) => `the platform has the connection "${name}" more than once`),
     ...few(twice),
-    ...few([...expected.keys()].filter((id) => !found.has(id)).map((id) => `${id} is not on the platform`)),
+    ...few([...expected.keys()].filter((id) => !identities.has(id)).map((id) => `${id} is not on the platform`)),
     ...few(
-      [...found.keys()]
+      [...identities.keys()]
         .filter((id) => !expected.has(id) && !open.has(id))
         .map((id) => `${id} is on the platform, where nobody is expected`),
     ),
-    ...few([...found.values()].flatMap((identity) => differences(identity, expected.get(identity.identityId)))),
+    ...few([...identities.values()].flatMap((identity) => differences(identity, expected.get(identity.identityId)))),
   ]
 }
 
@@ -96,21 +96,21 @@ async function storeFindings(db: Db, expected: ReadonlyMap<string, ExpectedPerso
   for (const run of runs) changes.set(run.id, await allChanges(db, run.id))
   return [
     ...runs.filter(({ state }) => restless.includes(state)).map(({ id, state }) => `run ${id} is still ${state}`),
-    ...(await leftDue(db)),
-    ...few(await leftBehind(db)),
+    ...(await dueBatches(db)),
+    ...few(await unconfirmedPeople(db)),
     ...few(runs.filter(wasAccepted).flatMap((run) => unaccounted(run, changes.get(run.id) ?? []))),
     ...few(cameFromNowhere(expected, changes)),
     ...overlaps(runs, changes),
   ]
 }
 
-async function leftDue(db: Db): Promise<string[]> {
+async function dueBatches(db: Db): Promise<string[]> {
   const due = await db.selectFrom('deliveries').selectAll().where('state', '=', 'due').execute()
   return due.map(({ run_id, batch, last_failure }) => `batch ${batch} of run ${run_id} is due still (${last_failure})`)
 }
 
 /** Of whom the platform has not acknowledged what is desired, who is uncertain, and who stands in the problems. */
-async function leftBehind(db: Db): Promise<string[]> {
+async function unconfirmedPeople(db: Db): Promise<string[]> {
   const late = await db
     .selectFrom('roster')
     .leftJoin('out_of_sync', (join) =>
@@ -148,7 +148,7 @@ function unaccounted(run: RunRow, changes: readonly AccountedChange[]): string[]
     ]
     const backwards = Date.parse(change.sentAt ?? '') > Date.parse(change.answeredAt ?? '')
     return [
-      ...missing.map((what) => `${who} does not say ${what}`),
+      ...missing.map((missingPart) => `${who} does not say ${missingPart}`),
       ...(backwards ? [`${who} was answered before it was sent`] : []),
     ]
   })

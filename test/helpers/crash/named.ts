@@ -41,7 +41,7 @@ export async function namedInStore(db: Db): Promise<Named> {
  * A sentence for every person who is not on the platform as HR says and is not named either, and for every person who is named without
  * a reason.
  */
-export function untold({
+export function findUnreported({
   platform,
   accepted,
   read,
@@ -80,8 +80,8 @@ export function untold({
 /** The people in these exports who have left by the last of them. */
 function leaversOf(read: readonly Untidy[]): string[] {
   const employed = new Set(read.at(-1)?.night.rows.flatMap((row) => (hasLeft(row) ? [] : [row.id])))
-  const told = new Set(read.flatMap(({ night }) => night.rows.map(({ id }) => id)))
-  return [...told].filter((id) => !employed.has(id))
+  const listed = new Set(read.flatMap(({ night }) => night.rows.map(({ id }) => id)))
+  return [...listed].filter((id) => !employed.has(id))
 }
 
 function keysOf(entries: readonly { readonly identityId: string | null }[]): Set<string> {

@@ -12,12 +12,12 @@ import { type FaultProxy, startFaultProxy } from '../faults/proxy.ts'
 import { noLimits } from '../guards/no-limits.ts'
 import { install } from '../installation.ts'
 import { createHr, type ExpectedPerson, type Hr } from '../model/hr-model.ts'
-import { postgresPlace } from '../servers/databases.ts'
+import { createPostgresDatabase } from '../servers/databases.ts'
 import { redisUrl } from '../servers/provided.ts'
 import { type Host, peopleOn } from '../world.ts'
 import { type CrashDaemon, prepareDaemon } from './crashes.ts'
 import { acceptedExports, acceptedStates, judge } from './judge.ts'
-import { type Named, namedByControl, namedInStore, untold } from './named.ts'
+import { findUnreported, type Named, namedByControl, namedInStore } from './named.ts'
 import { createClerks, type Faults, type Untidy, understood, unlistedIn, written } from './untidy.ts'
 
 /** Where an installation keeps its state and its jobs. */
@@ -44,11 +44,11 @@ const firstDay = Temporal.PlainDate.from('2021-03-01')
 export function sizes(redisDatabase: number): readonly Size[] {
   return [
     { name: 'embedded', open: async () => ({}) },
-    { name: 'PostgreSQL', open: async (stack) => ({ database: stack.use(await postgresPlace()).at }) },
+    { name: 'PostgreSQL', open: async (stack) => ({ database: stack.use(await createPostgresDatabase()).at }) },
     {
       name: 'PostgreSQL and Redis',
       open: async (stack) => ({
-        database: stack.use(await postgresPlace()).at,
+        database: stack.use(await createPostgresDatabase()).at,
         queue: new URL(`/${redisDatabase}`, await redisUrl()).href,
       }),
     },
@@ -60,7 +60,7 @@ type Employee = Hr['people'] extends ReadonlyMap<string, infer E> ? E : never
 /** A company over many nights whose daemon dies again and again. */
 export type Story = AsyncDisposable & {
   /** Where the store and the jobs are; a store without a server is in `store`. */
-  readonly place: { readonly database?: string; readonly queue?: string; readonly store: string }
+  readonly storage: { readonly database?: string; readonly queue?: string; readonly store: string }
   readonly hr: Hr
   /** What is wrong with whose row in HR's next export. */
   readonly faults: Faults
@@ -75,13 +75,13 @@ export type Story = AsyncDisposable & {
   /** HR mends every row, and drops an export. */
   tidyNight(dice: Dice): Promise<void>
   /** HR drops an export. */
-  tell(): Promise<void>
+  dropExport(): Promise<void>
   /** The next daemon, ready to start. The one before must have ended by then. */
   next(): CrashDaemon
   /** The next daemon, serving. */
   daemon(): Promise<CrashDaemon>
   /** Whether a run has been asked for since the last night. */
-  readonly asked: boolean
+  readonly hasRequestedRun: boolean
   /** Asks for a run. A daemon that dies meanwhile is no failure. */
   ask(daemon: CrashDaemon): Promise<void>
   /** The guards that hold a plan; none where no plan is held. */
@@ -106,41 +106,41 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
   await using opening = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
-  const place = await size.open(opening)
-  const settings = { baseUrl: proxy.baseUrl, key, ...place }
-  const work = opening.use(await install(settings, { hasStore: place.database === undefined, isEmbedded: true }))
+  const storage = await size.open(opening)
+  const settings = { baseUrl: proxy.baseUrl, key, ...storage }
+  const work = opening.use(await install(settings, { hasStore: storage.database === undefined, isEmbedded: true }))
   await work.configure({ connection, server })
   const hr = createHr(staff)
   const clerks = createClerks(hr)
   const exports: Untidy[] = []
-  let asked = true
+  let hasRequestedRun = true
   let ready = opening.use(prepareDaemon(work))
   const opened = opening.move()
 
   const store = join(work.dataDir, 'store')
   const story: Story = {
-    place: { ...place, store },
+    storage: { ...storage, store },
     hr,
     faults: clerks.faults,
     client,
     proxy,
-    get asked() {
-      return asked
+    get hasRequestedRun() {
+      return hasRequestedRun
     },
     async night(dice, { unlisted = false } = {}) {
       const leavers = goOn(hr, dice, clerks.faults)
       clerks.blunder(dice, { leavers, unlisted })
-      await story.tell()
+      await story.dropExport()
     },
     async tidyNight(dice) {
       goOn(hr, dice, clerks.faults)
       clerks.mendAll()
-      await story.tell()
+      await story.dropExport()
     },
-    async tell() {
-      asked = false
+    async dropExport() {
+      hasRequestedRun = false
       const faults = new Map(clerks.faults)
-      await work.hrSays(written({ night: { asOf: '', csv: '', rows: hr.rows() }, faults }))
+      await work.writeExport(written({ night: { asOf: '', csv: '', rows: hr.rows() }, faults }))
       const { mtime } = await stat(join(work.folder, 'exports', 'people.csv'))
       exports.push({ night: hr.night(mtime.toISOString()), faults })
     },
@@ -157,7 +157,7 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
     async ask(daemon) {
       await unlessItDies(daemon, async (control) => {
         await control.startRun({ params: { connection: 'acme' }, body: {} })
-        asked = true
+        hasRequestedRun = true
       })
     },
     async heldFor(daemon) {
@@ -188,7 +188,7 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
       return await compared({ accepted: timesOf(acceptedStates), held: timesOf(['held']), named })
     },
     async account() {
-      const at = place.database ?? store
+      const at = storage.database ?? store
       await using database = await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations })
       const { db } = database
       const held = (await listRuns(db, { limit: 1000 })).filter(({ state }) => state === 'held')
@@ -224,12 +224,12 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
     return [
       ...unread,
       ...(await judge({ client, expected, open, ...(db && { db }) })),
-      ...untold({ platform: await peopleOn(client), accepted, read, named }),
+      ...findUnreported({ platform: await peopleOn(client), accepted, read, named }),
     ]
   }
 
-  function expectedOf(told: readonly Untidy[]) {
-    const { nights, open } = understood(told)
+  function expectedOf(read: readonly Untidy[]) {
+    const { nights, open } = understood(read)
     const expected = new Map([...hr.expected(nights)].filter(([id]) => !open.has(id)))
     return { expected, open }
   }
@@ -255,7 +255,7 @@ function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
   const today = firstDay.add({ days: hr.nights.length })
   const lately = () => today.subtract({ days: dice.integer(1, 20) }).toString()
   const met = new Set<string>()
-  const some = (count: number, fits: (person: Employee) => boolean): Employee[] => {
+  const chooseFrom = (count: number, fits: (person: Employee) => boolean): Employee[] => {
     const people = [...hr.people.values()].filter((person) => fits(person) && !met.has(person.id))
     const chosen = Array.from(
       { length: Math.min(count, people.length) },
@@ -265,15 +265,15 @@ function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
     return chosen.flatMap((person) => person ?? [])
   }
 
-  const leavers = some(dice.integer(2, 4), isEmployed)
-  const corrected = some(dice.integer(2, 3), hasLeft)
-  const returners = some(dice.integer(1, 2), (person) => hasLeft(person) || !person.listed)
-  const movers = some(dice.integer(3, 5), ({ listed }) => listed)
+  const leavers = chooseFrom(dice.integer(2, 4), isEmployed)
+  const corrected = chooseFrom(dice.integer(2, 3), hasLeft)
+  const returners = chooseFrom(dice.integer(1, 2), (person) => hasLeft(person) || !person.listed)
+  const movers = chooseFrom(dice.integer(3, 5), ({ listed }) => listed)
   // The last one of an export stays in it, else it looks cut off.
   const mayVanish = (person: Employee) => isEmployed(person) && person.id <= nameOf(staff) && !faults.has(person.id)
-  const vanished = some(dice.integer(0, 1), mayVanish)
+  const vanished = chooseFrom(dice.integer(0, 1), mayVanish)
   for (const { id } of leavers) hr.leave(id, lately())
-  for (const { id, left } of corrected) hr.correct(id, otherThan(left, lately))
+  for (const { id, leavingDate } of corrected) hr.correct(id, otherThan(leavingDate, lately))
   for (const { id } of returners) hr.comeBack(id, today.toString())
   for (const { id } of movers) hr.change(id, { title: `Title ${hr.nights.length}.${dice.integer(0, 99)}` })
   for (const { id } of vanished) hr.vanish(id)
@@ -282,12 +282,12 @@ function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
   return leavers.map(({ id }) => id)
 }
 
-function isEmployed({ listed, left }: Employee): boolean {
-  return listed && !left
+function isEmployed({ listed, leavingDate }: Employee): boolean {
+  return listed && !leavingDate
 }
 
-function hasLeft({ listed, left }: Employee): boolean {
-  return listed && Boolean(left)
+function hasLeft({ listed, leavingDate }: Employee): boolean {
+  return listed && Boolean(leavingDate)
 }
 
 function otherThan(known: string | undefined, draw: () => string): string {

@@ -9,7 +9,7 @@ const unlistedKinds = ['status', 'status alone'] as const
  * What is wrong with a person's row: a cell of it, or it stands there twice. A status is one that no list holds. `alone`: nothing else
  * of the row says whether the person has left.
  */
-export type Fault = { readonly kind: (typeof kinds)[number] | (typeof unlistedKinds)[number]; readonly word: string }
+export type Fault = { readonly kind: (typeof kinds)[number] | (typeof unlistedKinds)[number]; readonly suffix: string }
 export type Faults = ReadonlyMap<string, Fault>
 
 /** An export with what HR meant, and by key what is wrong in it. */
@@ -32,9 +32,9 @@ export function createClerks(hr: Hr) {
         const tidy = hr.rows().flatMap(({ id }) => (faults.has(id) ? [] : [id]))
         const ofLeavers = tidy.filter((id) => leavers.includes(id))
         const [first, ...others] = ofLeavers.length > 0 && dice.chance(1 / 2) ? ofLeavers : tidy
-        if (first !== undefined) faults.set(dice.pick([first, ...others]), { kind, word: String(hr.nights.length) })
+        if (first !== undefined) faults.set(dice.pick([first, ...others]), { kind, suffix: String(hr.nights.length) })
       }
-      for (let left = dice.integer(1, 2); left > 0; left--) spoil(dice.pick(kinds))
+      for (let remaining = dice.integer(1, 2); remaining > 0; remaining--) spoil(dice.pick(kinds))
       if (unlisted) spoil(dice.pick(unlistedKinds))
     },
 
@@ -88,8 +88,8 @@ export function isUnlisted({ kind }: Fault): boolean {
   return unlistedKinds.some((one) => one === kind)
 }
 
-export function hasLeft({ left, status }: HrPerson): boolean {
-  return Boolean(left) || status === 'Inactive'
+export function hasLeft({ leavingDate, status }: HrPerson): boolean {
+  return Boolean(leavingDate) || status === 'Inactive'
 }
 
 function rowsOf(row: HrPerson, fault: Fault | undefined): HrPerson[] {
@@ -100,42 +100,42 @@ function rowsOf(row: HrPerson, fault: Fault | undefined): HrPerson[] {
     case 'start':
       return [{ ...row, start: '2026-02-31' }]
     case 'date':
-      return [{ ...row, left: 'soon' }]
+      return [{ ...row, leavingDate: 'soon' }]
     case 'date alone':
-      return [{ ...row, left: 'soon', status: 'Active' }]
+      return [{ ...row, leavingDate: 'soon', status: 'Active' }]
     case 'twice':
       return [row, row]
     case 'status':
       return [{ ...row, status: statusOf(row, fault) }]
     case 'status alone':
-      return [{ ...row, left: '', status: statusOf(row, fault) }]
+      return [{ ...row, leavingDate: '', status: statusOf(row, fault) }]
     default:
       return fault.kind satisfies never
   }
 }
 
-function statusOf(row: HrPerson, { word }: Fault): string {
-  return hasLeft(row) ? `Gone ${word}` : `Sabbatical ${word}`
+function statusOf(row: HrPerson, { suffix }: Fault): string {
+  return hasLeft(row) ? `Gone ${suffix}` : `Sabbatical ${suffix}`
 }
 
 /** The row as it is understood, in the words of one that is tidy; undefined: the person is not known by it. */
 function readable(row: HrPerson, { kind }: Fault, before: HrPerson | undefined): HrPerson | undefined {
-  const { email = '', start = '', left = '', status = 'Active' } = before ?? {}
+  const { email = '', start = '', leavingDate = '', status = 'Active' } = before ?? {}
   switch (kind) {
     case 'email':
       return { ...row, email }
     case 'start':
       return { ...row, start }
     case 'date':
-      return hasLeft(row) ? { ...row, left: '' } : { ...row, left, status }
+      return hasLeft(row) ? { ...row, leavingDate: '' } : { ...row, leavingDate, status }
     case 'date alone':
-      return { ...row, left, status }
+      return { ...row, leavingDate, status }
     case 'twice':
       return before
     case 'status':
       return row
     case 'status alone':
-      return hasLeft(row) ? { ...row, left, status } : row
+      return hasLeft(row) ? { ...row, leavingDate, status } : row
     default:
       return kind satisfies never
   }

@@ -103,7 +103,7 @@ export const faults = {
   /** Sends the client elsewhere. */
   redirect: ({ status, to }: { status: number; to: string }): Fault => ({
     name: `redirect ${status}`,
-    play: ({ seen, reply }) => reply(answerOf(status, { location: `${to}${seen.path}` }, '')),
+    play: ({ request, reply }) => reply(answerOf(status, { location: `${to}${request.path}` }, '')),
   }),
 
   /** An answer with so many megabytes of blanks in front. */
@@ -122,11 +122,11 @@ export const faults = {
     async play({ forward, reply }) {
       const answer = await forward()
       const results = JSON.parse(answer.body.toString('utf8')) as ItemResult[] | object
-      const told = Array.isArray(results) ? change(results) : results
-      reply({ ...answer, body: Buffer.from(JSON.stringify(told)) })
+      const changed = Array.isArray(results) ? change(results) : results
+      reply({ ...answer, body: Buffer.from(JSON.stringify(changed)) })
     },
   }),
-} as const satisfies Record<string, Fault | ((...given: never[]) => Fault)>
+} as const satisfies Record<string, Fault | ((...args: never[]) => Fault)>
 
 /** Ways in which a list of results can be unlike what was sent. */
 export const resultChanges = {

@@ -14,7 +14,7 @@ export type OperationName = keyof typeof operations
 const noticedWithinMs = 250
 
 /** A request as it arrives. */
-export type Seen = {
+export type ReceivedRequest = {
   /** Counted from 1 over everything that has come. */
   readonly nth: number
   readonly method: string
@@ -35,7 +35,7 @@ export type PlatformAnswer = {
 
 /** One request on its way. `forward` asks the platform, once however often it is called. */
 export type Exchange = {
-  readonly seen: Seen
+  readonly request: ReceivedRequest
   readonly response: ServerResponse
   /** Aborts when the proxy closes. */
   readonly signal: AbortSignal
@@ -47,10 +47,10 @@ export type Exchange = {
 
 /** What becomes of a request; `test/helpers/faults/faults.ts` has them. */
 export type Fault = { readonly name: string; readonly play: (exchange: Exchange) => Promise<void> | void }
-export type Decide = (seen: Seen) => Fault
+export type Decide = (request: ReceivedRequest) => Fault
 
 /** One line of the log. */
-export type Passed = Omit<Seen, 'body'> & {
+export type Passed = Omit<ReceivedRequest, 'body'> & {
   readonly fault: string
   /** The status with which the platform answered the proxy; null while or where it was not asked. */
   readonly applied: number | null
@@ -59,7 +59,7 @@ export type Passed = Omit<Seen, 'body'> & {
 }
 
 /** A request that is kept waiting. Its fault, usually none, takes its course after `release`. */
-export type Held = { readonly seen: Seen; release(): void }
+export type Held = { readonly request: ReceivedRequest; release(): void }
 
 /** How connections are received: as they should be, not at all, without a word, or with a reset. */
 export type Line = 'up' | 'refused' | 'silent' | 'reset'
@@ -80,7 +80,7 @@ export type FaultProxy = AsyncDisposable & {
    * Resolves when the next request that `matches` waits: `applied` (which it is unless told otherwise) by the platform while the answer is kept
    * back, or `arrived` without the platform knowing of it.
    */
-  hold(matches: (seen: Seen) => boolean, at?: 'applied' | 'arrived'): Promise<Held>
+  hold(matches: (request: ReceivedRequest) => boolean, at?: 'applied' | 'arrived'): Promise<Held>
 }
 
 /** Nothing goes wrong. */
@@ -93,9 +93,9 @@ export async function startFaultProxy({ target, decide = () => pass }: { target:
   const closing = new AbortController()
   const sockets = new Set<Socket>()
   const holding: {
-    matches: (seen: Seen) => boolean
+    matches: (request: ReceivedRequest) => boolean
     at: 'applied' | 'arrived'
-    hold: (seen: Seen) => Promise<void>
+    hold: (request: ReceivedRequest) => Promise<void>
   }[] = []
   let log: Writable<Passed>[] = []
   let arrived = 0
@@ -119,9 +119,9 @@ export async function startFaultProxy({ target, decide = () => pass }: { target:
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy())
     const sent = await buffer(request)
-    const seen = look(request, sent, base, ++arrived)
-    const fault = fate(seen)
-    const { body: _body, ...shown } = seen
+    const received = look(request, sent, base, ++arrived)
+    const fault = fate(received)
+    const { body: _body, ...shown } = received
     const passed: Writable<Passed> = { ...shown, fault: fault.name, applied: null, status: null }
     log.push(passed)
     let answering: Promise<PlatformAnswer> | null = null
@@ -132,11 +132,11 @@ export async function startFaultProxy({ target, decide = () => pass }: { target:
       })
       return answering
     }
-    const waits = holding.find(({ matches }) => matches(seen))
+    const waits = holding.find(({ matches }) => matches(received))
     if (waits) {
       holding.splice(holding.indexOf(waits), 1)
       if (waits.at === 'applied') await forward()
-      await waits.hold(seen)
+      await waits.hold(received)
     }
     const begin: Exchange['begin'] = (status, headers) => {
       passed.status = status
@@ -147,7 +147,7 @@ export async function startFaultProxy({ target, decide = () => pass }: { target:
       begin(status, { ...headers, ...(status !== 204 && { 'content-length': String(body.length) }) })
       response.end(body)
     }
-    await fault.play({ seen, response, signal: closing.signal, forward, begin, reply })
+    await fault.play({ request: received, response, signal: closing.signal, forward, begin, reply })
   }
 
   async function ask(request: IncomingMessage, body: Buffer): Promise<PlatformAnswer> {
@@ -199,8 +199,8 @@ export async function startFaultProxy({ target, decide = () => pass }: { target:
       holding.push({
         matches,
         at,
-        hold: async (seen) => {
-          resolve({ seen, release })
+        hold: async (request) => {
+          resolve({ request, release })
           await released
           closing.signal.throwIfAborted()
         },
@@ -232,7 +232,7 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
   await once(server, 'listening')
 }
 
-function look(request: IncomingMessage, sent: Buffer, base: URL, nth: number): Seen {
+function look(request: IncomingMessage, sent: Buffer, base: URL, nth: number): ReceivedRequest {
   const method = request.method ?? ''
   const path = (request.url ?? '').slice(base.pathname.replace(/\/$/, '').length)
   const [pathname = ''] = path.split('?')

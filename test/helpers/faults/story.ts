@@ -17,9 +17,9 @@ import { requestRun, sweep } from '../../../src/sync/sync.ts'
 import { judge } from '../crash/judge.ts'
 import { noLimits } from '../guards/no-limits.ts'
 import { createHr, type ExpectedPerson } from '../model/hr-model.ts'
-import { postgresPlace } from '../servers/databases.ts'
+import { createPostgresDatabase } from '../servers/databases.ts'
 import { type Host, openWorld, peopleOn, readInDoubt } from '../world.ts'
-import { type Fault, type OperationName, type Passed, pass, type Seen, startFaultProxy } from './proxy.ts'
+import { type Fault, type OperationName, type Passed, pass, type ReceivedRequest, startFaultProxy } from './proxy.ts'
 
 const changing: readonly (OperationName | null)[] = [
   'upsertHrisUserIdentities',
@@ -41,7 +41,7 @@ export type StoryOptions = {
 export async function openStory(host: Host, { people = 12, delivery = {} }: StoryOptions = {}) {
   await using opening = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
-  const { at } = opening.use(await postgresPlace())
+  const { at } = opening.use(await createPostgresDatabase())
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
   const clientTo = (baseUrl: string, timeoutMs = patientMs): PlatformClient =>
     createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs })
@@ -106,7 +106,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       const day = firstDay.add({ days: nights++ })
       const { rows, asOf } = hr.night(`${day}T01:00:00.000Z`)
       world.clock.now = new Date(Math.max(world.clock.now.getTime(), Date.parse(`${day}T03:00:00.000Z`)))
-      world.hrSays(rows, asOf)
+      world.setExport(rows, asOf)
       const { id } = await requestRun(sync, { connection: connection.name, trigger: 'schedule', options })
       await drain()
       return await world.runOf(id)
@@ -131,10 +131,10 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     },
 
     /** From now on every request that would change somebody meets this. */
-    trouble(fault: Fault | ((seen: Seen) => Fault)): void {
-      proxy.fault((seen) => {
-        if (!changing.includes(seen.operation)) return pass
-        return typeof fault === 'function' ? fault(seen) : fault
+    trouble(fault: Fault | ((request: ReceivedRequest) => Fault)): void {
+      proxy.fault((request) => {
+        if (!changing.includes(request.operation)) return pass
+        return typeof fault === 'function' ? fault(request) : fault
       })
     },
 
@@ -160,8 +160,8 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     },
 
     /** Puts the connection into the configuration, or takes it out. */
-    configure(given: boolean): void {
-      Object.assign(sync, { connections: new Map(given ? [[connection.name, connection]] : []) })
+    configure(isConfigured: boolean): void {
+      Object.assign(sync, { connections: new Map(isConfigured ? [[connection.name, connection]] : []) })
     },
 
     /** All is well again here and on the way, with a process that has just started. */
@@ -253,8 +253,8 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       const now = hr.expected()
       return [...(await peopleOn(client)).values()]
         .filter((identity) => {
-          const told = [before.get(identity.identityId), now.get(identity.identityId)].filter((person) => !!person)
-          return !told.some((person) => isAs(identity, person, [person.separatedAt, null]))
+          const stated = [before.get(identity.identityId), now.get(identity.identityId)].filter((person) => !!person)
+          return !stated.some((person) => isAs(identity, person, [person.separatedAt, null]))
         })
         .map(({ identityId }) => identityId)
     },

@@ -2,7 +2,7 @@ import type { DeliveryFailureCode } from '../../../src/contract/failures.ts'
 import { temporaryFolder } from '../sources/folders.ts'
 import { json, makeCertificates, startHrServer } from '../sources/hr-server.ts'
 import { faults, refusedItem, resultChanges } from './faults.ts'
-import type { Fault, Seen } from './proxy.ts'
+import type { Fault, ReceivedRequest } from './proxy.ts'
 import type { Story, StoryOptions } from './story.ts'
 
 /** Something that goes wrong in the night in which everything happens. */
@@ -50,7 +50,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
     {
       name: 'clearing a leaving date is answered with success and changes nothing',
       options: { delivery: { updateWave: 0 } },
-      begin: (story) => story.trouble((seen) => (clearsDate(seen) ? nothingChanged(seen) : faults.pass)),
+      begin: (story) => story.trouble((request) => (clearsDate(request) ? nothingChanged(request) : faults.pass)),
       refused: ['E0005'],
       // Known as cleared by then: set, cleared once more, set.
       timesSentAgain: { E0005: 3 },
@@ -58,13 +58,13 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
   ],
   batch_refused: [400, 422].map((status) => ({
     name: `${status} for every batch with a certain person`,
-    begin: (story) => story.trouble((seen) => refusing(status, seen.identityIds.includes('E0002'))),
+    begin: (story) => story.trouble((request) => refusing(status, request.identityIds.includes('E0002'))),
     refused: ['E0002'],
   })),
   batch_too_large: [
     {
       name: '413 for every batch of more than one',
-      begin: (story) => story.trouble((seen) => refusing(413, seen.identityIds.length > 1)),
+      begin: (story) => story.trouble((request) => refusing(413, request.identityIds.length > 1)),
     },
   ],
   splitting_paused: [
@@ -73,7 +73,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
       options: { people: 120 },
       begin(story) {
         for (const id of story.hr.people.keys()) story.hr.change(id, { title: 'Unwanted' })
-        story.trouble((seen) => refusing(400, seen.operation === 'upsertHrisUserIdentities'))
+        story.trouble((request) => refusing(400, request.operation === 'upsertHrisUserIdentities'))
       },
       waitMs: 1000,
       requests: 1 + 100 + 4,
@@ -81,7 +81,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
   ],
   person_refused: [400, 413].map((status) => ({
     name: `${status} for the update of a certain person`,
-    begin: (story) => story.trouble((seen) => refusing(status, seen.identityIds.includes('E0003'))),
+    begin: (story) => story.trouble((request) => refusing(status, request.identityIds.includes('E0003'))),
     refused: ['E0003'],
   })),
   person_missing: [
@@ -245,10 +245,10 @@ function datesApart(seconds: number): Record<string, string> {
 }
 
 /** The first step of E0005's correction. */
-function clearsDate({ body }: Seen): boolean {
+function clearsDate({ body }: ReceivedRequest): boolean {
   return Array.isArray(body) && body.length === 1 && body[0].identityId === 'E0005' && body[0].separatedAt === null
 }
 
-function nothingChanged({ identityIds }: Seen): Fault {
+function nothingChanged({ identityIds }: ReceivedRequest): Fault {
   return faults.answer({ status: 200, body: identityIds.map(() => ({ statusCode: 200, data: null })) })
 }

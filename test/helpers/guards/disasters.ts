@@ -30,11 +30,11 @@ function named(name: string, content: Disaster['content'], rest: Partial<Disaste
 }
 
 /** Cells that lie one place too far left or right from a column on, in some of the rows. The line keeps its number of cells. */
-function shifted(from: number, by: -1 | 1, some: (at: number) => boolean): Disaster['content'] {
+function shifted(from: number, by: -1 | 1, isAffected: (at: number) => boolean): Disaster['content'] {
   return (rows) => {
     const lines = rows.map((row, at) => {
       const cells = columns.map((column) => row[column])
-      if (!some(at)) return line(cells)
+      if (!isAffected(at)) return line(cells)
       const shiftedCells = by === 1 ? cells.toSpliced(from, 0, '').slice(0, -1) : [...cells.toSpliced(from, 1), '']
       return line(shiftedCells)
     })
@@ -64,9 +64,9 @@ const shiftedParts = [
 const cellShifts = columns
   .slice(0, -1)
   .flatMap((column, from) =>
-    shiftedParts.flatMap(([part, some]) => [
-      named(`cells one to the right from ${column}, ${part}`, shifted(from, 1, some)),
-      named(`cells one to the left from ${column}, ${part}`, shifted(from, -1, some)),
+    shiftedParts.flatMap(([part, isAffected]) => [
+      named(`cells one to the right from ${column}, ${part}`, shifted(from, 1, isAffected)),
+      named(`cells one to the left from ${column}, ${part}`, shifted(from, -1, isAffected)),
     ]),
   )
 

@@ -20,7 +20,7 @@ type Person = {
   leaves: string | null
   /** From this day on the export has the person. */
   listedFrom: string
-  said: Observation | null
+  observation: Observation | null
 }
 
 const noDate = { date: null, people: 0, of: 0 }
@@ -52,7 +52,7 @@ export function ordinaryYear({
 }): NeedlessHold[] {
   const dice = createDice(`${seed}/${size}`)
   const company = createCompany(dice, size)
-  const counted: PeopleCounts[] = []
+  const peopleCounts: PeopleCounts[] = []
   const holds: NeedlessHold[] = []
   let roster: Roster = new Map()
   for (let night = 0; night < nights; night++) {
@@ -71,7 +71,7 @@ export function ordinaryYear({
       headcount,
       ...plan.people,
       recent: noPeople,
-      usual: counted.length === 0 ? null : { runs: counted.length, most: largest(counted) },
+      usual: peopleCounts.length === 0 ? null : { runs: peopleCounts.length, most: largest(peopleCounts) },
       retractions: 0,
       pinned: 0,
       reusedKeys: 0,
@@ -93,8 +93,8 @@ export function ordinaryYear({
     }
     // Each export is newer than the one before, so that no one needs the times of those of whom it says nothing new.
     roster = applyPlan(roster, { ...plan, spokenAsOf: null })
-    counted.push(plan.people)
-    if (counted.length > runsLookedAt) counted.shift()
+    peopleCounts.push(plan.people)
+    if (peopleCounts.length > runsLookedAt) peopleCounts.shift()
   }
   return holds
 }
@@ -119,12 +119,12 @@ function createCompany(dice: Dice, size: number) {
       isContractor,
       leaves: null,
       listedFrom,
-      said: null,
+      observation: null,
     })
   }
 
   /** A number that is `mean` on average. */
-  function some(mean: number): number {
+  function drawCount(mean: number): number {
     return Math.floor(mean) + (dice.chance(mean - Math.floor(mean)) ? 1 : 0) + (mean >= 4 ? dice.integer(-2, 2) : 0)
   }
 
@@ -132,12 +132,12 @@ function createCompany(dice: Dice, size: number) {
     return all[dice.integer(0, Math.max(0, all.length - 1))]
   }
 
-  function edit(count: number, all: readonly Person[], what: (person: Person) => void): void {
-    for (let left = count; left > 0; left--) {
+  function edit(count: number, all: readonly Person[], change: (person: Person) => void): void {
+    for (let remaining = count; remaining > 0; remaining--) {
       const person = pickFrom(all)
       if (!person) return
-      what(person)
-      person.said = null
+      change(person)
+      person.observation = null
     }
   }
 
@@ -150,49 +150,49 @@ function createCompany(dice: Dice, size: number) {
       const employees = staff(today)
       const aMonth = size * 0.012
       // Notices are given on any day, for the last of a month mostly; some leave at once.
-      edit(some(aMonth / 21), employees, (person) => {
+      edit(drawCount(aMonth / 21), employees, (person) => {
         const last = date.add({ months: dice.integer(0, 2) })
         const end = last.with({ day: last.daysInMonth })
         person.leaves = (dice.chance(0.7) ? end : date.add({ days: dice.integer(0, 30) })).toString()
       })
       // Half of the hires are entered ahead, the others when they start; most start on the first of a month.
-      for (let hires = some(aMonth / 42); hires > 0; hires--) {
+      for (let hires = drawCount(aMonth / 42); hires > 0; hires--) {
         const start = dice.chance(0.6)
           ? date.add({ months: 1 }).with({ day: 1 })
           : date.add({ days: dice.integer(3, 30) })
         hire(start.toString(), today)
       }
       const isFirstWorkday = date.day <= 3 && date.dayOfWeek === (date.day === 1 ? date.dayOfWeek : 1)
-      for (let hires = some(isFirstWorkday ? aMonth / 3 : aMonth / 126); hires > 0; hires--) hire(today, today)
-      edit(isFirstWorkday ? some(size * 0.004) : 0, employees, (person) => {
+      for (let hires = drawCount(isFirstWorkday ? aMonth / 3 : aMonth / 126); hires > 0; hires--) hire(today, today)
+      edit(isFirstWorkday ? drawCount(size * 0.004) : 0, employees, (person) => {
         person.isContractor = !person.isContractor
       })
       const isRound = isFirstWorkday && date.month === 4
-      edit(some(size * (isRound ? 0.05 : isFirstWorkday ? 0.006 : 0.0003)), employees, (person) => {
+      edit(drawCount(size * (isRound ? 0.05 : isFirstWorkday ? 0.006 : 0.0003)), employees, (person) => {
         person.jobTitle = `${isRound ? 'Senior ' : 'Lead '}${person.jobTitle}`
       })
-      edit(some(size * 0.0002), employees, (person) => {
+      edit(drawCount(size * 0.0002), employees, (person) => {
         person.lastName = `${person.lastName}-${date.month}`
         person.email = `${person.lastName}.${person.id}@acme.example`
       })
-      const moves = date.day === 15 && date.month % 3 === 2 ? some(size * 0.05) : some(size * 0.0006)
+      const moves = date.day === 15 && date.month % 3 === 2 ? drawCount(size * 0.05) : drawCount(size * 0.0006)
       edit(moves, employees, (person) => {
         person.managerId = pickFrom(employees)?.id ?? person.managerId
       })
       if (date.month === 6 && isFirstWorkday)
-        for (let interns = some(size * 0.02); interns > 0; interns--) hire(today, today, false)
+        for (let interns = drawCount(size * 0.02); interns > 0; interns--) hire(today, today, false)
       if (date.month === 8 && date.day === 20) {
-        edit(some(size * 0.02), employees.slice(-Math.ceil(size * 0.03)), (person) => {
+        edit(drawCount(size * 0.02), employees.slice(-Math.ceil(size * 0.03)), (person) => {
           person.leaves = date.with({ day: 31 }).toString()
         })
       }
       const gone = people.filter(({ leaves }) => leaves !== null && leaves <= today)
-      edit(some(size * 0.0001), gone.slice(-20), (person) => {
+      edit(drawCount(size * 0.0001), gone.slice(-20), (person) => {
         person.leaves = Temporal.PlainDate.from(person.leaves ?? today)
           .subtract({ days: dice.integer(1, 9) })
           .toString()
       })
-      edit(some(size * 0.00005), gone.slice(-20), (person) => {
+      edit(drawCount(size * 0.00005), gone.slice(-20), (person) => {
         person.leaves = null
         person.startedAt = today
       })
@@ -207,7 +207,7 @@ function createCompany(dice: Dice, size: number) {
       const today = date.toString()
       return people
         .filter(({ listedFrom, leaves }) => listedFrom <= today && (leaves === null || leaves > forgotten))
-        .map((person) => (person.said ??= rowOf(person)))
+        .map((person) => (person.observation ??= rowOf(person)))
     },
   }
 }
@@ -236,11 +236,11 @@ function rowOf({
 }
 
 function largest(all: readonly PeopleCounts[]): PeopleCounts {
-  const fields = (counted: 'changed' | 'blanked') =>
+  const fields = (kind: 'changed' | 'blanked') =>
     Object.fromEntries(
-      otherFieldsOf(...all.map((one) => one[counted])).map((field) => [
+      otherFieldsOf(...all.map((one) => one[kind])).map((field) => [
         field,
-        Math.max(...all.map((one) => one[counted][field] ?? 0)),
+        Math.max(...all.map((one) => one[kind][field] ?? 0)),
       ]),
     )
   const limits = Object.fromEntries(peopleLimits.map((name) => [name, Math.max(...all.map((one) => one[name]))]))

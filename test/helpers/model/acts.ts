@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import type { HrEvent } from '../events.ts'
 import type { Employee, Hr } from './hr-model.ts'
 import type { Model } from './story.ts'
-import type { Trial } from './trial.ts'
+import type { TestSystem } from './test-system.ts'
 
 /** Whom of those in question something is about; taken modulo their number. */
-export const place = fc.nat({ max: 30 })
+export const personIndex = fc.nat({ max: 30 })
 /** Days before the first one of the story: a leaving date or a start. */
 const date = fc
   .integer({ min: 1, max: 60 })
@@ -16,57 +16,59 @@ const details = fc.record({ title: fc.constantFrom('Director', 'Engineer') })
 /** Something that HR does, and of what kind the event is that may tell of it. `act` answers whom it concerned. */
 type Act = {
   readonly name: string
-  readonly tells: 'hired' | 'updated' | 'terminated' | null
+  readonly eventType: 'hired' | 'updated' | 'terminated' | null
   readonly act: (hr: Hr) => string | undefined
 }
-export type ToldAct = Act & { readonly isTold: boolean }
+export type ReportedAct = Act & { readonly isReported: boolean }
 
 const act: fc.Arbitrary<Act> = fc.oneof(
   fc.constant({
     name: 'a hire',
-    tells: 'hired' as const,
+    eventType: 'hired' as const,
     act: (hr: Hr) => {
       const id = `E${String(hr.people.size + 1).padStart(4, '0')}`
       hr.hire(id)
       return id
     },
   }),
-  fc.tuple(place, details).map(([at, news]) => ({
-    name: `${at} gets${said(news)}`,
-    tells: 'updated' as const,
+  fc.tuple(personIndex, details).map(([at, news]) => ({
+    name: `${at} gets${describeOptions(news)}`,
+    eventType: 'updated' as const,
     act: about(at, isListed, (hr, id) => hr.change(id, news)),
   })),
-  fc.tuple(place, fc.option(date)).map(([at, left]) => ({
-    name: `${at} leaves on ${left}`,
-    tells: 'terminated' as const,
-    act: about(at, isActive, (hr, id) => hr.leave(id, left === null ? undefined : notBeforeStart(hr, id, left))),
+  fc.tuple(personIndex, fc.option(date)).map(([at, leavingDate]) => ({
+    name: `${at} leaves on ${leavingDate}`,
+    eventType: 'terminated' as const,
+    act: about(at, isActive, (hr, id) =>
+      hr.leave(id, leavingDate === null ? undefined : notBeforeStart(hr, id, leavingDate)),
+    ),
   })),
-  fc.tuple(place, date).map(([at, left]) => ({
-    name: `${at} left on ${left} after all`,
-    tells: 'terminated' as const,
-    act: about(at, hasLeft, (hr, id) => hr.correct(id, notBeforeStart(hr, id, left))),
+  fc.tuple(personIndex, date).map(([at, leavingDate]) => ({
+    name: `${at} left on ${leavingDate} after all`,
+    eventType: 'terminated' as const,
+    act: about(at, hasLeft, (hr, id) => hr.correct(id, notBeforeStart(hr, id, leavingDate))),
   })),
-  fc.tuple(place, fc.option(date, { freq: 2 })).map(([at, start]) => ({
+  fc.tuple(personIndex, fc.option(date, { freq: 2 })).map(([at, start]) => ({
     name: start === null ? `${at} has never left` : `${at} is back since ${start}`,
-    tells: 'hired' as const,
+    eventType: 'hired' as const,
     act: about(at, isGone, (hr, id) => hr.comeBack(id, start ?? hr.people.get(id)?.start ?? '')),
   })),
-  place.map((at) => ({
+  personIndex.map((at) => ({
     name: `${at} is not listed any more`,
-    tells: null,
+    eventType: null,
     act: about(at, isListed, (hr, id) => hr.vanish(id)),
   })),
 )
 
 /** Some things that HR does one after the other. */
-export const acts: fc.Arbitrary<readonly ToldAct[]> = fc.array(
-  fc.tuple(act, fc.boolean()).map(([what, isTold]) => ({ ...what, isTold })),
+export const acts: fc.Arbitrary<readonly ReportedAct[]> = fc.array(
+  fc.tuple(act, fc.boolean()).map(([chosen, isReported]) => ({ ...chosen, isReported })),
   { minLength: 1, maxLength: 5 },
 )
 
 /** Has HR do all that; answers the events that tell of it. */
-export function carryOut(done: readonly ToldAct[], { hr, outbox }: Model, { world }: Trial): HrEvent[] {
-  const fresh = done.flatMap(({ act: carryOutAct, tells, isTold }) => {
+export function carryOut(done: readonly ReportedAct[], { hr, outbox }: Model, { world }: TestSystem): HrEvent[] {
+  const fresh = done.flatMap(({ act: carryOutAct, eventType: tells, isReported: isTold }) => {
     const id = carryOutAct(hr)
     return id !== undefined && tells !== null && isTold ? [hr.event(tells, id, world.sync.now().toISOString())] : []
   })
@@ -74,18 +76,22 @@ export function carryOut(done: readonly ToldAct[], { hr, outbox }: Model, { worl
   return fresh
 }
 
-export function names(done: readonly ToldAct[]): string {
-  return done.map(({ name, tells, isTold }) => (isTold && tells ? `${name} (told)` : name)).join(', ') || 'nothing'
+export function names(done: readonly ReportedAct[]): string {
+  return (
+    done
+      .map(({ name, eventType: tells, isReported: isTold }) => (isTold && tells ? `${name} (told)` : name))
+      .join(', ') || 'nothing'
+  )
 }
 
 function about(
   at: number,
   whom: (person: Employee) => boolean,
-  what: (hr: Hr, id: string) => void,
+  change: (hr: Hr, id: string) => void,
 ): (hr: Hr) => string | undefined {
   return (hr) => {
     const id = pick([...hr.people.values()].filter(whom), at)?.id
-    if (id !== undefined) what(hr, id)
+    if (id !== undefined) change(hr, id)
     return id
   }
 }
@@ -113,12 +119,12 @@ function notBeforeStart(hr: Hr, id: string, leavingDate: string): string {
 }
 
 /** Undefined where there are none. */
-export function pick<T>(some: readonly T[], at: number): T | undefined {
-  return some[at % Math.max(some.length, 1)]
+export function pick<T>(items: readonly T[], at: number): T | undefined {
+  return items[at % Math.max(items.length, 1)]
 }
 
 /** What is so and not otherwise, for the name of a command. */
-export function said(what: object): string {
-  const words = Object.entries(what).filter(([, value]) => value !== false && value !== null)
+export function describeOptions(options: object): string {
+  const words = Object.entries(options).filter(([, value]) => value !== false && value !== null)
   return words.length > 0 ? ` ${JSON.stringify(Object.fromEntries(words))}` : ''
 }

@@ -8,7 +8,7 @@ import { type AccountedChange, changesOf, personOf } from '../../../src/store/hi
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import type { Db } from '../../../src/store/schema.ts'
 import { peopleOn } from '../world.ts'
-import type { Trial } from './trial.ts'
+import type { TestSystem } from './test-system.ts'
 
 const jobOf = {
   join: 'upsert',
@@ -25,11 +25,11 @@ const accountable = ['delivering', 'finished', 'finished_with_problems', 'unchan
  * Where the accounts of what was delivered contradict each other or the platform: the counts, the state and the exit code of each run, the
  * list of problems, the history of each person, and the audit trail. Nothing may be under way.
  */
-export async function disagreements({ client, world }: Trial): Promise<string[]> {
+export async function disagreements({ client, world }: TestSystem): Promise<string[]> {
   const { db } = world.sync.store
   const runs = (await listRuns(db, { limit: 1000 })).filter(({ state }) => accountable.some((one) => one === state))
   const audited = await auditedOutcomes(db)
-  const found: string[] = []
+  const result: string[] = []
   const changed = new Set<string>()
   for (const run of runs) {
     const changes = await changesOf(db, run.id, { limit: 10_000 })
@@ -38,7 +38,9 @@ export async function disagreements({ client, world }: Trial): Promise<string[]>
       const outcome = state === 'confirmed' || state === 'problem' ? state : undefined
       return differ(`the audit trail of ${identityId}`, audited.get(`${run.id} ${identityId}`), outcome)
     })
-    found.push(...[...ofRun(run, changes), ...trail].map((what) => `run ${run.id} (${run.state}): ${what}`))
+    result.push(
+      ...[...ofRun(run, changes), ...trail].map((difference) => `run ${run.id} (${run.state}): ${difference}`),
+    )
   }
 
   const problems = await listProblems(db, { now: world.sync.now() })
@@ -52,7 +54,7 @@ export async function disagreements({ client, world }: Trial): Promise<string[]>
       .reduce<AccountedChange | undefined>((last, one) => (last && timeOf(last) >= timeOf(one) ? last : one), undefined)
     const refused = changes.find(({ state }) => state === 'problem')
     const problem = problems.find((one) => one.identityId === identityId)
-    const about = (what: string) => found.push(`person ${identityId}: ${what}`)
+    const about = (text: string) => result.push(`person ${identityId}: ${text}`)
     if (newest?.state === 'problem' && !isDue && problem === undefined) about('was refused and is no problem')
     if (newest?.state === 'confirmed' && !isDue && problem !== undefined)
       about(`is a problem (${problem.state}) and was confirmed`)
@@ -72,7 +74,7 @@ export async function disagreements({ client, world }: Trial): Promise<string[]>
     if (!isDeepStrictEqual(entry?.confirmed, newest.change.record))
       about('is known with another record than the confirmed one')
   }
-  return found
+  return result
 }
 
 /** What the audit trail says last of each person in each run. */
@@ -94,8 +96,8 @@ function timeOf({ answeredAt, plannedAt }: AccountedChange): string {
 }
 
 function ofRun(run: Run, changes: readonly AccountedChange[]): string[] {
-  const settled = (changeState: string) => changes.filter((change) => change.state === changeState)
-  const [confirmed, refused, due] = [settled('confirmed'), settled('problem'), settled('due')]
+  const inState = (changeState: string) => changes.filter((change) => change.state === changeState)
+  const [confirmed, refused, due] = [inState('confirmed'), inState('problem'), inState('due')]
   const sent = (job: keyof Run['sent']) =>
     [...confirmed, ...refused].filter(({ change }) => jobOf[change.kind] === job).length
   const kinds = Object.keys(jobOf) as (keyof typeof jobOf)[]
@@ -132,6 +134,6 @@ function isGood(status: number | string | undefined): boolean {
   return typeof status === 'number' && (status < 300 || status === 404)
 }
 
-function differ(what: string, said: unknown, is: unknown): string[] {
-  return said === is ? [] : [`${what} says ${said} and is ${is}`]
+function differ(subject: string, stated: unknown, is: unknown): string[] {
+  return stated === is ? [] : [`${subject} says ${stated} and is ${is}`]
 }

@@ -6,12 +6,12 @@ import type { SyncContext } from '../../../src/sync/context/context.ts'
 import { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson } from '../../../src/sync/sync.ts'
 import { receive } from '../events.ts'
 import { peopleOn } from '../world.ts'
-import { acts, carryOut, names, pick, place, said } from './acts.ts'
+import { acts, carryOut, describeOptions, names, personIndex, pick } from './acts.ts'
 import { faultNames } from './faults.ts'
-import { expectedNow, keyOf, listen, type Model, nothingUnsaid, takeExport } from './story.ts'
-import type { Setup, Trial } from './trial.ts'
+import { expectedNow, expectNothingUnstated, keyOf, type Model, recordAccepted, takeExport } from './story.ts'
+import type { Setup, TestSystem } from './test-system.ts'
 
-export type Command = fc.AsyncCommand<Model, Trial>
+export type Command = fc.AsyncCommand<Model, TestSystem>
 
 const minuteMs = 60_000
 /** What somebody else does to a person on the platform. */
@@ -29,36 +29,36 @@ const night = fc
   .record({ done: acts, days: fc.constantFrom(0, 0, 1), full: oneIn(5), verify: oneIn(5) })
   .map(({ done, days, ...options }) =>
     command(
-      `HR: ${names(done)}; ${days} days later an export is taken and a run asked for${said(options)}`,
-      async (model, trial) => {
-        carryOut(done, model, trial)
-        trial.passTime(days * 24 * 60 * minuteMs)
-        await takeExport(model, trial, options)
+      `HR: ${names(done)}; ${days} days later an export is taken and a run asked for${describeOptions(options)}`,
+      async (model, system) => {
+        carryOut(done, model, system)
+        system.passTime(days * 24 * 60 * minuteMs)
+        await takeExport(model, system, options)
       },
     ),
   )
 
-const nightAgain = fc.record({ at: place, full: oneIn(5), verify: oneIn(5) }).map(({ at, ...options }) =>
-  command(`export no. ${at} is found again, and a run asked for${said(options)}`, async ({ hr }, trial) => {
+const nightAgain = fc.record({ at: personIndex, full: oneIn(5), verify: oneIn(5) }).map(({ at, ...options }) =>
+  command(`export no. ${at} is found again, and a run asked for${describeOptions(options)}`, async ({ hr }, system) => {
     const earlier = pick(hr.nights, at)
-    if (earlier) trial.show(earlier)
-    await requestRun(trial.world.sync, { connection: 'acme', feed: 'source', trigger: 'schedule', options })
+    if (earlier) system.show(earlier)
+    await requestRun(system.world.sync, { connection: 'acme', feed: 'source', trigger: 'schedule', options })
   }),
 )
 
 const events = fc
-  .record({ done: acts, places: fc.array(place, { maxLength: 3 }), twice: oneIn(3) })
-  .map(({ done, places, twice }) =>
+  .record({ done: acts, indexes: fc.array(personIndex, { maxLength: 3 }), twice: oneIn(3) })
+  .map(({ done, indexes, twice }) =>
     command(
-      `HR: ${names(done)}; its events come in, older ones too (${places})${twice ? ', all twice' : ''}`,
-      async (model, trial) => {
-        const older = places.flatMap((at) => pick(model.outbox, at) ?? [])
-        const arriving = [...carryOut(done, model, trial), ...older].toReversed()
+      `HR: ${names(done)}; its events come in, older ones too (${indexes})${twice ? ', all twice' : ''}`,
+      async (model, system) => {
+        const older = indexes.flatMap((at) => pick(model.outbox, at) ?? [])
+        const arriving = [...carryOut(done, model, system), ...older].toReversed()
         for (const event of arriving) model.received.set(keyOf(event), event)
-        await receive(trial.world, ...arriving)
-        if (twice) await receive(trial.world, ...arriving)
-        trial.passTime(6000)
-        await trial.minute()
+        await receive(system.world, ...arriving)
+        if (twice) await receive(system.world, ...arriving)
+        system.passTime(6000)
+        await system.minute()
       },
     ),
   )
@@ -79,43 +79,46 @@ const work = fc
         .map(([how, moment]) => ({ how, ...moment })),
       { freq: 2 },
     ),
-    trouble: fc.option(fc.record({ fault: fc.constantFrom(...faultNames), left: fc.constantFrom(1, 1, 2, 3, 8) }), {
-      freq: 1,
-    }),
+    trouble: fc.option(
+      fc.record({ fault: fc.constantFrom(...faultNames), remaining: fc.constantFrom(1, 1, 2, 3, 8) }),
+      {
+        freq: 1,
+      },
+    ),
   })
   .map(({ trouble, ...how }) =>
-    command(`jobs are worked on${said({ ...how, trouble })}`, async (model, trial) => {
-      if (trouble) Object.assign(trial.outage, trouble)
-      await trial.work(how)
-      await listen(model, trial)
-      await nothingUnsaid(model, trial)
+    command(`jobs are worked on${describeOptions({ ...how, trouble })}`, async (model, system) => {
+      if (trouble) Object.assign(system.outage, trouble)
+      await system.work(how)
+      await recordAccepted(model, system)
+      await expectNothingUnstated(model, system)
     }),
   )
 
 const minute = fc.constantFrom(0.1, 1, 6, 20, 61, 24 * 60).map((minutes) =>
-  command(`${minutes} minutes pass`, async (_model, trial) => {
-    trial.passTime(minutes * minuteMs)
-    await trial.minute()
+  command(`${minutes} minutes pass`, async (_model, system) => {
+    system.passTime(minutes * minuteMs)
+    await system.minute()
   }),
 )
 
 const lasting = fc.constantFrom(...faultNames).map((fault) =>
-  command(`from now on each request ${fault}`, async (_model, trial) => {
-    Object.assign(trial.outage, { fault, left: Number.POSITIVE_INFINITY })
+  command(`from now on each request ${fault}`, async (_model, system) => {
+    Object.assign(system.outage, { fault, remaining: Number.POSITIVE_INFINITY })
   }),
 )
 
 /** What else goes wrong around it, and right again. */
 const mishaps: readonly fc.Arbitrary<Command>[] = [
   fc.constant(
-    command('the platform is well again', async (_model, trial) => {
-      trial.outage.left = 0
+    command('the platform is well again', async (_model, system) => {
+      system.outage.remaining = 0
     }),
   ),
   fc
-    .tuple(place, fc.constantFrom(...tamperings))
+    .tuple(personIndex, fc.constantFrom(...tamperings))
     .map(([at, how]) =>
-      command(`somebody else ${how} no. ${at} on the platform`, (model, trial) => tamper(model, trial, { at, how })),
+      command(`somebody else ${how} no. ${at} on the platform`, (model, system) => tamper(model, system, { at, how })),
     ),
   fc.constant(
     command('the queue loses everything', async (_model, { world }) => {
@@ -125,8 +128,8 @@ const mishaps: readonly fc.Arbitrary<Command>[] = [
   fc
     .boolean()
     .map((keeps) =>
-      command(`the daemon is started anew, the queue ${keeps ? 'as it was' : 'empty'}`, (_model, trial) =>
-        trial.restart(keeps),
+      command(`the daemon is started anew, the queue ${keeps ? 'as it was' : 'empty'}`, (_model, system) =>
+        system.restart(keeps),
       ),
     ),
 ]
@@ -148,14 +151,14 @@ const operatorActs: readonly fc.Arbitrary<Command>[] = [
   cancellation,
   cancellation,
   ofRuns('cancelled', ['waiting', 'held'], cancel),
-  place.map((at) =>
+  personIndex.map((at) =>
     command(`no. ${at} is to be retracted`, async ({ hr }, { world }) => {
       const identityId = pick([...hr.people.keys()], at)
       if (identityId === undefined) return
       await retractPerson(world.sync, { connection: 'acme', identityId, reason: 'sent in error', by: 'ana' })
     }),
   ),
-  place.map((at) =>
+  personIndex.map((at) =>
     command(`the retraction of no. ${at} is taken back`, async ({ withheld, restored }, { world }) => {
       const identityId = pick([...withheld], at)
       if (identityId === undefined) return
@@ -176,36 +179,36 @@ const weighted: readonly [number, readonly fc.Arbitrary<Command>[]][] = [
 
 /** Everything that may happen, the ordinary more often than the rest. */
 export function stories(maxCommands: number) {
-  const choices = weighted.flatMap(([times, some]) => Array.from({ length: times }, () => some).flat())
+  const choices = weighted.flatMap(([times, commands]) => Array.from({ length: times }, () => commands).flat())
   return fc.noBias(fc.commands(choices, { maxCommands, size: 'max' }))
 }
 
 type RunInQuestion = { readonly runId: string; readonly digest: string }
 
-function command(name: string, carry: (model: Model, trial: Trial) => Promise<unknown>): Command {
+function command(name: string, carry: (model: Model, system: TestSystem) => Promise<unknown>): Command {
   return {
     check: () => true,
-    async run(model, trial) {
+    async run(model, system) {
       try {
-        await carry(model, trial)
+        await carry(model, system)
       } catch (error) {
         // An act that comes too early or too late is refused, and changes nothing.
         if (!(error instanceof Failure)) throw error
       }
-      trial.complain()
-      await listen(model, trial)
+      system.complain()
+      await recordAccepted(model, system)
     },
     toString: () => name,
   }
 }
 
 function ofRuns(
-  what: string,
+  decision: string,
   states: readonly string[],
   act: (sync: SyncContext, run: RunInQuestion) => Promise<unknown>,
 ): fc.Arbitrary<Command> {
-  return place.map((at) =>
-    command(`a run that is ${states.join(' or ')} is ${what} (${at})`, async (_model, { world }) => {
+  return personIndex.map((at) =>
+    command(`a run that is ${states.join(' or ')} is ${decision} (${at})`, async (_model, { world }) => {
       const { rows } = await world.sync.store.pool.query<RunRow>(
         'select * from runs where state = any($1) order by created_at desc',
         [states],
@@ -220,7 +223,7 @@ function ofRuns(
 /** Changes a person on the platform behind everybody's back; nothing but a look at what is really there can tell. */
 async function tamper(
   model: Model,
-  { client }: Trial,
+  { client }: TestSystem,
   { at, how }: { at: number; how: (typeof tamperings)[number] },
 ): Promise<void> {
   const identityId = pick([...(await peopleOn(client)).keys()].sort(), at)

@@ -13,9 +13,9 @@ type Input = { readonly body?: unknown; readonly params?: unknown; readonly quer
  */
 export type Outage = {
   fault: FaultName | null
-  left: number
+  remaining: number
   script: (Fate | null)[]
-  sparesReads: boolean
+  passesReads: boolean
   late: Late[]
 }
 type Late = { readonly send: () => Promise<unknown>; ageMs: number }
@@ -100,11 +100,12 @@ export function faultyClient(
       await step('any')
       // Without the text of the body that came along: a fault may send another body.
       const { signal } = options ?? {}
-      const send: Call = (said) => (call as (...args: unknown[]) => Promise<AnyAnswer>)(said, signal && { signal })
-      const isScripted = !outage.sparesReads || changing.includes(name)
+      const send: Call = (request) =>
+        (call as (...args: unknown[]) => Promise<AnyAnswer>)(request, signal && { signal })
+      const isScripted = !outage.passesReads || changing.includes(name)
       const scripted = isScripted ? outage.script.shift() : undefined
-      const fault = scripted === undefined && outage.left > 0 ? outage.fault : (scripted ?? null)
-      if (scripted === undefined) outage.left--
+      const fault = scripted === undefined && outage.remaining > 0 ? outage.fault : (scripted ?? null)
+      if (scripted === undefined) outage.remaining--
       if (fault === arrivesLate) {
         if (changing.includes(name)) outage.late.push({ send: () => send(input), ageMs: 0 })
         return unreachable('timeout', true)
@@ -129,10 +130,10 @@ async function withItems(
     passes.length === 0 ? { status: 207, body: [], headers: {} } : await call({ ...input, body: passes })
   const people = input.body.length
   return withResults(answer, (results) => {
-    const left = [...results]
+    const remaining = [...results]
     return Array.from({ length: people }, (_, at): ItemResult => {
       const statusCode = statusOf(at)
-      const taken = statusCode === null ? left.shift() : undefined
+      const taken = statusCode === null ? remaining.shift() : undefined
       return taken ?? { statusCode: statusCode ?? 500, data: null, error: { message: `answered ${statusCode}` } }
     })
   })

@@ -31,16 +31,16 @@ export const row = (hasEmploymentCell: fc.Arbitrary<boolean>): fc.Arbitrary<Obse
       identityId: fc.constantFrom(...keys),
       fields,
       leavingDate: fc.option(fc.integer({ min: -5, max: 15 }).map(day), { freq: 2 }),
-      standing: fc.constantFrom('left', 'employed', 'unsure', 'silent'),
+      employment: fc.constantFrom('left', 'employed', 'unsure', 'silent'),
       hasEmploymentCell,
       line: fc.integer({ min: 2, max: 99 }),
     })
-    .map(({ line, standing, ...said }) => ({
-      ...said,
-      leavingDate: said.hasEmploymentCell ? said.leavingDate : undefined,
-      statesDeparture: said.hasEmploymentCell && standing === 'left',
-      statesEmployed: said.hasEmploymentCell && standing === 'employed',
-      isUncertain: said.hasEmploymentCell && standing === 'unsure',
+    .map(({ line, employment, ...observation }) => ({
+      ...observation,
+      leavingDate: observation.hasEmploymentCell ? observation.leavingDate : undefined,
+      statesDeparture: observation.hasEmploymentCell && employment === 'left',
+      statesEmployed: observation.hasEmploymentCell && employment === 'employed',
+      isUncertain: observation.hasEmploymentCell && employment === 'unsure',
       origin: { file: 'people.csv', line },
     }))
 
@@ -51,7 +51,7 @@ export const night: fc.Arbitrary<Night> = fc.boolean().chain((states) =>
       selector: ({ identityId }) => identityId,
       maxLength: keys.length,
     }),
-    untouched: fc.subarray(keys, { maxLength: 2 }).map((some) => new Set(some)),
+    untouched: fc.subarray(keys, { maxLength: 2 }).map((skipped) => new Set(skipped)),
     delivers: fc.subarray(keys),
     rules: fc.record({
       absence: fc.constantFrom('separate' as const, 'hold' as const, 'ignore' as const),

@@ -15,7 +15,7 @@ export type ExpectedPerson = {
 export type Night = { readonly asOf: string; readonly rows: readonly HrPerson[]; readonly csv: string }
 
 /** What HR told the daemon: a whole export, or one event. */
-export type Telling = Night | HrEvent
+export type HrMessage = Night | HrEvent
 
 type Details = Pick<HrPerson, 'email' | 'first' | 'title' | 'start'>
 /** `listed`: an export has a row of them. */
@@ -27,7 +27,7 @@ const columns = {
   'First Name': 'first',
   'Job Title': 'title',
   'Start Date': 'start',
-  'Leaving Date': 'left',
+  'Leaving Date': 'leavingDate',
   Status: 'status',
 } as const
 
@@ -65,17 +65,17 @@ export function createHr(count = 0) {
 
     /** Without a date HR only says that the person is inactive, which a source has to read from the status. */
     leave(id: string, date?: string): void {
-      set(id, { left: date ?? '', status: 'Inactive' })
+      set(id, { leavingDate: date ?? '', status: 'Inactive' })
     },
 
     /** Somebody who left, or whom the export had ceased to list, works here again. */
     comeBack(id: string, startDate: string): void {
-      set(id, { start: startDate, left: '', status: 'Active', listed: true })
+      set(id, { start: startDate, leavingDate: '', status: 'Active', listed: true })
     },
 
     /** Another leaving date than the one that HR had said. */
     correct(id: string, date: string): void {
-      set(id, { left: date })
+      set(id, { leavingDate: date })
     },
 
     /** The export does not list the person any more. Whoever is listed last should stay: an export without them looks cut off. */
@@ -102,16 +102,20 @@ export function createHr(count = 0) {
 
     /** The event that tells of what HR now holds of a person: of a leaver their date, of others the rest. */
     event(type: 'hired' | 'updated' | 'terminated', id: string, at: string): HrEvent {
-      const { email = '', first = '', title = '', start = '', left = '' } = employee(id)
+      const { email = '', first = '', title = '', start = '', leavingDate = '' } = employee(id)
       const employed = { id, email, first, title, start }
-      return { type, at, employee: type === 'terminated' ? { id, ...(left !== '' && { left }) } : employed }
+      return {
+        type,
+        at,
+        employee: type === 'terminated' ? { id, ...(leavingDate !== '' && { left: leavingDate }) } : employed,
+      }
     },
 
     /**
      * Everybody whom the platform has to hold once these events were accepted, in this order; without an argument every night so
      * far, with a number the first so many. What was told in between (a run that failed, or is held) has changed nothing.
      */
-    expected(accepted: readonly Telling[] | number = nights.length): Map<string, ExpectedPerson> {
+    expected(accepted: readonly HrMessage[] | number = nights.length): Map<string, ExpectedPerson> {
       return whatFollows(typeof accepted === 'number' ? nights.slice(0, accepted) : accepted)
     },
 
@@ -166,8 +170,8 @@ type Known = {
 }
 
 /** What a word about a person says, and what it speaks of. */
-type Word = {
-  readonly said: ExpectedPerson
+type Statement = {
+  readonly person: ExpectedPerson
   readonly at: number
   readonly isOfEmployment: boolean
   readonly isOfFields: boolean
@@ -175,47 +179,50 @@ type Word = {
 
 const never = Number.NEGATIVE_INFINITY
 
-function whatFollows(tellings: readonly Telling[]): Map<string, ExpectedPerson> {
+function whatFollows(tellings: readonly HrMessage[]): Map<string, ExpectedPerson> {
   const known = new Map<string, Known>()
   for (const telling of tellings) {
-    if ('rows' in telling) hearExport(known, telling)
-    else hearEvent(known, telling)
+    if ('rows' in telling) applyExport(known, telling)
+    else applyEvent(known, telling)
   }
   return new Map([...known].map(([id, { person }]) => [id, person]))
 }
 
-function hearExport(known: Map<string, Known>, { asOf, rows }: Night): void {
+function applyExport(known: Map<string, Known>, { asOf, rows }: Night): void {
   const at = Date.parse(asOf)
   const listed = new Map(rows.map((row) => [row.id, row]))
   for (const [id, before] of known) {
     const row = listed.get(id)
-    const said = row ? asListed(row, before.person, at) : asMissed(before, at)
+    const stated = row ? asListed(row, before.person, at) : asMissed(before, at)
     // An accepted export has spoken of everything, also where it is silent. Of fields that nobody has told yet, silence says nothing.
     const isOfFields = row !== undefined || before.fieldsAt !== never
-    known.set(id, heard(before, { said, at, isOfEmployment: true, isOfFields }))
+    known.set(id, afterStatement(before, { person: stated, at, isOfEmployment: true, isOfFields }))
   }
   for (const [id, row] of listed) {
     if (!known.has(id)) known.set(id, { person: asListed(row, undefined, at), at, employmentAt: at, fieldsAt: at })
   }
 }
 
-function hearEvent(known: Map<string, Known>, event: HrEvent): void {
+function applyEvent(known: Map<string, Known>, event: HrEvent): void {
   const at = Date.parse(event.at)
   const id = event.employee.id ?? ''
   const before = known.get(id)
-  const said = asTold(event, before?.person, at)
+  const stated = afterEvent(event, before?.person, at)
   const isOfEmployment = event.type === 'hired' || event.type === 'terminated'
   const isOfFields = event.type !== 'terminated'
-  const unheardOf = { person: said, at, employmentAt: never, fieldsAt: never }
-  known.set(id, heard(before ?? unheardOf, { said, at, isOfEmployment, isOfFields }))
+  const unheardOf = { person: stated, at, employmentAt: never, fieldsAt: never }
+  known.set(id, afterStatement(before ?? unheardOf, { person: stated, at, isOfEmployment, isOfFields }))
 }
 
 /** What is known after a word about a person, of which the older parts count for nothing. */
-function heard({ person, ...before }: Known, { said, at, isOfEmployment, isOfFields }: Word): Known {
+function afterStatement(
+  { person, ...before }: Known,
+  { person: stated, at, isOfEmployment, isOfFields }: Statement,
+): Known {
   const [fieldsAt, employmentAt] = [isOfFields ? at : never, isOfEmployment ? at : never]
-  const { separatedAt } = employmentAt >= before.employmentAt ? said : person
+  const { separatedAt } = employmentAt >= before.employmentAt ? stated : person
   return {
-    person: { ...(fieldsAt >= before.fieldsAt ? said : person), separatedAt },
+    person: { ...(fieldsAt >= before.fieldsAt ? stated : person), separatedAt },
     at: Math.max(at, before.at),
     employmentAt: Math.max(employmentAt, before.employmentAt),
     fieldsAt: Math.max(fieldsAt, before.fieldsAt),
@@ -228,24 +235,24 @@ function asMissed({ person, at, employmentAt }: Known, exportAt: number): Expect
 }
 
 function asListed(row: HrPerson, before: ExpectedPerson | undefined, at: number): ExpectedPerson {
-  const { email = '', first = '', title = '', start = '', left = '', status } = row
+  const { email = '', first = '', title = '', start = '', leavingDate = '', status } = row
   const unsaid = status === 'Inactive' ? (before?.separatedAt ?? dayOf(at)) : null
   return {
     email: email || null,
     firstName: first || null,
     jobTitle: title || null,
     startedAt: midnight(start),
-    separatedAt: midnight(left) ?? unsaid,
+    separatedAt: midnight(leavingDate) ?? unsaid,
   }
 }
 
-function asTold({ type, employee }: HrEvent, before: ExpectedPerson | undefined, at: number): ExpectedPerson {
-  const { email, first, title, start, left = '' } = employee
+function afterEvent({ type, employee }: HrEvent, before: ExpectedPerson | undefined, at: number): ExpectedPerson {
+  const { email, first, title, start, left: leavingDate = '' } = employee
   const until = before?.separatedAt ?? null
   const separatedAt = {
     hired: null,
     updated: until,
-    terminated: midnight(left ?? '') ?? until ?? dayOf(at),
+    terminated: midnight(leavingDate ?? '') ?? until ?? dayOf(at),
     purged: until,
   }
   return {

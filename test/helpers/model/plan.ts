@@ -1,15 +1,15 @@
 import type { Change, PlanCounts } from '../../../src/identity/change.ts'
-import type { PlanContext, DesiredState } from '../../../src/identity/decide/decide.ts'
 import { isStale } from '../../../src/identity/decide/coverage.ts'
+import type { DesiredState, PlanContext } from '../../../src/identity/decide/decide.ts'
 import { createDecider, type DeciderRules } from '../../../src/identity/decide/decider.ts'
-import { exportRows } from '../../../src/identity/decide/row-models.ts'
 import type { PlannedPerson } from '../../../src/identity/decide/planned.ts'
 import type { Page } from '../../../src/identity/decide/row-book.ts'
+import { exportRows } from '../../../src/identity/decide/row-models.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
-import { isReject } from '../../../src/identity/mapping/rows.ts'
-import type { Reject, RosterEntry, Observation } from '../../../src/identity/record.ts'
 import type { KeyChangeCandidate } from '../../../src/identity/key-change-candidates.ts'
+import { isReject } from '../../../src/identity/mapping/rows.ts'
+import type { Observation, Reject, RosterEntry } from '../../../src/identity/record.ts'
 import { reject } from '../records.ts'
 import type { Roster } from './roster.ts'
 
@@ -89,10 +89,10 @@ export function planRows(
     take(decider.book.nextPage())
   }
   take(decider.book.lastPage())
-  const asked = [...roster.values()].filter((entry) => decider.decidesEverybody || isUnfinished(entry))
+  const candidates = [...roster.values()].filter((entry) => decider.decidesEverybody || isUnfinished(entry))
   put(
     decider.decideUnobserved(
-      entriesOf(roster, decider.book.unobserved(asked.map(({ identityId }) => identityId))).values(),
+      entriesOf(roster, decider.book.unobserved(candidates.map(({ identityId }) => identityId))).values(),
     ),
   )
 

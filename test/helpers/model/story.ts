@@ -4,21 +4,21 @@ import { requestRun } from '../../../src/sync/sync.ts'
 import { judge } from '../crash/judge.ts'
 import type { HrEvent } from '../events.ts'
 import { peopleOn, type World } from '../world.ts'
-import { createHr, type ExpectedPerson, type Hr, type Telling } from './hr-model.ts'
-import type { Setup, Trial } from './trial.ts'
+import { createHr, type ExpectedPerson, type Hr, type HrMessage } from './hr-model.ts'
+import type { Setup, TestSystem } from './test-system.ts'
 
 /** What should be: HR, what of its words was accepted so far, and whom an operator withholds. */
 export type Model = {
   readonly hr: Hr
   /** In the order in which the runs accepted it. */
-  readonly told: Telling[]
-  readonly counted: Set<string>
+  readonly accepted: HrMessage[]
+  readonly acceptedRuns: Set<string>
   readonly withheld: Set<string>
   /** Events that HR has sent off, and those that came in, by what they are known by. */
   readonly outbox: HrEvent[]
   readonly received: Map<string, HrEvent>
   /** Everything that the platform may ever say of a person. */
-  readonly sayable: Map<string, ExpectedPerson[]>
+  readonly possible: Map<string, ExpectedPerson[]>
   /** Whom somebody else has changed on the platform. */
   readonly tampered: Set<string>
   /** Whose retraction an operator has taken back. */
@@ -30,69 +30,69 @@ export function createModel({ people, leavers }: Setup): Model {
   for (const id of [...hr.people.keys()].slice(0, leavers)) hr.leave(id, '2026-11-02')
   return {
     hr,
-    told: [],
-    counted: new Set(),
+    accepted: [],
+    acceptedRuns: new Set(),
     withheld: new Set(),
     outbox: [],
     received: new Map(),
-    sayable: new Map(),
+    possible: new Map(),
     tampered: new Set(),
     restored: new Set(),
   }
 }
 
 /** Everybody whom the platform has to hold after what was accepted. */
-export function expectedNow({ hr, told, withheld }: Model): Map<string, ExpectedPerson> {
-  return new Map([...hr.expected(told)].filter(([id]) => !withheld.has(id)))
+export function expectedNow({ hr, accepted, withheld }: Model): Map<string, ExpectedPerson> {
+  return new Map([...hr.expected(accepted)].filter(([id]) => !withheld.has(id)))
 }
 
 export async function takeExport(
   { hr }: Model,
-  trial: Trial,
+  system: TestSystem,
   options: { full?: boolean; verify?: boolean } = {},
 ): Promise<string> {
-  trial.show(hr.night(trial.world.sync.now().toISOString()))
-  return (await requestRun(trial.world.sync, { connection: 'acme', trigger: 'operator', options })).id
+  system.show(hr.night(system.world.sync.now().toISOString()))
+  return (await requestRun(system.world.sync, { connection: 'acme', trigger: 'operator', options })).id
 }
 
 /** Has delivered what cancelled runs, refusals and others on the platform left undone: by a run that reads nothing new. */
-export async function deliverWhatIsLeft(model: Model, trial: Trial): Promise<void> {
+export async function deliverRemaining(model: Model, system: TestSystem): Promise<void> {
   const options = { verify: model.tampered.size > 0 }
-  await requestRun(trial.world.sync, { connection: 'acme', feed: 'roster', trigger: 'operator', options })
-  await trial.calm()
-  await listen(model, trial)
+  await requestRun(system.world.sync, { connection: 'acme', feed: 'roster', trigger: 'operator', options })
+  await system.calm()
+  await recordAccepted(model, system)
 }
 
 /** Notes what runs have accepted since the last time. */
-export async function listen(model: Model, { world }: Trial): Promise<void> {
-  const { told, counted, withheld, sayable } = model
+export async function recordAccepted(model: Model, { world }: TestSystem): Promise<void> {
+  const { accepted, acceptedRuns, withheld, possible } = model
   const { rows } = await world.sync.store.pool.query<RunRow>(
     `select runs.* from runs where state in ('unchanged', 'finished', 'finished_with_problems', 'delivering')
       or exists (select 1 from deliveries where run_id = runs.id) order by started_at`,
   )
   for (const run of rows) {
-    if (counted.has(run.id)) continue
-    counted.add(run.id)
+    if (acceptedRuns.has(run.id)) continue
+    acceptedRuns.add(run.id)
     if (run.options.retract) withheld.add(run.options.retract.identityId)
-    told.push(...(await toldBy(run, model, world)))
+    accepted.push(...(await messagesOf(run, model, world)))
     for (const [id, person] of expectedNow({ ...model, withheld: new Set() }))
-      sayable.set(id, [...(sayable.get(id) ?? []), person])
+      possible.set(id, [...(possible.get(id) ?? []), person])
   }
 }
 
-async function toldBy(run: RunRow, { hr, received }: Model, { sync }: World): Promise<Telling[]> {
+async function messagesOf(run: RunRow, { hr, received }: Model, { sync }: World): Promise<HrMessage[]> {
   if (run.feed === 'source') return run.source && run.as_of ? hr.nightsOf([run.as_of.toISOString()]) : []
   if (run.feed !== 'webhook') return []
   const { rows } = await sync.store.pool.query<{ dedup_key: string }>(
     `select dedup_key from inbox where run_id = $1 and state = 'settled'`,
     [run.id],
   )
-  const settled = rows.flatMap(({ dedup_key }) => received.get(dedup_key) ?? [])
-  return settled.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+  const acknowledged = rows.flatMap(({ dedup_key }) => received.get(dedup_key) ?? [])
+  return acknowledged.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
 }
 
 /** What is wrong once everything has been worked off. */
-export async function findings(model: Model, { client, world }: Trial): Promise<string[]> {
+export async function findings(model: Model, { client, world }: TestSystem): Promise<string[]> {
   const { db, pool } = world.sync.store
   const judged = await judge({ client, expected: expectedNow(model), db })
   const { rows: failed } = await pool.query<{ id: string; reason: string }>(
@@ -121,18 +121,18 @@ export async function findings(model: Model, { client, world }: Trial): Promise<
  * At no time does the platform say of a person what no accepted word of HR has said, but that a leaver is still here. It keeps the
  * first leaving date until that is cleared: where an answer was lost, a newer record stands beside an older date for a moment.
  */
-export async function nothingUnsaid(model: Model, { client }: Trial): Promise<void> {
-  const { sayable, tampered } = model
+export async function expectNothingUnstated(model: Model, { client }: TestSystem): Promise<void> {
+  const { possible, tampered } = model
   for (const [id, identity] of await peopleOn(client)) {
     if (tampered.has(id)) continue
     const { email, firstName, jobTitle, startedAt, separatedAt } = identity
-    const said = sayable.get(id) ?? []
-    const isRecordSaid = said.some(
+    const stated = possible.get(id) ?? []
+    const isRecordPossible = stated.some(
       (one) =>
         one.email === email && one.firstName === firstName && one.jobTitle === jobTitle && one.startedAt === startedAt,
     )
-    const isDateSaid = separatedAt === null || said.some((one) => one.separatedAt === separatedAt)
-    if (!isRecordSaid || !isDateSaid)
+    const isDatePossible = separatedAt === null || stated.some((one) => one.separatedAt === separatedAt)
+    if (!isRecordPossible || !isDatePossible)
       throw new Error(`the platform says of ${id} what HR never said: ${JSON.stringify(identity)}`)
   }
 }

@@ -4,7 +4,7 @@ import type { HrPerson } from '../world.ts'
 /** How HR tells of it besides the next export: not at all, by an event, or by one that arrives some days later. */
 const channels = ['export', 'event', 'event late', 'event late'] as const
 
-export type Deed = {
+export type HrAction = {
   readonly who: number
   /** Which of the things that can happen to them does. */
   readonly which: number
@@ -12,7 +12,7 @@ export type Deed = {
   readonly days: number
 }
 export type Day = {
-  readonly deeds: readonly Deed[]
+  readonly actions: readonly HrAction[]
   readonly exports: boolean
   /** In this night everybody gets another address, for which a guard holds the plan. */
   readonly renames: boolean
@@ -44,7 +44,7 @@ const headcount = 5
 const stayers = 8
 
 export const day: fc.Arbitrary<Day> = fc.record({
-  deeds: fc.uniqueArray(
+  actions: fc.uniqueArray(
     fc.record({
       who: fc.nat(headcount - 1),
       which: fc.nat(100),
@@ -57,10 +57,10 @@ export const day: fc.Arbitrary<Day> = fc.record({
   renames: fc.nat(5).map((number) => number === 0),
 })
 
-export type Told = { readonly id: string; readonly at: string; readonly left: string | null }
+export type EmploymentEvent = { readonly id: string; readonly at: string; readonly leavingDate: string | null }
 /** What a word says of a person's employment. */
-type Says = 'employed' | 'left' | { readonly leavesOn: string }
-type Word = { readonly at: string; readonly says: Says }
+type Employment = 'employed' | 'left' | { readonly leavesOn: string }
+type Statement = { readonly at: string; readonly employment: Employment }
 export type Row = HrPerson & { readonly from?: string }
 
 type Person = {
@@ -71,9 +71,9 @@ type Person = {
   listed: boolean
   inScope: boolean
   fault: 'date' | 'twice' | null
-  everLeft: boolean
+  hasEverLeft: boolean
   /** What HR has said that was accepted, in any order. */
-  words: Word[]
+  statements: Statement[]
   /** The accepted exports in a row that lack the person. */
   missing: number
   /** The day on which a row of the newest export takes effect. */
@@ -86,7 +86,7 @@ type Person = {
  * day is a departure once it has come, and an export says nothing of people whom it lacks within the grace, keeps out of scope, or
  * whose row cannot be used.
  */
-export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) {
+export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }: Rules) {
   const people: Person[] = Array.from({ length: headcount + stayers }, (_, at) => ({
     id: `E${String(at + 1).padStart(4, '0')}`,
     lastDay: null,
@@ -94,8 +94,8 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
     listed: true,
     inScope: true,
     fault: null,
-    everLeft: false,
-    words: [],
+    hasEverLeft: false,
+    statements: [],
     missing: 0,
     waits: null,
   }))
@@ -112,11 +112,11 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
       first: `Person ${id}`,
       title: inScope ? 'Engineer' : 'Board',
       start,
-      left: fault === 'date' ? 'soon' : lastDay === null || isOwnRow ? '' : dateColumn(lastDay),
+      leavingDate: fault === 'date' ? 'soon' : lastDay === null || isOwnRow ? '' : dateColumn(lastDay),
       // HR works the status out from the date.
       status: hasLeft && fault !== 'date' ? 'Inactive' : 'Active',
     }
-    if (isOwnRow) return [row, { ...row, left: dateColumn(lastDay), status: 'Inactive', from: lastDay }]
+    if (isOwnRow) return [row, { ...row, leavingDate: dateColumn(lastDay), status: 'Inactive', from: lastDay }]
     return fault === 'twice' ? [row, row] : [row]
   }
 
@@ -125,7 +125,10 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
   }
 
   /** What tonight's export says of a person; null: nothing. */
-  function saidOf({ lastDay, inScope, fault, listed, missing, words }: Person, today: string): Says | null {
+  function employmentInExport(
+    { lastDay, inScope, fault, listed, missing, statements: words }: Person,
+    today: string,
+  ): Employment | null {
     if (!listed) return missing >= graceRuns || hasGone(words, today) ? 'left' : null
     if (!inScope) return outOfScope === 'keep' ? null : 'left'
     if (fault === 'date') return null
@@ -136,15 +139,18 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
 
   return {
     /** Answers what HR sends of it besides the next export, and on which day that arrives. */
-    happen({ who, which, by, days }: Deed, today: string): { readonly told: Told; readonly arrives: string } | null {
+    happen(
+      { who, which, by, days }: HrAction,
+      today: string,
+    ): { readonly event: EmploymentEvent; readonly arrives: string } | null {
       const person = people[who]
       if (person === undefined) return null
-      const what = befall(person, { which, today, days })
-      const says = what === 'leaves' || what === 'announces' || what === 'comes back'
+      const effect = applyAction(person, { which, today, days })
+      const changesEmployment = effect === 'leaves' || effect === 'announces' || effect === 'comes back'
       // A departure is announced by an event of people alone of whom HR never told the contrary.
-      if (!says || by === 'export' || (what === 'announces' && person.everLeft)) return null
-      const told = { id: person.id, at: `${today}T10:00:00.000Z`, left: person.lastDay }
-      return { told, arrives: by === 'event' ? today : plus(today, days) }
+      if (!changesEmployment || by === 'export' || (effect === 'announces' && person.hasEverLeft)) return null
+      const event = { id: person.id, at: `${today}T10:00:00.000Z`, leavingDate: person.lastDay }
+      return { event, arrives: by === 'event' ? today : plus(today, days) }
     },
 
     mendAll(): void {
@@ -158,23 +164,23 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
     },
 
     /** An event was accepted. */
-    hear({ id, at, left }: Told): void {
+    hear({ id, at, leavingDate }: EmploymentEvent): void {
       const person = people.find((one) => one.id === id)
       if (person === undefined) return
       // What is newer than all else says that the person was there: absences are counted from then on.
-      if (person.words.every((word) => word.at < at)) person.missing = 0
-      person.words.push({ at, says: left === null ? 'employed' : { leavesOn: left } })
+      if (person.statements.every((statement) => statement.at < at)) person.missing = 0
+      person.statements.push({ at, employment: leavingDate === null ? 'employed' : { leavesOn: leavingDate } })
     },
 
     /** The export of this day was accepted. */
     accept(today: string): void {
       for (const person of people) {
         person.missing = person.listed ? 0 : person.missing + 1
-        const says = saidOf(person, today)
-        if (says !== null) person.words.push({ at: `${today}T01:00:00.000Z`, says })
+        const employment = employmentInExport(person, today)
+        if (employment !== null) person.statements.push({ at: `${today}T01:00:00.000Z`, employment })
         const isOwnRow = rowsOf(person, today).some(({ from }) => from !== undefined)
         // Two equal rows cannot be used, and a row out of scope that is kept says nothing: neither ends what waits.
-        const isSilent = person.listed && says === null && (!person.inScope || person.fault === 'twice')
+        const isSilent = person.listed && employment === null && (!person.inScope || person.fault === 'twice')
         if (isOwnRow || !isSilent) person.waits = isOwnRow ? person.lastDay : null
       }
     },
@@ -183,32 +189,33 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
     dawn(today: string): void {
       for (const person of people) {
         if (person.waits === null || person.waits > today) continue
-        person.words.push({ at: `${person.waits}T00:00:00.000Z`, says: 'left' })
+        person.statements.push({ at: `${person.waits}T00:00:00.000Z`, employment: 'left' })
         person.waits = null
       }
     },
 
     /** Who has left by this day, as HR has told. */
-    gone: (today: string): string[] => people.filter(({ words }) => hasGone(words, today)).map(({ id }) => id),
+    gone: (today: string): string[] =>
+      people.filter(({ statements: words }) => hasGone(words, today)).map(({ id }) => id),
   }
 }
 
 /** Lets one of the things happen that can, and answers what it is. */
-function befall(
+function applyAction(
   person: Person,
   { which, today, days }: { readonly which: number; readonly today: string; readonly days: number },
 ): string | undefined {
   const hasLeft = !person.listed || (person.lastDay !== null && person.lastDay <= today)
   const isLeaving = person.lastDay !== null
-  const back = { lastDay: null, listed: true, start: today, fault: null, inScope: true, everLeft: true }
+  const back = { lastDay: null, listed: true, start: today, fault: null, inScope: true, hasEverLeft: true }
   const all: readonly [can: boolean, name: string, changed: Partial<Person>][] = [
-    [!hasLeft, 'leaves', { lastDay: today, everLeft: true }],
-    [!hasLeft, 'leaves', { lastDay: today, everLeft: true }],
+    [!hasLeft, 'leaves', { lastDay: today, hasEverLeft: true }],
+    [!hasLeft, 'leaves', { lastDay: today, hasEverLeft: true }],
     [!isLeaving && !hasLeft, 'announces', { lastDay: plus(today, days), fault: null }],
-    [isLeaving && !hasLeft, 'stays after all', { lastDay: null, everLeft: true }],
+    [isLeaving && !hasLeft, 'stays after all', { lastDay: null, hasEverLeft: true }],
     [hasLeft, 'comes back', back],
-    [!hasLeft, 'vanishes', { listed: false, everLeft: true }],
-    [person.inScope, 'moves out of scope', { inScope: false, everLeft: true }],
+    [!hasLeft, 'vanishes', { listed: false, hasEverLeft: true }],
+    [person.inScope, 'moves out of scope', { inScope: false, hasEverLeft: true }],
     [!person.inScope, 'moves into scope', { inScope: true }],
     [!hasLeft && person.fault === null, 'date gets illegible', { fault: 'date' }],
     [person.fault === null, 'stands there twice', { fault: 'twice' }],
@@ -221,8 +228,8 @@ function befall(
 }
 
 /** What the newest word says. A day that was announced counts once it has come. */
-function hasGone(words: readonly Word[], today: string): boolean {
-  const newest = words.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)?.says ?? 'employed'
+function hasGone(words: readonly Statement[], today: string): boolean {
+  const newest = words.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)?.employment ?? 'employed'
   return typeof newest === 'string' ? newest === 'left' : newest.leavesOn <= today
 }
 

@@ -7,8 +7,8 @@ import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import type { Db } from '../../../src/store/schema.ts'
 import { peopleOn } from '../world.ts'
-import { expectedNow, listen, type Model } from './story.ts'
-import type { Trial } from './trial.ts'
+import { expectedNow, type Model, recordAccepted } from './story.ts'
+import type { TestSystem } from './test-system.ts'
 
 /** What was looked at, so that it is seen that success and differences both came up. */
 export type Counts = {
@@ -43,22 +43,22 @@ const successes: readonly number[] = [0, failures.finished_with_problems.exit]
  * A sentence for each difference between the platform and HR that no one is told of, though the run that ended last says success, or
  * success but for problems. Empty also where it says neither, or where another plan was accepted since and is not delivered.
  */
-export async function untold(model: Model, trial: Trial, counts: Counts): Promise<string[]> {
-  await listen(model, trial)
-  const { sync } = trial.world
+export async function findUnreported(model: Model, system: TestSystem, counts: Counts): Promise<string[]> {
+  await recordAccepted(model, system)
+  const { sync } = system.world
   const runs = await listRuns(sync.store.db, { connection: 'acme', limit: 50 })
   const last = latest(runs)
   if (last === null || !successes.includes(exitCodeOf(last)) || runs.some(({ state }) => state === 'delivering'))
     return []
-  const differences = differing(expectedNow(model), await peopleOn(trial.client))
+  const differences = differing(expectedNow(model), await peopleOn(system.client))
   if (differences.size === 0) counts.exact++
   else counts.named++
   const named = await namedBy(last, sync.store.db, sync.now())
-  return [...differences].flatMap(([id, what]) => {
-    const where = (['problems', 'inDoubt', 'blockedPeople'] as const).find((place) => named[place].has(id))
+  return [...differences].flatMap(([id, difference]) => {
+    const where = (['problems', 'inDoubt', 'blockedPeople'] as const).find((list) => named[list].has(id))
     if (where !== undefined) counts[where]++
     return where === undefined
-      ? [`run ${last.id} (${last.feed}, ${last.state}) exits with ${exitCodeOf(last)}; ${id}: ${what}`]
+      ? [`run ${last.id} (${last.feed}, ${last.state}) exits with ${exitCodeOf(last)}; ${id}: ${difference}`]
       : []
   })
 }
@@ -73,24 +73,25 @@ function differing(
   expected: ReturnType<typeof expectedNow>,
   platform: Awaited<ReturnType<typeof peopleOn>>,
 ): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
+  const result = new Map<string, string>()
   for (const [id, person] of expected) {
     const held = platform.get(id)
     const fields = Object.entries(person).filter(([field, value]) => held?.[field as keyof typeof held] !== value)
-    if (held === undefined) found.set(id, 'is not on the platform')
-    else if (fields.length > 0) found.set(id, `the platform holds another ${fields.map(([field]) => field).join(', ')}`)
+    if (held === undefined) result.set(id, 'is not on the platform')
+    else if (fields.length > 0)
+      result.set(id, `the platform holds another ${fields.map(([field]) => field).join(', ')}`)
   }
-  for (const id of platform.keys()) if (!expected.has(id)) found.set(id, 'is on the platform and should not be')
-  return found
+  for (const id of platform.keys()) if (!expected.has(id)) result.set(id, 'is on the platform and should not be')
+  return result
 }
 
 /** Whom an operator is told of: by the list of problems, and by the words with which a command ends. */
 async function namedBy(run: Run, db: Db, now: Date) {
-  const says = renderOutcome(run, plain)
+  const outcome = renderOutcome(run, plain)
   const doubted = await db.selectFrom('in_doubt').select('identity_id').execute()
   return {
     problems: new Set((await listProblems(db, { now })).map(({ identityId }) => identityId)),
     blockedPeople: new Set((await listBlockedPeople(db, { now })).map(({ identityId }) => identityId)),
-    inDoubt: new Set(says.includes('in doubt') ? doubted.map(({ identity_id }) => identity_id) : []),
+    inDoubt: new Set(outcome.includes('in doubt') ? doubted.map(({ identity_id }) => identity_id) : []),
   }
 }

@@ -26,7 +26,7 @@ type Happening = (typeof happenings)[number]
 
 /** A day with the night that ends it. */
 export type Day = {
-  readonly happens: readonly { readonly who: number; readonly what: Happening }[]
+  readonly happens: readonly { readonly who: number; readonly happening: Happening }[]
   /** Whether HR exports in this night. */
   readonly exports: boolean
   /** Whether somebody decides about what is held. */
@@ -36,7 +36,7 @@ export type Day = {
 export const headcount = 40
 
 export const day: fc.Arbitrary<Day> = fc.record({
-  happens: fc.array(fc.record({ who: fc.nat(headcount - 1), what: fc.constantFrom(...happenings) }), {
+  happens: fc.array(fc.record({ who: fc.nat(headcount - 1), happening: fc.constantFrom(...happenings) }), {
     minLength: 1,
     maxLength: 6,
   }),
@@ -46,29 +46,29 @@ export const day: fc.Arbitrary<Day> = fc.record({
 
 /** What somebody has to do besides the export: send an event, or decide about one person. */
 export type Act =
-  | { readonly kind: 'event'; readonly id: string; readonly left: string }
+  | { readonly kind: 'event'; readonly id: string; readonly leavingDate: string }
   | { readonly kind: 'retract' | 'restore'; readonly id: string }
 
 /** What HR holds of a person's employment. */
 type Facts = {
   readonly start: string
-  readonly left: string
+  readonly leavingDate: string
   readonly status: 'Active' | 'Inactive'
   readonly listed: boolean
 }
-type Fault = 'email' | 'start' | 'left' | 'status' | 'twice'
+type Fault = 'email' | 'start' | 'leavingDate' | 'status' | 'twice'
 type Employee = {
   readonly id: string
   facts: Facts
   /** The facts as HR has told them, by an export or an event. */
-  told: Facts
+  reported: Facts
   fault: Fault | null
   /** Left once, if only in HR's own books. */
-  everLeft: boolean
+  hasEverLeft: boolean
   retracted: boolean
 }
 
-const hired: Facts = { start: '2020-01-06', left: '', status: 'Active', listed: true }
+const hired: Facts = { start: '2020-01-06', leavingDate: '', status: 'Active', listed: true }
 
 /**
  * What HR knows and has told, without a look at the code that reads it: who has left, from which day on, who is employed again, what
@@ -79,7 +79,7 @@ export function untidyHr() {
     // A first export in which all start on one day is held.
     const facts = { ...hired, start: `2020-01-${10 + (at % 20)}` }
     const id = `E${String(at + 1).padStart(4, '0')}`
-    return { id, facts, told: facts, fault: null, everLeft: false, retracted: false }
+    return { id, facts, reported: facts, fault: null, hasEverLeft: false, retracted: false }
   })
   const known = { faults: new Set<string>(), statuses: new Set<string>() }
   let shown: { readonly faults: readonly string[]; readonly statuses: readonly string[] } = { faults: [], statuses: [] }
@@ -87,34 +87,34 @@ export function untidyHr() {
 
   return {
     /** Answers what is to be done besides the next export; null for nothing. */
-    happen({ who, what }: Day['happens'][number], today: string): Act | null {
+    happen({ who, happening }: Day['happens'][number], today: string): Act | null {
       const person = people[who]
       if (person === undefined) return null
       const { id, facts } = person
-      if (what === 'is retracted' || what === 'is restored') {
-        const retracts = what === 'is retracted'
+      if (happening === 'is retracted' || happening === 'is restored') {
+        const retracts = happening === 'is retracted'
         if (person.retracted === retracts) return null
         person.retracted = retracts
         return { kind: retracts ? 'retract' : 'restore', id }
       }
-      if (returns.has(what)) {
-        if (hasGone(facts, today)) person.facts = returned(what, facts, today)
+      if (returns.has(happening)) {
+        if (hasGone(facts, today)) person.facts = returned(happening, facts, today)
         return null
       }
       if (!facts.listed) return null
       const days = (count: number) => Temporal.PlainDate.from(today).add({ days: count }).toString()
-      if (what === 'leaves by event' || departures.has(what)) {
+      if (happening === 'leaves by event' || departures.has(happening)) {
         if (isLeaving(facts, today)) return null
-        person.everLeft = true
+        person.hasEverLeft = true
         // A status is one word: either it says that the person has left, or it is one that no list holds.
-        if (what === 'leaves on a date' || what === 'leaves by status') person.fault = null
-        person.facts = { ...facts, ...leaving(what, days) }
-        if (what !== 'leaves by event') return null
-        person.told = { ...person.told, left: days(0) }
-        return { kind: 'event', id, left: days(0) }
+        if (happening === 'leaves on a date' || happening === 'leaves by status') person.fault = null
+        person.facts = { ...facts, ...leaving(happening, days) }
+        if (happening !== 'leaves by event') return null
+        person.reported = { ...person.reported, leavingDate: days(0) }
+        return { kind: 'event', id, leavingDate: days(0) }
       }
-      if (what === 'unlisted status' && facts.status === 'Inactive') return null
-      person.fault = faultOf[what] ?? null
+      if (happening === 'unlisted status' && facts.status === 'Inactive') return null
+      person.fault = faultOf[happening] ?? null
       return null
     },
 
@@ -123,8 +123,8 @@ export function untidyHr() {
     },
 
     /** The rows of tonight's export, with the number of faults and of statuses in it that no accepted export has had. */
-    tell(): { rows: HrPerson[]; newFaults: number; newStatuses: number } {
-      for (const person of people) person.told = person.facts
+    takeExport(): { rows: HrPerson[]; newFaults: number; newStatuses: number } {
+      for (const person of people) person.reported = person.facts
       const listed = people.filter(({ facts }) => facts.listed)
       shown = {
         faults: listed.flatMap(({ id, fault }) => (fault === null ? [] : [`${id} ${fault}`])),
@@ -147,14 +147,14 @@ export function untidyHr() {
     unlisted: (): readonly string[] => shown.statuses,
 
     /** Those who have left by now, as HR has told, and are on the platform at all. */
-    gone: (today: string): string[] => keysOf(({ told, retracted }) => !retracted && hasGone(told, today)),
+    gone: (today: string): string[] => keysOf(({ reported, retracted }) => !retracted && hasGone(reported, today)),
 
     /** Those who left some days ago by their date, while their status says that they are employed. */
     contradicted: (today: string): string[] =>
       keysOf(({ facts, retracted }) => !retracted && hasGone(facts, today) && isContradicted(facts, today)),
 
     /** Those who never left. */
-    stayed: (): string[] => keysOf(({ everLeft }) => !everLeft),
+    stayed: (): string[] => keysOf(({ hasEverLeft }) => !hasEverLeft),
 
     retracted: (): string[] => keysOf(({ retracted }) => retracted),
     everybody: (): string[] => keysOf(() => true),
@@ -178,38 +178,38 @@ const returns: ReadonlySet<Happening> = new Set([
 const faultOf: Partial<Record<Happening, Fault>> = {
   'bad email': 'email',
   'bad start': 'start',
-  'bad leaving date': 'left',
+  'bad leaving date': 'leavingDate',
   'unlisted status': 'status',
   'stands there twice': 'twice',
 }
 
-function leaving(what: Happening, days: (count: number) => string): Partial<Facts> {
-  if (what === 'leaves on a date') return { left: days(-1), status: 'Inactive' }
-  if (what === 'leaves tomorrow') return { left: days(1) }
-  if (what === 'leaves in some days') return { left: days(4) }
-  if (what === 'leaves by event') return { left: days(0) }
-  return what === 'vanishes' ? { listed: false } : { status: 'Inactive' }
+function leaving(happening: Happening, days: (count: number) => string): Partial<Facts> {
+  if (happening === 'leaves on a date') return { leavingDate: days(-1), status: 'Inactive' }
+  if (happening === 'leaves tomorrow') return { leavingDate: days(1) }
+  if (happening === 'leaves in some days') return { leavingDate: days(4) }
+  if (happening === 'leaves by event') return { leavingDate: days(0) }
+  return happening === 'vanishes' ? { listed: false } : { status: 'Inactive' }
 }
 
-function returned(what: Happening, { start, left }: Facts, today: string): Facts {
-  if (what === 'stays after all') return { ...hired, start }
-  const keepsDate = what === 'is hired again with the old date' && left !== '' && left < today
-  return { ...hired, start: today, left: keepsDate ? left : '' }
+function returned(happening: Happening, { start, leavingDate }: Facts, today: string): Facts {
+  if (happening === 'stays after all') return { ...hired, start }
+  const keepsDate = happening === 'is hired again with the old date' && leavingDate !== '' && leavingDate < today
+  return { ...hired, start: today, leavingDate: keepsDate ? leavingDate : '' }
 }
 
 /** A start after the leaving date, at which the person is employed, says that the date is over. */
-function hasGone({ start, left, status, listed }: Facts, today: string): boolean {
-  const isOver = start > left && start <= today
-  return !listed || status === 'Inactive' || (left !== '' && left <= today && !isOver)
+function hasGone({ start, leavingDate, status, listed }: Facts, today: string): boolean {
+  const isOver = start > leavingDate && start <= today
+  return !listed || status === 'Inactive' || (leavingDate !== '' && leavingDate <= today && !isOver)
 }
 
-function isContradicted({ start, left, status, listed }: Facts, today: string): boolean {
+function isContradicted({ start, leavingDate, status, listed }: Facts, today: string): boolean {
   const shownFrom = Temporal.PlainDate.from(today).subtract({ days: 4 }).toString()
-  return listed && status === 'Active' && start < left && left <= shownFrom
+  return listed && status === 'Active' && start < leavingDate && leavingDate <= shownFrom
 }
 
 function isLeaving(facts: Facts, today: string): boolean {
-  return hasGone(facts, today) || facts.left > today
+  return hasGone(facts, today) || facts.leavingDate > today
 }
 
 /** Several people share a status that the company has made up. */
@@ -217,14 +217,14 @@ function unlistedOf(id: string): string {
   return `Leave ${Number(id.slice(1)) % 7}`
 }
 
-function rowsOf({ id, facts: { start, left, status }, fault }: Employee): HrPerson[] {
+function rowsOf({ id, facts: { start, leavingDate, status }, fault }: Employee): HrPerson[] {
   const row = {
     id,
     email: fault === 'email' ? 'DISABLED' : `${id.toLowerCase()}@acme.example`,
     first: `Person ${id}`,
     title: 'Engineer',
     start: fault === 'start' ? '2026-02-31' : start,
-    left: fault === 'left' ? 'soon' : left,
+    leavingDate: fault === 'leavingDate' ? 'soon' : leavingDate,
     status: fault === 'status' ? unlistedOf(id) : status,
   }
   return fault === 'twice' ? [row, row] : [row]

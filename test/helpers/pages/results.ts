@@ -3,9 +3,9 @@ import { z } from 'zod'
 /** What was run and what it found, a row for each thing, as `test/nightly/results.json` keeps them. */
 export const Results = z.array(
   z.strictObject({
-    what: z.string(),
+    subject: z.string(),
     times: z.string(),
-    found: z.string(),
+    result: z.string(),
     /** The commit that was tested, and the day. */
     commit: z.string(),
     day: z.iso.date(),
@@ -16,7 +16,7 @@ export type Results = z.infer<typeof Results>
 /** The page test/nightly/RESULTS.md: the last run of each long test and of what it tries. */
 export function resultsPage(results: Results): string {
   const rows = results.map(
-    ({ what, times, found, commit, day }) => `| ${what} | ${times} | ${found} | \`${commit}\`, ${day} |`,
+    ({ subject, times, result, commit, day }) => `| ${subject} | ${times} | ${result} | \`${commit}\`, ${day} |`,
   )
   return `# Results of long test runs
 

@@ -107,11 +107,13 @@ function withoutRepeats(settings: readonly Setting[]): Setting[] {
   const all = new Set(settings.map(nameOf))
   return settings.flatMap((setting) => {
     const { path } = setting
-    const found = repeating.find(({ base }) => path.startsWith(`${base}.`))
-    const said = found?.others.some((other) => all.has(nameOf({ ...setting, path: path.replace(found.base, other) })))
-    if (found === undefined || !said) return [setting]
-    const isTop = path.split('.').length === found.base.split('.').length + 1
-    return isTop ? [{ ...setting, meaning: `${setting.meaning} ${found.words}` }] : []
+    const group = repeating.find(({ base }) => path.startsWith(`${base}.`))
+    const isRepeated = group?.others.some((other) =>
+      all.has(nameOf({ ...setting, path: path.replace(group.base, other) })),
+    )
+    if (group === undefined || !isRepeated) return [setting]
+    const isTop = path.split('.').length === group.base.split('.').length + 1
+    return isTop ? [{ ...setting, meaning: `${setting.meaning} ${group.words}` }] : []
   })
 }
 

@@ -20,25 +20,25 @@ export type Role = keyof typeof cast
 export const roles = Object.keys(cast) as Role[]
 
 /** What an export of one system can say about these people. */
-export type Telling = {
+export type ExportContent = {
   /** The keys of the people, in the order of their rows; blank for whom the export leaves out. */
   readonly keys: readonly string[]
   readonly managers: readonly ('managerId' | 'managerName')[]
-  readonly tellsContractors: boolean
-  readonly tellsStatus: boolean
+  readonly hasContractors: boolean
+  readonly hasStatus: boolean
   /** The last day of employment of those who have one; empty where the export has no column for it. */
   readonly lastDays: Partial<Record<Role, string>>
   /** Whose status says that they have left. */
-  readonly left: readonly Role[]
+  readonly leavers: readonly Role[]
   /** Whose status says so, and counts on the leaving date alone. */
-  readonly saidAhead?: readonly Role[]
+  readonly announced?: readonly Role[]
   readonly firstLine?: number
 }
 
 /** What every row of such an export must become. */
-export function observationsOf(file: string, telling: Telling): Observation[] {
+export function observationsOf(file: string, telling: ExportContent): Observation[] {
   const keyOf = (role: Role) => telling.keys[roles.indexOf(role)] ?? ''
-  const { saidAhead = [] } = telling
+  const { announced = [] } = telling
   const included = roles.filter((role) => keyOf(role) !== '')
   return included.map((role, index) => {
     const { first, last, title, manager, start } = cast[role]
@@ -52,12 +52,12 @@ export function observationsOf(file: string, telling: Telling): Observation[] {
         startedAt: `${start}T00:00:00.000Z`,
         ...(telling.managers.includes('managerId') && { managerId: manager && keyOf(manager) }),
         ...(telling.managers.includes('managerName') && { managerName: manager && nameOf(manager) }),
-        ...(telling.tellsContractors && { isContractor: role === 'contractor' }),
+        ...(telling.hasContractors && { isContractor: role === 'contractor' }),
       },
       leavingDate: Object.keys(telling.lastDays).length === 0 ? undefined : (telling.lastDays[role] ?? null),
-      statesDeparture: telling.left.includes(role),
-      statesEmployed: telling.tellsStatus && ![...telling.left, ...saidAhead].includes(role),
-      isUncertain: saidAhead.includes(role),
+      statesDeparture: telling.leavers.includes(role),
+      statesEmployed: telling.hasStatus && ![...telling.leavers, ...announced].includes(role),
+      isUncertain: announced.includes(role),
       hasEmploymentCell: true,
       origin: { file, line: index + (telling.firstLine ?? 2) },
     }

@@ -20,8 +20,8 @@ export async function presetNamed(name: string): Promise<Preset> {
 /** Reads an export of test/fixtures/presets by a preset, as a run of 20 November 2026 does. */
 export async function readFixture(file: string, name: string, own: Own = {}) {
   const { mapping, format, traps } = await presetNamed(name)
-  const found = await exportFileAt(fileURLToPath(new URL(file, fixtures)))
-  const { headers, rows } = await openExport(found, ExportFormat.parse({ ...format, ...own.format }), {
+  const exportFile = await exportFileAt(fileURLToPath(new URL(file, fixtures)))
+  const { headers, rows } = await openExport(exportFile, ExportFormat.parse({ ...format, ...own.format }), {
     signal: new AbortController().signal,
     secret: () => null,
   })
@@ -38,10 +38,10 @@ export async function readFixture(file: string, name: string, own: Own = {}) {
     traps,
   })
   const slices = await Array.fromAsync(rows)
-  const told = slices.flat().map((row) => {
+  const results = slices.flat().map((row) => {
     const one = map(row)
     lint.addRow(row, one)
     return one
   })
-  return { told, findings: lint.findings() }
+  return { results, findings: lint.findings() }
 }

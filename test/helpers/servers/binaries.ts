@@ -12,7 +12,7 @@ import type { ServerKind, StartedServer } from './servers.ts'
 import { durable, postgresSettings, type Use } from './use.ts'
 
 const run = promisify(execFile)
-const mostSaid = 10_000
+const maxOutputLength = 10_000
 const readyLimitMs = 60_000
 /** The packages of Debian that bring the servers. */
 export const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
@@ -132,7 +132,7 @@ export async function launch(
   async function begin(): Promise<void> {
     const begun = spawn(program, args, options)
     child = begun
-    await untilSaid(begun, begun[log], sign)
+    await waitForOutput(begun, begun[log], sign)
   }
   opening.defer(() => stop(child, ending))
   await begin()
@@ -183,8 +183,8 @@ export async function writeOwned(file: string, content: string | Buffer, account
 async function findPostgres(): Promise<string | null> {
   const inPath = await findProgram('initdb')
   if (inPath !== null) return dirname(await realpath(inPath))
-  const found = await Array.fromAsync(glob('/usr/lib/postgresql/*/bin/initdb'))
-  const newest = found.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
+  const matches = await Array.fromAsync(glob('/usr/lib/postgresql/*/bin/initdb'))
+  const newest = matches.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
   return newest === undefined ? null : dirname(newest)
 }
 
@@ -210,17 +210,17 @@ export async function temporaryFolder(lifetime: AsyncDisposableStack, account: P
 }
 
 /** Waits for a line of a server's log; what it said instead is the error when it ends, or takes too long. */
-async function untilSaid(child: ChildProcess, log: Readable, sign: string): Promise<void> {
-  let said = ''
+async function waitForOutput(child: ChildProcess, log: Readable, sign: string): Promise<void> {
+  let output = ''
   const ready = Promise.withResolvers<void>()
   log.on('data', (chunk: Buffer) => {
     // Whoever asks too early makes it say much.
-    said = (said + chunk.toString()).slice(-mostSaid)
-    if (said.includes(sign)) ready.resolve()
+    output = (output + chunk.toString()).slice(-maxOutputLength)
+    if (output.includes(sign)) ready.resolve()
   })
   child.on('error', ready.reject)
-  child.on('exit', () => ready.reject(new Error(`${child.spawnfile} ended before it was ready:\n${said}`)))
-  const late = () => ready.reject(new Error(`${child.spawnfile} was not ready in time:\n${said}`))
+  child.on('exit', () => ready.reject(new Error(`${child.spawnfile} ended before it was ready:\n${output}`)))
+  const late = () => ready.reject(new Error(`${child.spawnfile} was not ready in time:\n${output}`))
   const timer = setTimeout(late, readyLimitMs)
   try {
     await ready.promise

@@ -10,8 +10,8 @@ export async function findChromium(): Promise<string | null> {
 
 /** The Chromium of this machine, installed where that is possible and it is missing. */
 export async function provideChromium(): Promise<string> {
-  const found = await findChromium()
-  if (found !== null) return found
+  const program = await findChromium()
+  if (program !== null) return program
   const reason = await install(debianPackage)
   const installed = reason === null ? await findChromium() : null
   if (installed !== null) return installed
@@ -22,8 +22,8 @@ export async function provideChromium(): Promise<string> {
 
 /** Where the tests will take it from. */
 export async function foreseeChromium(): Promise<string> {
-  const found = await findChromium()
-  if (found !== null) return `Chromium at ${found}`
+  const program = await findChromium()
+  if (program !== null) return `Chromium at ${program}`
   const reason = await whyNotInstall()
   return reason === null ? `Chromium, which apt will install (${debianPackage})` : `no Chromium (${reason})`
 }

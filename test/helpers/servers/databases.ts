@@ -5,14 +5,14 @@ import { isFull } from '../tier.ts'
 import { emptyImage, pgliteImage, postgresTemplate, postgresUrl } from './provided.ts'
 
 /** A database for `openDatabase({ at })`, without a row in it. Dispose after what was opened there. */
-export type Place = AsyncDisposable & { readonly at: string }
+export type TestDatabase = AsyncDisposable & { readonly at: string }
 
-type Kind = { readonly name: 'PGlite' | 'PostgreSQL'; readonly place: () => Promise<Place> }
+type Kind = { readonly name: 'PGlite' | 'PostgreSQL'; readonly createDatabase: () => Promise<TestDatabase> }
 
 /** Both engines, for what shows that an area works on either of them. The tables of the platform, the store and the queue are there. */
 export const bothDatabases: readonly Kind[] = [
-  { name: 'PGlite', place: pglitePlace },
-  { name: 'PostgreSQL', place: postgresPlace },
+  { name: 'PGlite', createDatabase: createPgliteDatabase },
+  { name: 'PostgreSQL', createDatabase: createPostgresDatabase },
 ]
 
 /** For `describe.each(databases)('$name', ({ place }) => …)`: PostgreSQL, and PGlite too when everything is tested. */
@@ -20,26 +20,26 @@ export const databases = bothDatabases.filter(({ name }) => isFull || name === '
 
 /** Both engines, with no table in them. */
 export const emptyDatabases: readonly Kind[] = [
-  { name: 'PGlite', place: emptyPglitePlace },
-  { name: 'PostgreSQL', place: emptyPostgresPlace },
+  { name: 'PGlite', createDatabase: createEmptyPgliteDatabase },
+  { name: 'PostgreSQL', createDatabase: createEmptyPostgresDatabase },
 ]
 
 /** Takes about a third of a second of computing. */
-export async function pglitePlace(): Promise<Place> {
+export async function createPgliteDatabase(): Promise<TestDatabase> {
   return inMemory(await pgliteImage())
 }
 
 /** Takes about a twentieth of a second. */
-export async function postgresPlace(): Promise<Place> {
-  return createPlace(await postgresTemplate())
+export async function createPostgresDatabase(): Promise<TestDatabase> {
+  return createOnServer(await postgresTemplate())
 }
 
-export async function emptyPglitePlace(): Promise<Place> {
+export async function createEmptyPgliteDatabase(): Promise<TestDatabase> {
   return inMemory(await emptyImage())
 }
 
-export function emptyPostgresPlace(): Promise<Place> {
-  return createPlace('')
+export function createEmptyPostgresDatabase(): Promise<TestDatabase> {
+  return createOnServer('')
 }
 
 /** Empties every table of a schema but the ledger of migrations, so that the tests of a file can share one database. */
@@ -52,11 +52,11 @@ export async function emptyTables(database: { readonly pool: Queryable }, schema
     await database.pool.query(`TRUNCATE ${rows.map(({ name }) => name).join(', ')} RESTART IDENTITY CASCADE`)
 }
 
-function inMemory(image: string): Place {
+function inMemory(image: string): TestDatabase {
   return { at: `memory:${image}`, async [Symbol.asyncDispose]() {} }
 }
 
-async function createPlace(beginning: string): Promise<Place> {
+async function createOnServer(beginning: string): Promise<TestDatabase> {
   const server = await postgresUrl()
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await runOn(server, `CREATE DATABASE ${name} ${beginning}`)

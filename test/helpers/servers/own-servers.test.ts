@@ -58,12 +58,12 @@ describe.each(kinds)('a %s of its own', (kind) => {
     await using server = await open(kind)
     await server.pause()
 
-    const asked = ask(kind, server.url)
-    const answeredAtOnce = await settlesWithin(soonMs, asked)
+    const answer = ask(kind, server.url)
+    const answeredAtOnce = await settlesWithin(soonMs, answer)
     await server.resume()
 
     expect(answeredAtOnce).toBe(false)
-    await expect(asked).resolves.toBeDefined()
+    await expect(answer).resolves.toBeDefined()
   })
 
   test('can be left alone killed or paused', async () => {

@@ -48,16 +48,16 @@ export async function startPgBouncer(
 
 /** Where the tests will take it from. */
 export async function foreseePgBouncer(): Promise<string> {
-  const found = await findPgBouncer()
-  if (found !== null) return `PgBouncer at ${found}`
+  const program = await findPgBouncer()
+  if (program !== null) return `PgBouncer at ${program}`
   const reason = await whyNotInstall()
   return reason === null ? `PgBouncer, which apt will install (${name})` : `no PgBouncer (${reason})`
 }
 
 /** The PgBouncer of this machine, installed where that is possible and it is missing. */
 async function providePgBouncer(): Promise<string> {
-  const found = await findPgBouncer()
-  if (found !== null) return found
+  const program = await findPgBouncer()
+  if (program !== null) return program
   const reason = await install(name)
   const installed = reason === null ? await findPgBouncer() : null
   if (installed !== null) return installed

@@ -26,49 +26,49 @@ export type StartedServer = Server & {
 }
 
 /** Gives a server, or the reason why this way is closed. */
-type Way<S extends Server> = (kind: ServerKind, use: Use) => Promise<S | string>
-type Ways<S extends Server> = Readonly<Record<string, Way<S>>>
+type StartMethod<S extends Server> = (kind: ServerKind, use: Use) => Promise<S | string>
+type StartMethods<S extends Server> = Readonly<Record<string, StartMethod<S>>>
 
 const names = { redis: 'Redis', postgres: 'PostgreSQL' } as const
 const variables = { redis: 'REDIS_URL', postgres: 'DATABASE_URL' } as const
 
-const ownWays: Ways<StartedServer> = {
+const ownWays: StartMethods<StartedServer> = {
   containers: startContainer,
   binaries: startBinary,
   install: async (kind, use) => (await installServer(kind)) ?? startBinary(kind, use),
 }
-const ways: Ways<Server> = { environment: fromEnvironment, ...ownWays }
+const methods: StartMethods<Server> = { environment: fromEnvironment, ...ownWays }
 
 /**
  * Finds or starts a server, the nearest way first, and prints on stderr which way it took. `ROLLCALL_TEST_SERVERS` names
  * one way and closes the others. Where no way leads anywhere, it throws with the reason of each.
  */
 export async function startServer(kind: ServerKind, use = durable): Promise<Server> {
-  const server = await nearest({ kind, use, open: ways, only: onlyWay() })
+  const server = await nearest({ kind, use, open: methods, only: onlyMethod() })
   process.stderr.write(`test servers: ${names[kind]} from ${server.origin}\n`)
   return server
 }
 
 /** Where the servers of a run will come from, the nearest way first, without starting any of them. */
 export async function foreseeServers(): Promise<string[]> {
-  const only = onlyWay()
+  const only = onlyMethod()
   const kinds: readonly ServerKind[] = ['postgres', 'redis']
   return await Promise.all(kinds.map(async (kind) => `${names[kind]}${await foresee(kind, only)}`))
 }
 
 async function foresee(kind: ServerKind, only: string | undefined): Promise<string> {
-  const may = (way: string) => only === undefined || only === way
+  const may = (method: string) => only === undefined || only === method
   if (may('environment') && process.env[variables[kind]]) return ` from ${variables[kind]}`
   if (may('containers') && (await hasEngine())) return ' in a container'
-  const found = may('binaries') ? await findServer(kind) : null
-  if (found !== null) return ` from ${found}`
+  const server = may('binaries') ? await findServer(kind) : null
+  if (server !== null) return ` from ${server}`
   const reason = may('install') ? await whyNotInstall() : `not to be found (${only})`
   return reason === null ? `, which apt will install (${packages[kind]})` : ` missing (${reason})`
 }
 
 /** Starts a server that nobody else uses: the nearest way of starting one, or the one that `ROLLCALL_TEST_SERVERS` names. */
 export async function startOwnServer(kind: ServerKind): Promise<StartedServer> {
-  const only = onlyWay()
+  const only = onlyMethod()
   return await nearest({
     kind,
     use: durable,
@@ -77,23 +77,23 @@ export async function startOwnServer(kind: ServerKind): Promise<StartedServer> {
   })
 }
 
-function onlyWay(): string | undefined {
+function onlyMethod(): string | undefined {
   const only = process.env.ROLLCALL_TEST_SERVERS
-  if (only === undefined || only in ways) return only
-  throw new Error(`ROLLCALL_TEST_SERVERS is "${only}"; it can be ${Object.keys(ways).join(', ')}`)
+  if (only === undefined || only in methods) return only
+  throw new Error(`ROLLCALL_TEST_SERVERS is "${only}"; it can be ${Object.keys(methods).join(', ')}`)
 }
 
 async function nearest<S extends Server>(desired: {
   kind: ServerKind
   use: Use
-  open: Ways<S>
+  open: StartMethods<S>
   only: string | undefined
 }): Promise<S> {
   const { kind, use, open, only } = desired
   const reasons: string[] = []
-  for (const [name, way] of Object.entries(open)) {
+  for (const [name, method] of Object.entries(open)) {
     if (only !== undefined && name !== only) continue
-    const server = await way(kind, use)
+    const server = await method(kind, use)
     if (typeof server !== 'string') return server
     reasons.push(`${name}: ${server}`)
   }

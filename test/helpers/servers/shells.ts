@@ -2,8 +2,8 @@ import { findProgram, install } from './programs.ts'
 
 /** A shell of this machine, installed where that is possible and it is missing. */
 export async function shellProgram(name: 'bash' | 'zsh' | 'fish'): Promise<string> {
-  const found = await findProgram(name)
-  if (found !== null) return found
+  const program = await findProgram(name)
+  if (program !== null) return program
   const reason = await install(name)
   const installed = reason === null ? await findProgram(name) : null
   if (installed !== null) return installed

@@ -16,15 +16,15 @@ export async function tool(name: Tool, ...args: readonly string[]): Promise<stri
 
 /** Where the tests will take it from. */
 export async function foreseeTool(name: Tool): Promise<string> {
-  const found = await findProgram(name)
-  if (found !== null) return `${name} at ${found}`
+  const program = await findProgram(name)
+  if (program !== null) return `${name} at ${program}`
   const reason = await whyNotInstall()
   return reason === null ? `${name}, which apt will install (${packageOf[name]})` : `no ${name} (${reason})`
 }
 
 async function provideTool(name: Tool): Promise<string> {
-  const found = await findProgram(name)
-  if (found !== null) return found
+  const program = await findProgram(name)
+  if (program !== null) return program
   const reason = await install(packageOf[name])
   const installed = reason === null ? await findProgram(name) : null
   if (installed !== null) return installed

@@ -19,7 +19,7 @@ export const cardsKind = defineConnectorKind({
   possibleSecrets: [],
   isFile: true,
   isTextExport: () => false,
-  connect: (settings, place) => ({ open: (options) => openDeck(settings, place, options) }),
+  connect: (settings, context) => ({ open: (options) => openDeck(settings, context, options) }),
   discovery: {
     schemes: ['cards:'],
     async preview({ location: at }, { configFolder: folder }) {

@@ -20,7 +20,7 @@ export type FolderSettings = Partial<z.input<typeof FolderSource>>
 /** The connector of a folder's exports: `*.csv`, read without a quiet period, unless the settings say otherwise. */
 export function connectorFor(folder: ExportFolder, settings: FolderSettings = {}): Connector {
   const defaults = { type: 'csv', path: '*.csv', mode: 'snapshot', complete: { quietSeconds: 0 } }
-  return folderConnector(FolderSource.parse({ ...defaults, ...settings }), placeIn(folder.path))
+  return folderConnector(FolderSource.parse({ ...defaults, ...settings }), contextIn(folder.path))
 }
 
 export function openIn(
@@ -72,15 +72,15 @@ export async function asNobody<T>(act: () => Promise<T>): Promise<T> {
 /** A folder on another file system than the one of temporary files. */
 export async function folderElsewhere(): Promise<AsyncDisposable & { readonly path: string }> {
   const { dev } = await stat(tmpdir())
-  const places = await Promise.all(
-    ['/dev/shm', '/var/tmp'].map(async (place) => ({ place, isOther: (await stat(place)).dev !== dev })),
+  const candidates = await Promise.all(
+    ['/dev/shm', '/var/tmp'].map(async (folder) => ({ place: folder, isOther: (await stat(folder)).dev !== dev })),
   )
-  const other = places.find(({ isOther }) => isOther)
+  const other = candidates.find(({ isOther }) => isOther)
   if (other === undefined) throw new Error(`${tmpdir()}, /dev/shm and /var/tmp lie on the same file system`)
   const path = await mkdtemp(join(other.place, 'rollcall-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-function placeIn(baseDir: string): ConnectorContext {
+function contextIn(baseDir: string): ConnectorContext {
   return { baseDir, spoolDir: `${baseDir}/spool`, secret: () => null }
 }

@@ -24,15 +24,15 @@ export function silentAt(operation: string): Lie {
 
 /** Lists these, in place of what is there, and tells the truth otherwise. */
 export function listing(...entries: readonly Entry[]): Lie {
-  let told = false
+  let hasListed = false
   return ({ name, id, sftp }) => {
-    if (name === 'OPENDIR') told = false
+    if (name === 'OPENDIR') hasListed = false
     if (name !== 'READDIR') return false
-    if (told) {
+    if (hasListed) {
       sftp.status(id, endOfFile)
       return true
     }
-    told = true
+    hasListed = true
     const names = entries.map((entry) => ({ filename: entry.name, longname: '', attrs: attributesOf(entry) }))
     sftp.name(id, names)
     return true

@@ -96,8 +96,8 @@ export function openHttp(
     const text = secrets[path]
     return text === undefined ? null : { read: async () => text }
   }
-  const place = { baseDir: folder, spoolDir: join(folder, 'spool'), secret }
-  return httpConnector(httpSource(settings), place, resolve && { resolve }).open({
+  const context = { baseDir: folder, spoolDir: join(folder, 'spool'), secret }
+  return httpConnector(httpSource(settings), context, resolve && { resolve }).open({
     now: () => new Date('2026-11-20T12:00:00Z'),
     signal: new AbortController().signal,
     findDecided: async () => new Set(),
@@ -134,8 +134,8 @@ export async function failureOf(answer: Answer, settings: HttpSettings = {}, que
     () => Promise.reject(new Error('it was opened')),
     (error: unknown) => error,
   )
-  const left = await readdir(join(folder.path, 'spool')).catch(() => [])
-  return { failure, left, requests: server.requests.length }
+  const remaining = await readdir(join(folder.path, 'spool')).catch(() => [])
+  return { failure, remaining, requests: server.requests.length }
 }
 
 export type Certificates = {

@@ -9,7 +9,7 @@ import { listEvents } from '../../../src/store/inbox/review.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
-import { type Place, pglitePlace } from '../servers/databases.ts'
+import { createPgliteDatabase, type TestDatabase } from '../servers/databases.ts'
 
 const Body = z.record(z.string(), z.unknown())
 
@@ -18,7 +18,7 @@ export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 type Settings = Omit<z.input<typeof WebhookSettings>, 'secrets'>
 
 export type Serving = Partial<Pick<WebhooksOptions, 'limits' | 'now'>> & {
-  readonly place?: () => Promise<Place>
+  readonly createDatabase?: () => Promise<TestDatabase>
   /** The webhook of the connection acme; beta has one with the usual settings. */
   readonly settings?: Partial<Settings>
   readonly secrets?: () => Promise<readonly string[]>
@@ -28,23 +28,23 @@ export type Answered = { readonly status: number; readonly body: Record<string, 
 
 /** Webhooks for acme and beta on a free port, over a store of their own. */
 export async function serveInbox({
-  place = pglitePlace,
+  createDatabase = createPgliteDatabase,
   settings = {},
   secrets = async () => [secret],
   limits = {},
   now = () => new Date(),
 }: Serving = {}) {
   await using opening = new AsyncDisposableStack()
-  const { at } = opening.use(await place())
+  const { at } = opening.use(await createDatabase())
   const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
-  const told: Event[] = []
+  const loggedEvents: Event[] = []
   const acme = settingsOf(settings)
   const feeds = new Map([
     ['acme', { settings: acme, secrets }],
     ['beta', { settings: settingsOf({}), secrets: async () => [secret] }],
   ])
   const app = await createApp()
-  const events = silentEvents((event) => told.push(event))
+  const events = silentEvents((event) => loggedEvents.push(event))
   await serveWebhooks(app, { feeds, db: store.db, now, events, limits })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   opening.defer(() => app.close())
@@ -63,7 +63,7 @@ export async function serveInbox({
     url,
     store,
     /** The events that were logged. */
-    told,
+    loggedEvents,
     signed,
     /** Posts a body with the headers of its sender, and with others over them. */
     async send(body: string | Uint8Array, { to = 'acme', headers = {}, ...sign }: SendOptions = {}): Promise<Answered> {

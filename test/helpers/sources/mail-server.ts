@@ -29,7 +29,7 @@ export class Refusal extends Error {
 export type MailRules = SMTPServerOptions & {
   readonly port?: number
   /** Why it does not take a sender, a recipient or the mail; undefined if it does. */
-  readonly refuse?: (what: 'from' | 'to' | 'data', address: string) => Refusal | undefined
+  readonly refuse?: (command: 'from' | 'to' | 'data', address: string) => Refusal | undefined
 }
 
 /** A real mail server on this machine. Without a certificate of its own it speaks without TLS. */

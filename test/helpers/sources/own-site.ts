@@ -8,7 +8,7 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
 import { acceptedExports, judge } from '../crash/judge.ts'
-import { type Fault, type FaultProxy, pass, type Seen, startFaultProxy } from '../faults/proxy.ts'
+import { type Fault, type FaultProxy, pass, type ReceivedRequest, startFaultProxy } from '../faults/proxy.ts'
 import { noLimits } from '../guards/no-limits.ts'
 import { install } from '../installation.ts'
 import { createHr, type Hr } from '../model/hr-model.ts'
@@ -59,7 +59,7 @@ export type Site = AsyncDisposable & {
    */
   atRest(control: Control, runs?: number): Promise<string>
   /** Resolves when nothing is left to do: no run is under way, no batch due, and nobody's state on the platform in doubt. */
-  settled(): Promise<void>
+  whenIdle(): Promise<void>
   /** What the platform holds otherwise than HR said. */
   findings(): Promise<string[]>
   /** What is wrong with what everything came to; empty when everybody is on the platform as HR said, once, and accounted for. */
@@ -94,7 +94,7 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
     client,
     proxy,
     async night() {
-      await first.hrSays(hr.rows())
+      await first.writeExport(hr.rows())
       hr.night((await stat(path)).mtime.toISOString())
     },
     async daemon() {
@@ -108,12 +108,12 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
       until('every run had come to rest', async () => {
         const { data } = await control.listRuns({ query: { limit: 100 } })
         const resting = data.filter(isResting)
-        const asked = data.filter(({ trigger }) => trigger !== 'repair')
-        return asked.length >= runs && resting.length === data.length ? asked[0]?.state : undefined
+        const requested = data.filter(({ trigger }) => trigger !== 'repair')
+        return requested.length >= runs && resting.length === data.length ? requested[0]?.state : undefined
       }),
-    async settled() {
+    async whenIdle() {
       await using store = await openStore(database)
-      await until('nothing was left to do', async () => ((await leftToDo(store)) === 0 ? true : undefined))
+      await until('nothing was left to do', async () => ((await countUnfinished(store)) === 0 ? true : undefined))
     },
     findings: () => judge({ client, expected: hr.expected() }),
     async account() {
@@ -134,21 +134,21 @@ export function openStore(at: string): Promise<Database<StoreSchema>> {
 }
 
 /** Looks until there is something to see. What cannot be looked at just now is looked at again. */
-export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+export async function until<T>(condition: string, look: () => Promise<T | undefined>): Promise<T> {
   const limit = AbortSignal.timeout(restWithinMs)
   let trouble: unknown
   for (;;) {
-    const seen = await look().catch((error: unknown) => {
+    const result = await look().catch((error: unknown) => {
       trouble = error
       return undefined
     })
-    if (seen !== undefined) return seen
-    if (limit.aborted) throw new Error(`waited in vain until ${what}`, { cause: trouble })
+    if (result !== undefined) return result
+    if (limit.aborted) throw new Error(`waited in vain until ${condition}`, { cause: trouble })
     await pause(lookAgainMs)
   }
 }
 
-async function leftToDo({ pool }: Database<StoreSchema>): Promise<number> {
+async function countUnfinished({ pool }: Database<StoreSchema>): Promise<number> {
   const { rows } = await pool.query<{ left: number }>(
     `select (select count(*) from runs where state in ('waiting', 'reading', 'planned', 'delivering'))
        + (select count(*) from takeovers) + (select count(*) from roster where uncertain) as left`,
@@ -156,7 +156,7 @@ async function leftToDo({ pool }: Database<StoreSchema>): Promise<number> {
   return rows[0]?.left ?? 0
 }
 
-function isBatch({ operation }: Pick<Seen, 'operation'>): boolean {
+function isBatch({ operation }: Pick<ReceivedRequest, 'operation'>): boolean {
   return operation === 'upsertHrisUserIdentities'
 }
 
@@ -166,28 +166,28 @@ function gateAfter(
   { keep = 'requests', atMost = Number.POSITIVE_INFINITY }: GateOptions,
 ): Gate {
   const opened = Promise.withResolvers<void>()
-  const standing: Promise<void>[] = []
+  const waiting: Promise<void>[] = []
   let isClosed = true
-  let seen = 0
-  const kept = (what: 'request' | 'answer'): Fault => ({
-    name: `${what} kept`,
+  let arrived = 0
+  const kept = (part: 'request' | 'answer'): Fault => ({
+    name: `${part} kept`,
     async play(exchange) {
-      if (what === 'answer') await exchange.forward()
+      if (part === 'answer') await exchange.forward()
       const played = opened.promise.then(() => pass.play(exchange))
-      standing.push(played)
+      waiting.push(played)
       await played
     },
   })
   proxy.fault((request) => {
     if (!isClosed || !isBatch(request)) return pass
-    seen += 1
-    if (seen <= batches || seen > batches + atMost) return pass
-    return kept(keep === 'both' && seen % 2 === 0 ? 'answer' : 'request')
+    arrived += 1
+    if (arrived <= batches || arrived > batches + atMost) return pass
+    return kept(keep === 'both' && arrived % 2 === 0 ? 'answer' : 'request')
   })
   return {
     reached: (requests) =>
       until(`${requests} batches stood before the gate`, async () =>
-        standing.length >= requests ? true : undefined,
+        waiting.length >= requests ? true : undefined,
       ).then(() => undefined),
     leaveAside() {
       isClosed = false
@@ -195,7 +195,7 @@ function gateAfter(
     async open() {
       isClosed = false
       opened.resolve()
-      await Promise.all(standing)
+      await Promise.all(waiting)
     },
   }
 }

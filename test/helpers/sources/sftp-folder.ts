@@ -28,7 +28,7 @@ export type Faults = {
 }
 
 /** What the server was asked for, and what it gave. */
-export type Seen = {
+export type ServerActivity = {
   /** Bytes of files that were sent. */
   fileBytes: number
   connections: number
@@ -44,12 +44,12 @@ type Opened = { readonly path: string; readonly file?: FileHandle; entries?: Fil
 type Served = {
   readonly folder: string
   readonly faults: Faults
-  readonly seen: Seen
+  readonly activity: ServerActivity
   readonly cut: () => void
 }
 
 /** Answers the requests of SFTP from a folder. */
-export function serveFolder(sftp: SFTPWrapper, { folder, faults, seen, cut }: Served): void {
+export function serveFolder(sftp: SFTPWrapper, { folder, faults, activity, cut }: Served): void {
   const opened = new Map<number, Opened>()
   let handles = 0
   const local = (path: string) => join(folder, normalize(`/${path}`))
@@ -83,9 +83,9 @@ export function serveFolder(sftp: SFTPWrapper, { folder, faults, seen, cut }: Se
     async READ(id, handle: Buffer, offset: number, length: number) {
       const { bytesRead, buffer } = await fileOf(handle).read(Buffer.alloc(length), 0, length, offset)
       if (bytesRead === 0) return sftp.status(id, status.endOfFile)
-      if (seen.fileBytes + bytesRead > (faults.cutAfterBytes ?? Number.POSITIVE_INFINITY)) return cut()
-      if (seen.fileBytes + bytesRead > (faults.stallAfterBytes ?? Number.POSITIVE_INFINITY)) return
-      seen.fileBytes += bytesRead
+      if (activity.fileBytes + bytesRead > (faults.cutAfterBytes ?? Number.POSITIVE_INFINITY)) return cut()
+      if (activity.fileBytes + bytesRead > (faults.stallAfterBytes ?? Number.POSITIVE_INFINITY)) return
+      activity.fileBytes += bytesRead
       sftp.data(id, buffer.subarray(0, bytesRead))
     },
     async CLOSE(id, handle: Buffer) {
@@ -118,7 +118,7 @@ export function serveFolder(sftp: SFTPWrapper, { folder, faults, seen, cut }: Se
   for (const [name, handler] of Object.entries(handlers)) {
     sftp.on(name as 'OPEN', (id: number, ...rest: unknown[]) => {
       const path = Buffer.isBuffer(rest[0]) ? at(rest[0]).path : String(rest[0])
-      seen.requests.push(`${name} ${path}`)
+      activity.requests.push(`${name} ${path}`)
       if (faults.answer?.({ name, path, to: name === 'RENAME' ? String(rest[1]) : undefined, id, sftp, cut })) return
       // One after the other, as servers do: what a test cuts off has arrived up to there.
       turn = turn.then(() => handler(id, ...(rest as never[])).catch((error) => sftp.status(id, statusOf(error))))

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import ssh2, { type Algorithms, type AuthContext, type Connection, type PublicKeyAuthContext } from 'ssh2'
 import { temporaryFolder } from './folders.ts'
-import { type Faults, type Seen, serveFolder } from './sftp-folder.ts'
+import { type Faults, type ServerActivity, serveFolder } from './sftp-folder.ts'
 
 export type SshServer = AsyncDisposable & {
   readonly port: number
@@ -10,7 +10,7 @@ export type SshServer = AsyncDisposable & {
   readonly folder: string
   readonly fingerprint: string
   readonly faults: Faults
-  readonly seen: Seen
+  readonly activity: ServerActivity
   /** Resolves once no connection is open any more. */
   readonly idle: () => Promise<void>
 }
@@ -49,7 +49,7 @@ export async function sshServer(options: SshServerOptions = {}): Promise<SshServ
   const folder = await temporaryFolder()
   const hostKeys = (options.hostKeys ?? [keyPair('ed25519')]).map((key) => key.private)
   const faults: Faults = {}
-  const seen: Seen = { fileBytes: 0, connections: 0, logins: [], requests: [], signatures: [] }
+  const activity: ServerActivity = { fileBytes: 0, connections: 0, logins: [], requests: [], signatures: [] }
   const sockets = new Set<Socket>()
   let idle = Promise.withResolvers<void>()
   // Not destroyed, which can take back what was sent: a test counts on how much that was.
@@ -62,16 +62,16 @@ export async function sshServer(options: SshServerOptions = {}): Promise<SshServ
     (client) => {
       client.on('error', () => {})
       if (options.namesSignatures === false) concealSignatures(client)
-      client.on('authentication', (login) => authenticate(login, options, seen))
+      client.on('authentication', (login) => authenticate(login, options, activity))
       client.on('session', (accept) => {
         const session = accept()
         if (options.sftp !== false)
-          session.on('sftp', (start) => serveFolder(start(), { folder: folder.path, faults, seen, cut }))
+          session.on('sftp', (start) => serveFolder(start(), { folder: folder.path, faults, activity, cut }))
       })
     },
   )
   const server = createServer({ noDelay: true }, (socket) => {
-    seen.connections += 1
+    activity.connections += 1
     sockets.add(socket)
     socket.on('error', () => {})
     socket.on('close', () => {
@@ -88,7 +88,7 @@ export async function sshServer(options: SshServerOptions = {}): Promise<SshServ
     folder: folder.path,
     fingerprint: fingerprint(hostKeys[0] ?? ''),
     faults,
-    seen,
+    activity,
     idle: () => (sockets.size === 0 ? Promise.resolve() : idle.promise),
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve))
@@ -105,9 +105,9 @@ function fingerprint(privateKey: string): string {
   return `SHA256:${createHash('sha256').update(key.getPublicSSH()).digest('base64').replaceAll('=', '')}`
 }
 
-function authenticate(login: AuthContext, options: SshServerOptions, seen: Seen): void {
-  seen.logins.push(login.method)
-  if (login.method === 'publickey' && login.signature) seen.signatures.push(String(login.hashAlgo))
+function authenticate(login: AuthContext, options: SshServerOptions, activity: ServerActivity): void {
+  activity.logins.push(login.method)
+  if (login.method === 'publickey' && login.signature) activity.signatures.push(String(login.hashAlgo))
   const { password = account.password, publicKey, dialogue } = options
   const method = publicKey ? 'publickey' : dialogue ? 'keyboard-interactive' : 'password'
   const decide = (right: boolean) => (right ? login.accept() : login.reject([method]))

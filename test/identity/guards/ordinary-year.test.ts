@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ordinaryYear } from '../../helpers/guards/ordinary-year.ts'
 import { isFull } from '../../helpers/tier.ts'
-import { tell } from '../../helpers/tried.ts'
+import { reportTrials } from '../../helpers/trials.ts'
 
 const seeds = isFull ? [1, 2, 3, 4, 5] : [1]
 
@@ -9,10 +9,10 @@ test.for([60, 700, 2000])(
   'a company of %d people is held at most four times in an ordinary year',
   (people, { task }) => {
     const years = seeds.map((seed) => ordinaryYear({ people, seed }))
-    tell(task, {
-      what: `ordinary years of ${people} people`,
+    reportTrials(task, {
+      subject: `ordinary years of ${people} people`,
       times: `${years.length} years`,
-      found: `needless holds a year: ${years.map((holds) => holds.length).join(', ')}`,
+      result: `needless holds a year: ${years.map((holds) => holds.length).join(', ')}`,
     })
     for (const holds of years) {
       expect(holds.slice(4)).toEqual([])

@@ -8,7 +8,7 @@ const everybody = { query: {} }
 const missing = { params: { connectionId: 999_999 }, query: {} }
 const millisecondsPerDay = 86_400_000
 
-describe.each(databases)('access on $name', ({ place }) => {
+describe.each(databases)('access on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { entitlement, openTestPlatform } from '../helpers/platforms.ts'
 
 const everybody = { query: {} }
 const minuteMs = 60_000
 
-describe.each(databases)('accounts on $name', ({ place }) => {
+describe.each(databases)('accounts on $name', ({ createDatabase: place }) => {
   test('are listed with their terms, entitlements and how much they hold', async () => {
     await using opened = await openTestPlatform(place)
     const { name, send, delete: remove, sync } = await newCompany(opened)
@@ -91,7 +91,7 @@ describe.each(databases)('accounts on $name', ({ place }) => {
 })
 
 test('an account that is not there is not found, whatever is asked of it', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { operator } = opened
 
   const attempts = await Promise.allSettled([

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { KeyInput } from '../../../src/platform/accounts/contract.ts'
 import { knownPermissions } from '../../../src/platform/accounts/permissions.ts'
-import { bothDatabases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { openTestPlatform } from '../helpers/platforms.ts'
 
 const dayMs = 86_400_000
 
-describe.each(bothDatabases)('keys on $name', ({ place }) => {
+describe.each(databases)('keys on $name', ({ createDatabase: place }) => {
   test('for certain addresses answer 401 to everybody else, as if they did not exist', async () => {
     await using opened = await openTestPlatform(place, { trustedProxies: ['127.0.0.1'] })
     const { name } = await opened.newAccount()
@@ -63,7 +63,7 @@ describe.each(bothDatabases)('keys on $name', ({ place }) => {
 })
 
 test('an address that a caller claims counts for nothing unless it comes from a trusted proxy', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { name } = await opened.newAccount()
   const allowedAddresses = ['192.0.2.7']
   const wanted = { account: name, name: 'office', permissions: 'all', allowedAddresses } as const
@@ -76,7 +76,7 @@ test('an address that a caller claims counts for nothing unless it comes from a 
 })
 
 test('a key that would never work is not made', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { name } = await opened.newAccount()
   const expiresAt = opened.clock.now().toISOString()
 

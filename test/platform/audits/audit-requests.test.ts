@@ -5,7 +5,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 
 const createdAt = '2026-03-02T10:00:00.000Z'
 
-describe.each(databases)('audit requests on $name', ({ place }) => {
+describe.each(databases)('audit requests on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let acme: AuditCompany
   let other: AuditCompany

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { type AuditCompany, auditSeed, firstAudit, newAuditCompany, secondAudit } from '../helpers/audit-company.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const minuteMs = 60_000
 const createdAt = '2026-03-02T10:00:00.000Z'
 
-describe.each(bothDatabases)('audits on $name', ({ place }) => {
+describe.each(databases)('audits on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let acme: AuditCompany
   let other: AuditCompany

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const minuteMs = 60_000
@@ -18,7 +18,7 @@ const seedOf = (company: object) =>
     ],
   })
 
-describe.each(bothDatabases)('the company on $name', ({ place }) => {
+describe.each(databases)('the company on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

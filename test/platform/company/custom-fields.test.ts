@@ -12,7 +12,7 @@ const customFields = [
   { name: 'Desk', type: 'NUMBER' as const, entityTypes: ['PERSONNEL' as const] },
 ]
 
-describe.each(databases)('custom fields on $name', ({ place }) => {
+describe.each(databases)('custom fields on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CustomConnectionCreate } from '../../../src/contract/platform/custom-connections.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import {
   bodyOf,
   entitlement,
@@ -14,7 +14,7 @@ import {
 const minuteMs = 60_000
 const schema = { type: 'object', properties: { hostname: { type: 'string' } }, required: ['hostname'] }
 
-describe.each(bothDatabases)('custom connections on $name', ({ place }) => {
+describe.each(databases)('custom connections on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let workspaceIds: number[]

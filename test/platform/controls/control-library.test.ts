@@ -5,7 +5,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 
 const unknownId = Number.MAX_SAFE_INTEGER
 
-describe.each(databases)('the control library on $name', ({ place }) => {
+describe.each(databases)('the control library on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let ids: Readonly<Record<string, number>>

@@ -7,7 +7,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const unknownId = Number.MAX_SAFE_INTEGER
 
-describe.each(databases)('control notes on $name', ({ place }) => {
+describe.each(databases)('control notes on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany

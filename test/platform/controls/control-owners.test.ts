@@ -6,7 +6,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const unknownId = Number.MAX_SAFE_INTEGER
 
-describe.each(databases)('control owners on $name', ({ place }) => {
+describe.each(databases)('control owners on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany

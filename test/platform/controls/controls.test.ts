@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ControlCreate, ControlExpand } from '../../../src/contract/platform/controls.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { type ControlCompany, newControlCompany, type Thing } from '../helpers/control-company.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -19,7 +19,7 @@ const everything: ControlExpand[] = [
 const files = (...entries: readonly object[]) => JSON.stringify(entries)
 const file = { filename: 'a.pdf', base64String: 'AAAA' }
 
-describe.each(bothDatabases)('controls on $name', ({ place }) => {
+describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany

@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
-import { emptyPostgresPlace } from '../../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 
 test.each(['PostgreSQL', 'the embedded database'])(
   'a platform of a development version from before the first release is refused: %s',
   async (kind) => {
-    await using place = await emptyPostgresPlace()
+    await using place = await createEmptyPostgresDatabase()
     await using folder = await temporaryFolder()
     const at = kind === 'PostgreSQL' ? place.at : join(folder.path, 'platform')
     const former = [{ name: '0001-accounts', sql: 'create table accounts (id int)' }]

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readSeed } from '../../../src/platform/seed/file.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 type Parameter = {
@@ -35,7 +35,7 @@ let document: Document
 let authorization: string
 
 beforeAll(async () => {
-  opened = await openTestPlatform(pglitePlace)
+  opened = await openTestPlatform(createPostgresDatabase)
   await opened.operator.seed({ body: await readSeed(seedFile) })
   const { key } = await opened.operator.createKey({
     body: { account: 'Acme', name: 'reader', permissions: 'all' },

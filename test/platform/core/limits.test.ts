@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { openTestPlatform } from '../helpers/platforms.ts'
 
 const Document = z.object({ servers: z.array(z.object({ url: z.string() })) })
 
 describe('the limit of requests', () => {
   test('refuses what exceeds it before the key is looked at, and says in seconds when to come again', async () => {
-    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 3 })
+    await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: 3 })
     const url = `${opened.platform.baseUrl}/workspaces`
 
     const statuses = [await fetch(url), await fetch(url), await fetch(`${url}/none`)].map(({ status }) => status)
@@ -20,7 +20,7 @@ describe('the limit of requests', () => {
   })
 
   test('says with every answer how many requests are left, and when the minute ends', async () => {
-    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 2 })
+    await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: 2 })
     const url = `${opened.platform.baseUrl}/workspaces`
 
     const answers = [await fetch(url), await fetch(url), await fetch(url)]
@@ -36,7 +36,7 @@ describe('the limit of requests', () => {
   })
 
   test('counts a path that is spelled in another way', async () => {
-    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 1 })
+    await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: 1 })
     const url = `${opened.platform.baseUrl}/workspaces`
 
     const statuses = [await fetch(url), await fetch(url.replace('/public', '/%70ublic'))].map(({ status }) => status)
@@ -45,7 +45,7 @@ describe('the limit of requests', () => {
   })
 
   test('is what a client learns how long to wait from', async () => {
-    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 1 })
+    await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: 1 })
     const { client } = await opened.newAccount()
     await client.listWorkspaces({ query: {} })
 
@@ -55,7 +55,10 @@ describe('the limit of requests', () => {
   })
 
   test('counts every address by itself', async () => {
-    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 1, trustedProxies: ['127.0.0.1'] })
+    await using opened = await openTestPlatform(createPostgresDatabase, {
+      requestsPerMinute: 1,
+      trustedProxies: ['127.0.0.1'],
+    })
     const statusFrom = async (address: string) => {
       const headers = { 'x-forwarded-for': address }
       return (await fetch(`${opened.platform.baseUrl}/workspaces`, { headers })).status
@@ -69,7 +72,7 @@ describe('the limit of requests', () => {
 
   test('leaves the probe and the operator alone', async () => {
     const operatorToken = 'for-the-operator'
-    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 1, operatorToken })
+    await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: 1, operatorToken })
     const { baseUrl, operatorUrl } = opened.platform
     const headers = { authorization: `Bearer ${operatorToken}` }
     await fetch(`${baseUrl}/openapi.json`)
@@ -85,7 +88,7 @@ describe('the limit of requests', () => {
   })
 
   test('is not there unless one is named', async () => {
-    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: null })
+    await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: null })
     const statuses = new Set<number>()
 
     for (let sent = 0; sent < 600; sent++) statuses.add((await fetch(`${opened.platform.baseUrl}/none`)).status)
@@ -95,7 +98,7 @@ describe('the limit of requests', () => {
 })
 
 test('a body that is too large is refused with the name of the refusal', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
 
@@ -116,8 +119,8 @@ test('a body that is too large is refused with the name of the refusal', async (
 
 test('the document names the public addresses that the platform was told', async () => {
   const baseAddresses = ['https://api.example.com/public/v2', 'https://api.eu.example.com/public/v2']
-  await using told = await openTestPlatform(pglitePlace, { baseAddresses })
-  await using untold = await openTestPlatform(pglitePlace)
+  await using told = await openTestPlatform(createPostgresDatabase, { baseAddresses })
+  await using untold = await openTestPlatform(createPostgresDatabase)
   const serversOf = async ({ platform }: typeof told) =>
     Document.parse(await (await fetch(`${platform.baseUrl}/openapi.json`)).json()).servers
 

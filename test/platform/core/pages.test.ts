@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hrisUserIdentities } from '../../../src/contract/platform/hris-user-identities.ts'
 import type { PlatformContext } from '../../../src/platform/core/context.ts'
 import { listPage } from '../../../src/platform/core/pages.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import {
   bodyOf,
   newHrisConnection,
@@ -21,7 +21,7 @@ const orders: readonly (Order & { name: string })[] = [
   { name: 'updatedAt backwards', sort: 'updatedAt', sortDir: 'DESC' },
 ]
 
-describe.each(bothDatabases)('pages on $name', ({ place }) => {
+describe.each(databases)('pages on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let accountName: string

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 let opened: TestPlatform
 let origin: string
 
 beforeAll(async () => {
-  opened = await openTestPlatform(pglitePlace)
+  opened = await openTestPlatform(createPostgresDatabase)
   origin = new URL(opened.platform.baseUrl).origin
 })
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Event } from '../../../src/contract/platform/events.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import {
   bodyOf,
   newHrisConnection,
@@ -14,7 +14,7 @@ const absent = '00000000-0000-4000-8000-000000000000'
 
 type Query = NonNullable<Parameters<TestAccount['client']['listEvents']>[0]['query']>
 
-describe.each(bothDatabases)('events on $name', ({ place }) => {
+describe.each(databases)('events on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let account: TestAccount
   let connectionId: number

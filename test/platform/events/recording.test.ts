@@ -5,7 +5,7 @@ import { databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('what events tell on $name', ({ place }) => {
+describe.each(databases)('what events tell on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
 

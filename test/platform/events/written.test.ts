@@ -4,7 +4,7 @@ import { newRecords } from '../helpers/data-records.ts'
 import { newPeople } from '../helpers/people.ts'
 import { openTestPlatform, type TestAccount, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('the events of what is written into connections on $name', ({ place }) => {
+describe.each(databases)('the events of what is written into connections on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let account: TestAccount
 

@@ -15,7 +15,12 @@ import { openOperator } from '../../../src/platform/operators/access.ts'
 import { databaseOperator, type Operator } from '../../../src/platform/operators/operator.ts'
 import { startService } from '../../../src/platform/serve.ts'
 import { startPlatform } from '../../../src/platform/start.ts'
-import { databases, type Place, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import {
+  createPgliteDatabase,
+  createPostgresDatabase,
+  databases,
+  type TestDatabase,
+} from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -61,9 +66,9 @@ async function populate(opened: TestPlatform) {
 }
 
 describe.each([
-  { from: pglitePlace, to: postgresPlace, way: 'from PGlite to PostgreSQL and back' },
-  { from: postgresPlace, to: pglitePlace, way: 'from PostgreSQL to PGlite and back' },
-])('an export $way', ({ from, to }: { from: () => Promise<Place>; to: () => Promise<Place> }) => {
+  { from: createPgliteDatabase, to: createPostgresDatabase, way: 'from PGlite to PostgreSQL and back' },
+  { from: createPostgresDatabase, to: createPgliteDatabase, way: 'from PostgreSQL to PGlite and back' },
+])('an export $way', ({ from, to }: { from: () => Promise<TestDatabase>; to: () => Promise<TestDatabase> }) => {
   test('brings every row, and the same export comes out of it', async () => {
     await using opened = await openTestPlatform(from)
     await populate(opened)
@@ -85,7 +90,7 @@ describe.each([
   })
 })
 
-describe.each(databases)('an import on $name', ({ place }) => {
+describe.each(databases)('an import on $name', ({ createDatabase: place }) => {
   test('keys work, and what is made afterwards gets new numbers, also where the last ones were deleted', async () => {
     await using opened = await openTestPlatform(place)
     const { key, client, connectionId } = await populate(opened)
@@ -155,7 +160,7 @@ describe.each(databases)('an import on $name', ({ place }) => {
   })
 })
 
-describe.each(databases)('what is no export of this platform on $name', ({ place }) => {
+describe.each(databases)('what is no export of this platform on $name', ({ createDatabase: place }) => {
   let database: Awaited<ReturnType<typeof openPlatformDatabase>>
   let opening: AsyncDisposableStack
   let whole: string
@@ -165,7 +170,7 @@ describe.each(databases)('what is no export of this platform on $name', ({ place
     opening = new AsyncDisposableStack()
     database = opening.use(await openPlatformDatabase(opening.use(await place()).at))
     empty = await exported(databaseOperator(database.db))
-    await using opened = await openTestPlatform(pglitePlace)
+    await using opened = await openTestPlatform(createPgliteDatabase)
     await newCompany(opened, [{ email: 'ana@one.example', firstName: 'Ana', lastName: 'Silva' }])
     whole = await exported(opened.operator)
   })
@@ -216,7 +221,7 @@ describe.each(databases)('what is no export of this platform on $name', ({ place
 })
 
 test('an export holds the hashes of keys, and not what signs the cursors of this database', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'secret', permissions: 'all' } })
   const { value } = await opened.platform.database.db.selectFrom('settings').selectAll().executeTakeFirstOrThrow()
@@ -229,7 +234,7 @@ test('an export holds the hashes of keys, and not what signs the cursors of this
 })
 
 test('an export shows one moment, whatever is written meanwhile', async () => {
-  await using opened = await openTestPlatform(postgresPlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const company = await newCompany(opened)
   await company.send([{ identityId: 'early' }])
   const sink = new PassThrough({ highWaterMark: 1 })
@@ -246,7 +251,7 @@ test('an export shows one moment, whatever is written meanwhile', async () => {
 })
 
 test('an export never asks for many long rows at once, also behind short ones', async () => {
-  await using opened = await openTestPlatform(postgresPlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { db } = opened.platform.database
   await sql`
     insert into settings (name, value)

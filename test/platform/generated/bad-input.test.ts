@@ -26,66 +26,69 @@ const table = everyOperation.map((named) => ({
   ways: kinds.filter(({ concerns }) => concerns(named.operation, named.name)),
 }))
 
-describe.each(databases)('whatever is bad is refused and changes nothing on $name', ({ name: engine, place }) => {
-  const entries = table
-    .map(({ ways, ...entry }) => ({
-      ...entry,
-      ways: ways.filter(({ kind }) => engine === 'PostgreSQL' || reaching.has(kind)),
-    }))
-    .filter(({ ways }) => ways.length > 0)
-  let world: World
-  let document: Document
+describe.each(databases)(
+  'whatever is bad is refused and changes nothing on $name',
+  ({ name: engine, createDatabase: place }) => {
+    const entries = table
+      .map(({ ways, ...entry }) => ({
+        ...entry,
+        ways: ways.filter(({ kind }) => engine === 'PostgreSQL' || reaching.has(kind)),
+      }))
+      .filter(({ ways }) => ways.length > 0)
+    let world: World
+    let document: Document
 
-  beforeAll(async () => {
-    world = await openWorld(place)
-    document = await documentOf(world.opened.platform.baseUrl)
-  })
-  afterAll(async () => {
-    await world[Symbol.asyncDispose]()
-  })
-
-  describe.each(entries)('$operation', ({ named, ways }) => {
-    const requests = new Map<string, readonly Case[]>()
-    let before: Fingerprint
-
-    // Reading every table takes longer than most requests do.
     beforeAll(async () => {
-      for (const { kind, cases } of ways) {
-        const all = await cases(world, named)
-        requests.set(
-          kind,
-          all.filter((_case, index) => index % step[engine] === 0),
-        )
-      }
-      before = await world.fingerprint()
+      world = await openWorld(place)
+      document = await documentOf(world.opened.platform.baseUrl)
+    })
+    afterAll(async () => {
+      await world[Symbol.asyncDispose]()
     })
 
-    test.each(ways)('$kind', async ({ kind, leadsElsewhere = false }) => {
-      const asked = requests.get(kind) ?? []
+    describe.each(entries)('$operation', ({ named, ways }) => {
+      const requests = new Map<string, readonly Case[]>()
+      let before: Fingerprint
 
-      const answers = await Promise.all(asked.map(answerTo))
-      const objections = answers.map(([one, answer]) => objection(one, answer))
-      const undeclared = answers.filter(([one, answer]) => isUndeclared(named, one, answer))
+      // Reading every table takes longer than most requests do.
+      beforeAll(async () => {
+        for (const { kind, cases } of ways) {
+          const all = await cases(world, named)
+          requests.set(
+            kind,
+            all.filter((_case, index) => index % step[engine] === 0),
+          )
+        }
+        before = await world.fingerprint()
+      })
 
-      expect(asked.length).toBeGreaterThan(0)
-      expect(objections.filter((one) => one !== null)).toEqual([])
-      expect(leadsElsewhere ? [] : undeclared.map(([{ what }, { status }]) => `${what}: ${status}`)).toEqual([])
+      test.each(ways)('$kind', async ({ kind, leadsElsewhere = false }) => {
+        const asked = requests.get(kind) ?? []
+
+        const answers = await Promise.all(asked.map(answerTo))
+        const objections = answers.map(([one, answer]) => objection(one, answer))
+        const undeclared = answers.filter(([one, answer]) => isUndeclared(named, one, answer))
+
+        expect(asked.length).toBeGreaterThan(0)
+        expect(objections.filter((one) => one !== null)).toEqual([])
+        expect(leadsElsewhere ? [] : undeclared.map(([{ what }, { status }]) => `${what}: ${status}`)).toEqual([])
+      })
+
+      test('none of these has changed a row of any table', async () => {
+        expect(await world.fingerprint()).toEqual(before)
+      })
     })
 
-    test('none of these has changed a row of any table', async () => {
-      expect(await world.fingerprint()).toEqual(before)
-    })
-  })
+    async function answerTo(one: Case): Promise<readonly [Case, RawAnswer]> {
+      return [one, await world.http.ask(one.request)]
+    }
 
-  async function answerTo(one: Case): Promise<readonly [Case, RawAnswer]> {
-    return [one, await world.http.ask(one.request)]
-  }
-
-  /** Whether a request that leads to its operation got an answer that the document does not have. */
-  function isUndeclared({ operation }: NamedOperation, { request }: Case, { status }: RawAnswer): boolean {
-    return isBelow(operation.path, request.path) && !declaredStatuses(document, operation).includes(status)
-  }
-})
+    /** Whether a request that leads to its operation got an answer that the document does not have. */
+    function isUndeclared({ operation }: NamedOperation, { request }: Case, { status }: RawAnswer): boolean {
+      return isBelow(operation.path, request.path) && !declaredStatuses(document, operation).includes(status)
+    }
+  },
+)
 
 /** Whether a path has all of the parts that an operation's path has, behind the prefix. */
 function isBelow(template: string, path: string): boolean {

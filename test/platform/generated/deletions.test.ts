@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { expect, test, vi } from 'vitest'
 import type { PlatformSchema } from '../../../src/platform/core/schema.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { newControlCompany } from '../helpers/control-company.ts'
 import { newPeople } from '../helpers/people.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
@@ -52,7 +52,7 @@ test.each<[string, (opened: TestPlatform) => Promise<Place>]>([
     },
   ],
 ])('%s for what is just being deleted is 404', async (_what, prepare) => {
-  await using opened = await openTestPlatform(postgresPlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { table, id, write } = await prepare(opened)
   const { db } = opened.platform.database
 

@@ -11,54 +11,57 @@ const keys = nastyTexts.filter((text) => text !== '' && [...text].length <= 191)
 const properties = nastyTexts.filter((text) => text !== '__proto__')
 
 // What the generated tests of texts cannot see, since no schema names these fields.
-describe.each(databases)('texts that are nasty to computers, where no field is named, on $name', ({ place }) => {
-  let opened: TestPlatform
+describe.each(databases)(
+  'texts that are nasty to computers, where no field is named, on $name',
+  ({ createDatabase: place }) => {
+    let opened: TestPlatform
 
-  beforeAll(async () => {
-    opened = await openTestPlatform(place)
-  })
-  afterAll(async () => {
-    await opened[Symbol.asyncDispose]()
-  })
+    beforeAll(async () => {
+      opened = await openTestPlatform(place)
+    })
+    afterAll(async () => {
+      await opened[Symbol.asyncDispose]()
+    })
 
-  test('are keys, properties and values of records, and read back as they were written', async () => {
-    const { send, list } = await newRecords(opened, await opened.newAccount(), {})
-    const sent = keys.map((id, index) => ({ [properties[index] ?? 'more']: [id], hostname: id, id }))
+    test('are keys, properties and values of records, and read back as they were written', async () => {
+      const { send, list } = await newRecords(opened, await opened.newAccount(), {})
+      const sent = keys.map((id, index) => ({ [properties[index] ?? 'more']: [id], hostname: id, id }))
 
-    const results = bodyOf(await send(sent), 200)
+      const results = bodyOf(await send(sent), 200)
 
-    const stored = await list()
-    expect([results].flat().map(({ statusCode }) => statusCode)).toEqual(sent.map(() => 201))
-    expect(new Map(stored.map(({ id, attributes }) => [id, attributes]))).toEqual(
-      new Map(sent.map((record) => [record.id, record])),
-    )
-  })
+      const stored = await list()
+      expect([results].flat().map(({ statusCode }) => statusCode)).toEqual(sent.map(() => 201))
+      expect(new Map(stored.map(({ id, attributes }) => [id, attributes]))).toEqual(
+        new Map(sent.map((record) => [record.id, record])),
+      )
+    })
 
-  test('lead to records as parts of a path', async () => {
-    const { send, update, delete: remove, keys: left } = await newRecords(opened, await opened.newAccount(), {})
-    await send(keys.map((id) => ({ id, hostname: 'before' })))
+    test('lead to records as parts of a path', async () => {
+      const { send, update, delete: remove, keys: left } = await newRecords(opened, await opened.newAccount(), {})
+      await send(keys.map((id) => ({ id, hostname: 'before' })))
 
-    const updates = await Promise.all(keys.map((id) => update(id, { hostname: id })))
-    const removals = await Promise.all(keys.map((id) => remove(id)))
+      const updates = await Promise.all(keys.map((id) => update(id, { hostname: id })))
+      const removals = await Promise.all(keys.map((id) => remove(id)))
 
-    expect(updates.map((answer) => bodyOf(answer, 200).attributes)).toEqual(keys.map((id) => ({ id, hostname: id })))
-    expect(removals.map(({ status }) => status)).toEqual(keys.map(() => 204))
-    expect(await left()).toEqual([])
-  })
+      expect(updates.map((answer) => bodyOf(answer, 200).attributes)).toEqual(keys.map((id) => ({ id, hostname: id })))
+      expect(removals.map(({ status }) => status)).toEqual(keys.map(() => 204))
+      expect(await left()).toEqual([])
+    })
 
-  test('are apps and explanations of devices', async () => {
-    const { client, report } = await newInventory(opened)
-    const appList = keys.map((name) => ({ name, version: '1' }))
-    const [antivirusExplanation, firewallExplanation] = [0, 1].map((half) =>
-      Object.fromEntries(properties.filter((_text, index) => index % 2 === half).map((text) => [text, [text]])),
-    )
-    const explanations = { antivirusExplanation, firewallExplanation }
+    test('are apps and explanations of devices', async () => {
+      const { client, report } = await newInventory(opened)
+      const appList = keys.map((name) => ({ name, version: '1' }))
+      const [antivirusExplanation, firewallExplanation] = [0, 1].map((half) =>
+        Object.fromEntries(properties.filter((_text, index) => index % 2 === half).map((text) => [text, [text]])),
+      )
+      const explanations = { antivirusExplanation, firewallExplanation }
 
-    const device = await report({ appList, ...explanations })
+      const device = await report({ appList, ...explanations })
 
-    const params = { deviceId: device.id }
-    const read = bodyOf(await client.getDevice({ params, query: { 'expand[]': ['deviceApps'] } }), 200)
-    expect(read).toMatchObject(explanations)
-    expect(read.apps?.map(({ installedApp }) => installedApp)).toEqual(keys.map((name) => `${name} 1`))
-  })
-})
+      const params = { deviceId: device.id }
+      const read = bodyOf(await client.getDevice({ params, query: { 'expand[]': ['deviceApps'] } }), 200)
+      expect(read).toMatchObject(explanations)
+      expect(read.apps?.map(({ installedApp }) => installedApp)).toEqual(keys.map((name) => `${name} 1`))
+    })
+  },
+)

@@ -20,7 +20,7 @@ type Settings = { readonly defaults: { baseUrl: string } }
 
 const packages = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
-describe.each(bothDatabases)('a client generated from the document on $name', ({ place }) => {
+describe.each(bothDatabases)('a client generated from the document on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let company: Company
   let document: Document

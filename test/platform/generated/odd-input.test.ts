@@ -8,7 +8,7 @@ import { largeRequests, oddRequest } from './odd-requests.ts'
 import { everyOperation, isReading, suspicion } from './operations.ts'
 import { openCompany } from './world.ts'
 
-describe.each(databases)('input that is odd and allowed, on $name', ({ place }) => {
+describe.each(databases)('input that is odd and allowed, on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let http: RawClient
   let shared: Company

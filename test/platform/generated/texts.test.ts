@@ -14,7 +14,7 @@ const tooLong = ['x'.repeat(100_000), '\u{1f600}'.repeat(50_000)]
 // Both engines keep texts in the same way: one of them shows it for all, the other for a sample.
 const step = { PostgreSQL: 1, PGlite: 8 }
 
-describe.each(databases)('texts that are nasty to computers, on $name', ({ name: engine, place }) => {
+describe.each(databases)('texts that are nasty to computers, on $name', ({ name: engine, createDatabase: place }) => {
   const sample = nastyTexts.filter((_text, index) => index % step[engine] === 0)
   let opened: TestPlatform
   let http: RawClient

@@ -16,7 +16,7 @@ const walks = everyList.flatMap((list) =>
   ordersOf(list).map((order) => ({ list, order, name: list.name, by: Object.values(order).join(' ') || 'no order' })),
 )
 
-describe.each(databases)('lists on $name', ({ place }) => {
+describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let http: RawClient
   let companies: Map<string, Promise<Company>>

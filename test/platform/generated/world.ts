@@ -1,5 +1,5 @@
 import type { KeyInput } from '../../../src/platform/accounts/contract.ts'
-import type { Place } from '../../helpers/servers/databases.ts'
+import type { TestDatabase } from '../../helpers/servers/databases.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 import { openRawClient, type RawClient } from '../helpers/raw-requests.ts'
 import { type Fingerprint, fingerprints } from './fingerprint.ts'
@@ -35,7 +35,7 @@ export type Keys = {
 
 const termsAcceptedAt = '2026-01-01T00:00:00.000Z'
 
-export async function openWorld(place: () => Promise<Place>): Promise<World> {
+export async function openWorld(place: () => Promise<TestDatabase>): Promise<World> {
   await using opening = new AsyncDisposableStack()
   const opened = opening.use(await openTestPlatform(place))
   const http = opening.use(openRawClient(opened.platform.baseUrl))

@@ -4,7 +4,7 @@ import { type Client, createClient } from '../../../src/http/client/client.ts'
 import type { KeyInput } from '../../../src/platform/accounts/contract.ts'
 import { databaseOperator, type Operator } from '../../../src/platform/operators/operator.ts'
 import { type Platform, type PlatformOptions, startPlatform } from '../../../src/platform/start.ts'
-import type { Place } from '../../helpers/servers/databases.ts'
+import type { TestDatabase } from '../../helpers/servers/databases.ts'
 
 export type PlatformClient = Client<typeof platformOperations>
 
@@ -34,7 +34,7 @@ export type Clock = {
 export const entitlement = customConnections.listCustomConnections.entitlement
 
 export async function openTestPlatform(
-  place: () => Promise<Place>,
+  place: () => Promise<TestDatabase>,
   options: Partial<PlatformOptions> = {},
 ): Promise<TestPlatform> {
   await using opening = new AsyncDisposableStack()

@@ -2,7 +2,7 @@ import type { KyselyPlugin, PluginTransformQueryArgs, PluginTransformResultArgs 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hrisUserIdentities } from '../../../src/contract/platform/hris-user-identities.ts'
 import { applyBatch } from '../../../src/platform/identities/batch.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { newPeople } from '../helpers/people.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -10,7 +10,7 @@ const minuteMs = 60_000
 const left = '2026-01-31T00:00:00.000Z'
 const leftLater = '2026-02-28T00:00:00.000Z'
 
-describe.each(bothDatabases)('batches of identities on $name', ({ place }) => {
+describe.each(databases)('batches of identities on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
 

@@ -7,7 +7,7 @@ const minuteMs = 60_000
 const left = '2026-01-31T00:00:00.000Z'
 const leftLater = '2026-02-28T00:00:00.000Z'
 
-describe.each(databases)('HRIS identities on $name', ({ place }) => {
+describe.each(databases)('HRIS identities on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
 

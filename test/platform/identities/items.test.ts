@@ -5,7 +5,7 @@ import { databases } from '../../helpers/servers/databases.ts'
 import { newPeople } from '../helpers/people.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('items of a batch on $name', ({ place }) => {
+describe.each(databases)('items of a batch on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
 

@@ -41,7 +41,7 @@ function expected(stored: IdentityValues, submitted: Partial<IdentityValues>): I
   return { ...stored, ...submitted, separatedAt: separatedAt && (stored.separatedAt ?? separatedAt) }
 }
 
-describe.each(databases)('merging on $name', ({ place }) => {
+describe.each(databases)('merging on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
 import { lockForSync } from '../../../src/platform/identity-sync/identity-sync.ts'
 import { listPeople } from '../../../src/platform/page/people.ts'
 import { readQuery } from '../../../src/platform/page/query.ts'
-import { bothDatabases, databases, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -14,7 +14,7 @@ const today = '2026-03-02T00:00:00.000Z'
 const future = '2026-12-31T00:00:00.000Z'
 const dayMs = 86_400_000
 
-describe.each(databases)('identity sync on $name', ({ place }) => {
+describe.each(databases)('identity sync on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
@@ -170,7 +170,7 @@ describe.each(databases)('identity sync on $name', ({ place }) => {
 })
 
 test('while a sync of an account runs, another one and a reset are conflicts; another account is free', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using opened = await openTestPlatform(async () => ({ at: place.at, async [Symbol.asyncDispose]() {} }))
   await using outside = await openPlatformDatabase(place.at)
   const busy = await opened.newAccount()
@@ -193,9 +193,9 @@ test('while a sync of an account runs, another one and a reset are conflicts; an
   })
 })
 
-test.each(bothDatabases)(
+test.each(databases)(
   'names whose letters become many bytes stop no sync, and are found, on $name',
-  async ({ place }) => {
+  async ({ createDatabase: place }) => {
     await using opened = await openTestPlatform(place)
     const acme = await newCompany(opened)
     // Set apart from its parts, each of these characters becomes twelve bytes.

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const past = '2025-06-30T00:00:00.000Z'
 
-describe.each(bothDatabases)('identity matching on $name', ({ place }) => {
+describe.each(databases)('identity matching on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

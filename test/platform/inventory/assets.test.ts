@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AssetCreate, AssetUpdate } from '../../../src/contract/platform/assets.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { newInventory } from '../helpers/inventories.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const minuteMs = 60_000
 const unknown = 999_999
 
-describe.each(bothDatabases)('assets on $name', ({ place }) => {
+describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from '
 const minuteMs = 60_000
 const unknown = 999_999
 
-describe.each(databases)('devices on $name', ({ place }) => {
+describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

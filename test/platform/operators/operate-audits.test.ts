@@ -8,7 +8,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const input = { framework: 'HIPAA', startDate: '2026-02-01', endDate: '2026-02-28' }
 
-describe.each(databases)('operating audits on $name', ({ place }) => {
+describe.each(databases)('operating audits on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let acme: AuditCompany
 

@@ -11,7 +11,7 @@ import { databaseOperator } from '../../../src/platform/operators/operator.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
 import { startService } from '../../../src/platform/serve.ts'
-import { bothDatabases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { createPgliteDatabase, databases } from '../../helpers/servers/databases.ts'
 import { bodyOf, openTestPlatform } from '../helpers/platforms.ts'
 
 const seedFile = 'config/platform-seed.yaml'
@@ -65,7 +65,7 @@ async function mode(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777
 }
 
-describe.each(bothDatabases)('seeding on $name', ({ place }) => {
+describe.each(databases)('seeding on $name', ({ createDatabase: place }) => {
   test('a seed opens accounts with workspaces and people, and a second time adds nothing', async () => {
     await using opened = await openTestPlatform(place)
     const seed = await readSeed(seedFile)
@@ -150,7 +150,7 @@ test.each([
 })
 
 test('an account name is taken once', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
 
   const again = opened.operator.createAccount({ body: { name, entitlements: [], termsAcceptedAt: null } })
@@ -298,7 +298,7 @@ test('an address without a platform behind it is unreachable', async () => {
 })
 
 test('without an operator token the operator interface does not exist', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPgliteDatabase)
 
   const answer = await fetch(`${opened.platform.operatorUrl}/keys`, { headers: { authorization: 'Bearer ' } })
 
@@ -331,7 +331,7 @@ test('a key file holds a working key for its owner only, and the same one after 
 
 test('a key file with a key that does not work gets a new one, and the old one ends', async () => {
   const path = join(folder, 'key')
-  await using database = await openPlatformDatabase((await pglitePlace()).at)
+  await using database = await openPlatformDatabase((await createPgliteDatabase()).at)
   const operator = databaseOperator(database.db, () => now)
   await operator.seed({ body: await readSeed(seedFile) })
   await ensureKeyFile(database.db, path, now)
@@ -344,7 +344,7 @@ test('a key file with a key that does not work gets a new one, and the old one e
 })
 
 test('a key file without an account to make it for is a failure', async () => {
-  await using database = await openPlatformDatabase((await pglitePlace()).at)
+  await using database = await openPlatformDatabase((await createPgliteDatabase()).at)
 
   const making = ensureKeyFile(database.db, join(folder, 'key'), now)
 

@@ -2,7 +2,7 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { excessOf, screens, violationsOn } from '../../helpers/axe.ts'
 import { startChromium } from '../../helpers/servers/chromium.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { newPageCompany, password } from '../helpers/page-visitors.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -21,7 +21,7 @@ let chromium: Awaited<ReturnType<typeof startChromium>>
 
 beforeAll(async () => {
   chromium = await startChromium()
-  opened = await openTestPlatform(postgresPlace)
+  opened = await openTestPlatform(createPostgresDatabase)
   await opened.newAccount()
   await opened.operator.createOperator({ body: { name: 'ana', account: null, password } })
 })

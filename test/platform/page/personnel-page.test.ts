@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
 import { lockForSync } from '../../../src/platform/identity-sync/identity-sync.ts'
-import { databases, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { namesOn, newPageCompany, newVisitor, signedIn } from '../helpers/page-visitors.ts'
 import { newHrisConnection, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`
 
-describe.each(databases)('the Personnel page on $name', ({ place }) => {
+describe.each(databases)('the Personnel page on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
@@ -347,7 +347,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
 
 describe('while a sync runs in another process', () => {
   test('the page says since when and for whom, reloads on request, and starts and resets nothing', async () => {
-    await using server = await postgresPlace()
+    await using server = await createPostgresDatabase()
     const place = async () => ({ at: server.at, async [Symbol.asyncDispose]() {} })
     await using opened = await openTestPlatform(place)
     const acme = await newPageCompany(opened)
@@ -398,7 +398,7 @@ describe('while a sync runs in another process', () => {
   })
 
   test('a platform that stops lets a sync that was started on the page end first', async () => {
-    await using server = await postgresPlace()
+    await using server = await createPostgresDatabase()
     const opened = await openTestPlatform(async () => ({ at: server.at, async [Symbol.asyncDispose]() {} }))
     const acme = await newPageCompany(opened)
     const visitor = await signedIn(opened, acme.name)

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bothDatabases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { bothDatabases, createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { newVisitor, password, signedIn } from '../helpers/page-visitors.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const halfDayMs = 12 * 60 * 60 * 1000
 
-describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ place }) => {
+describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
@@ -177,7 +177,7 @@ describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ pla
 })
 
 test('every answer of the page keeps strangers out: no scripts, no frames, no copies', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const visitor = newVisitor(opened)
 
   const answers = [
@@ -198,7 +198,7 @@ test('every answer of the page keeps strangers out: no scripts, no frames, no co
 })
 
 test('behind HTTPS the cookies travel over HTTPS only', async () => {
-  await using opened = await openTestPlatform(pglitePlace, { isBehindHttps: true })
+  await using opened = await openTestPlatform(createPostgresDatabase, { isBehindHttps: true })
   await opened.operator.createOperator({ body: { name: 'ana', account: null, password } })
 
   const { headers } = await newVisitor(opened).signIn('ana')
@@ -207,7 +207,7 @@ test('behind HTTPS the cookies travel over HTTPS only', async () => {
 })
 
 test('the page takes forms of a modest size and nothing else, and the interfaces beside it take none', async () => {
-  await using opened = await openTestPlatform(pglitePlace)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const visitor = newVisitor(opened)
   const json = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }
 

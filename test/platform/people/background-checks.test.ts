@@ -8,7 +8,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const nora = { email: 'nora@acme.example', firstName: 'Nora', lastName: 'Berg' }
 
-describe.each(databases)('background checks on $name', ({ place }) => {
+describe.each(databases)('background checks on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
   let valid: BackgroundCheckCreate

@@ -7,7 +7,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const hourMs = 3_600_000
 const report = 'https://checks.example/1'
 
-describe.each(databases)('the compliance of people on $name', ({ place }) => {
+describe.each(databases)('the compliance of people on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
 

@@ -2,13 +2,13 @@ import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlatformSchema } from '../../../src/platform/core/schema.ts'
 import { findPerson } from '../../../src/platform/people/personnel.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const past = '2025-06-30T00:00:00.000Z'
 
-describe.each(bothDatabases)('personnel on $name', ({ place }) => {
+describe.each(databases)('personnel on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

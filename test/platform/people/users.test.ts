@@ -12,7 +12,7 @@ import {
 const minuteMs = 60_000
 type Query = NonNullable<Parameters<PlatformClient['listUsers']>[0]['query']>
 
-describe.each(databases)('users on $name', ({ place }) => {
+describe.each(databases)('users on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let account: TestAccount
   let client: PlatformClient

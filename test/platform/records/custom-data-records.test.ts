@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { hostSchema, newRecords } from '../helpers/data-records.ts'
 import {
   bodyOf,
@@ -13,7 +13,7 @@ import {
 const minuteMs = 60_000
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
-describe.each(bothDatabases)('custom data records on $name', ({ place }) => {
+describe.each(databases)('custom data records on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let account: TestAccount
 

@@ -5,7 +5,7 @@ import { bodyOf, openTestPlatform, type TestAccount, type TestPlatform } from '.
 
 const minuteMs = 60_000
 
-describe.each(databases)('custom data sessions on $name', ({ place }) => {
+describe.each(databases)('custom data sessions on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let account: TestAccount
 

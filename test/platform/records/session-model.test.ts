@@ -30,7 +30,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('delete' as const), key }),
 )
 
-describe.each(databases)('any story of records and sessions on $name', ({ place }) => {
+describe.each(databases)('any story of records and sessions on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let account: TestAccount
 

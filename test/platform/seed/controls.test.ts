@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ControlExpand } from '../../../src/contract/platform/controls.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { newControlCompany } from '../helpers/control-company.ts'
 import { controlSeed, seededLibrary } from '../helpers/control-seed.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
@@ -38,7 +38,7 @@ const seeded = [
   'control_notes',
 ] as const
 
-describe.each(bothDatabases)('seeding controls on $name', ({ place }) => {
+describe.each(databases)('seeding controls on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import { type ChannelFilter, recordConditions, openAlerts } from '../../../src/store/alerts/alerts.ts'
+import { type ChannelFilter, openAlerts, recordConditions } from '../../../src/store/alerts/alerts.ts'
 import type { Condition } from '../../../src/store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
@@ -13,7 +13,7 @@ import {
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
+import { databases, emptyTables, type TestDatabase } from '../../helpers/servers/databases.ts'
 
 const start = new Date('2026-11-20T12:00:00.000Z')
 const hourMs = 60 * 60_000
@@ -37,8 +37,8 @@ function condition(given: Partial<Condition> = {}): Condition {
   }
 }
 
-describe.each(databases)('alerts on $name', ({ place }) => {
-  let placed: Place
+describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
+  let placed: TestDatabase
   let store: Database<StoreSchema>
   beforeAll(async () => {
     placed = await place()

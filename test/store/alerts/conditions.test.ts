@@ -5,14 +5,14 @@ import { blockConnection } from '../../../src/store/connections/connections.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
+import { databases, emptyTables, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')
 const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
 
-describe.each(databases)('conditions on $name', ({ place }) => {
-  let at: Place
+describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
+  let at: TestDatabase
   let store: Database<StoreSchema>
   beforeAll(async () => {
     at = await place()

@@ -7,17 +7,17 @@ import { promisify } from 'node:util'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import { digestOf, type Checkpoint, checkpointText, nextHash } from '../../../src/store/audit/chain.ts'
+import { type Checkpoint, checkpointText, digestOf, nextHash } from '../../../src/store/audit/chain.ts'
 import { auditExcerpt, type ExcerptFilter } from '../../../src/store/audit/excerpt.ts'
 import { type AuditKey, auditKey, newKeyPem, publicPem, Signing } from '../../../src/store/audit/key.ts'
 import { lastCheckpoint, replaceKey, signPending } from '../../../src/store/audit/sign.ts'
-import { type Act, entryText, readEntry, recordAuditEntry, recordAuditEntries } from '../../../src/store/audit/trail.ts'
+import { type Act, entryText, readEntry, recordAuditEntries, recordAuditEntry } from '../../../src/store/audit/trail.ts'
 import { verifyTrail } from '../../../src/store/audit/verify.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
-import { emptyTables, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPgliteDatabase, createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
 import { isFull } from '../../helpers/tier.ts'
-import { tell } from '../../helpers/tried.ts'
+import { reportTrials } from '../../helpers/trials.ts'
 
 const run = promisify(execFile)
 const script = fileURLToPath(new URL('verify-excerpt.mjs', import.meta.url))
@@ -30,7 +30,7 @@ let opened: Database<StoreSchema>
 let db: Db
 const stack = new AsyncDisposableStack()
 beforeAll(async () => {
-  opened = await open((await stack.use(await pglitePlace())).at)
+  opened = await open((await stack.use(await createPgliteDatabase())).at)
   db = opened.db.withPlugin(new Signing(key))
 })
 beforeEach(() => emptyTables(opened, 'rollcall'))
@@ -135,7 +135,7 @@ describe('a trail that somebody with the database but without the key has edited
     expect(unfound).toEqual([])
     expect(tried).toBeGreaterThan(isFull ? 2000 : 150)
     expect(await finding(kept)).toBeNull()
-    tell(task, { what: 'bytes flipped in an audit trail', times: `${tried} flips`, found: 'all found' })
+    reportTrials(task, { subject: 'bytes flipped in an audit trail', times: `${tried} flips`, result: 'all found' })
   })
 
   test('is found with a row removed, swapped, doubled or put in', async () => {
@@ -466,7 +466,7 @@ test('a text of an act is one that a database stores, whatever its strings hold,
 })
 
 test('several processes that sign at once on PostgreSQL make one chain, with acts that commit late', async () => {
-  const place = stack.use(await postgresPlace())
+  const place = stack.use(await createPostgresDatabase())
   const processes = await Promise.all(
     Array.from({ length: 3 }, async () => (await open(place.at)).db.withPlugin(new Signing(key))),
   )

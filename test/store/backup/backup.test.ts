@@ -14,7 +14,7 @@ import { beginInstallation } from '../../../src/store/connections/installation.t
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
-import { pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPgliteDatabase, createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 
 const now = new Date('2026-11-20T03:00:00.123Z')
@@ -25,7 +25,7 @@ let sha256: string
 beforeAll(async () => {
   folder = await temporaryFolder()
   file = join(folder.path, 'rollcall.backup')
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
   await fill(store.db)
   sha256 = (await backUp(store.db, file)).sha256
@@ -77,7 +77,7 @@ async function fill(db: Db): Promise<void> {
 }
 
 test('a backup of PostgreSQL makes an equal store on the embedded database, with counters that go on', async () => {
-  await using place = await pglitePlace()
+  await using place = await createPgliteDatabase()
   await using store = await open(place.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const again = join(folder.path, 'again.backup')
@@ -94,9 +94,9 @@ test('a backup of PostgreSQL makes an equal store on the embedded database, with
 })
 
 test('is written and restored in pieces by size, so that many large events fit through', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
-  await using other = await postgresPlace()
+  await using other = await createPostgresDatabase()
   await using restored = await open(other.at)
   await fill(store.db)
   const bodies = Array.from({ length: 7 }, (_, at) => Buffer.alloc(at % 2 === 0 ? 900 : 20, at))
@@ -156,7 +156,7 @@ test('a pipe, a folder, a device and a link are no backup, and hold nobody up', 
 })
 
 test('a backup of an older release is brought up to the newest tables', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
   const later = { name: '0002-later', sql: "alter table connections add column later text not null default 'new'" }
 
@@ -187,7 +187,7 @@ test('a backup of a newer version and of a development version is refused, and s
 
 test('a backup that somebody wrote by hand brings no statement of its own', async () => {
   const forged = join(folder.path, 'forged.backup')
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
   const lines = gunzipSync(await readFile(file))
     .toString()
@@ -208,7 +208,7 @@ test('a backup that somebody wrote by hand brings no statement of its own', asyn
 })
 
 test('a restore that fails, or that others work beside, leaves the store as it was', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const cut = join(folder.path, 'cut-while-read.backup')

@@ -20,7 +20,7 @@ import { bothDatabases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 
-describe.each(bothDatabases)('claims on $name', ({ place }) => {
+describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
   async function open() {
     await using opening = new AsyncDisposableStack()
     const { at } = opening.use(await place())

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('problems on $name', ({ place }) => {
+describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
   async function open(connection: Parameters<typeof openWorld>[0]['connection'] = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -98,7 +98,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     await world.sync.store.db.updateTable('runs').set({ state: 'cancelled' }).where('id', '=', first.id).execute()
     wait(world, 7 * 24 * 60)
 
-    world.hrSays(staff(2), '2026-11-27T01:00:00.000Z')
+    world.setExport(staff(2), '2026-11-27T01:00:00.000Z')
     const second = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
     await world.drain()
     const found = await problems()

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import {
+  acknowledgeEvents,
   addEvents,
   forgetEvents,
   type NewEvent,
@@ -9,7 +10,6 @@ import {
   pendingConnections,
   pendingCount,
   refuseEvents,
-  acknowledgeEvents,
   takeAllPending,
   takeBackEvents,
   takePending,
@@ -33,7 +33,7 @@ const minutesLater = (minutes: number) => new Date(now.getTime() + minutes * 60_
 const states = async (db: Db) => (await listEvents(db)).map(({ eventId, state }) => `${eventId} ${state}`)
 const idOf = async (db: Db, key: string) => (await listEvents(db)).find(({ eventId }) => eventId === key)?.id ?? ''
 
-describe.each(databases)('the inbox on $name', ({ place }) => {
+describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
   async function open(...events: NewEvent[]) {
     await using opening = new AsyncDisposableStack()
     const { at } = opening.use(await place())

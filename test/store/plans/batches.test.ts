@@ -7,13 +7,13 @@ import { batchNumbers } from '../../../src/store/plans/batches.ts'
 import { commitPlan, stagePeople, unstagePeople } from '../../../src/store/plans/plans.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { bothDatabases, emptyTables } from '../../helpers/servers/databases.ts'
+import { databases, emptyTables } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 const limits = { batchSize: 3, batchBytes: 1000 }
 const long = 'x'.repeat(400)
 
-describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
+describe.each(databases)('the batches of a plan on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let store: Database<StoreSchema>
   let runId: string

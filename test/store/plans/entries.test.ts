@@ -11,7 +11,7 @@ import { writeOutEntries } from '../../../src/store/plans/entries.ts'
 import { commitPlan, stagePeople } from '../../../src/store/plans/plans.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 
 const days = ['2026-11-20T03:00:00.000Z', '2026-11-21T03:00:00.000Z'] as const
 
@@ -30,7 +30,7 @@ const nights: readonly (readonly IdentityRecord[])[] = [
   ],
 ]
 
-describe.each(bothDatabases)('entries that follow from changes, on $name', ({ place }) => {
+describe.each(databases)('entries that follow from changes, on $name', ({ createDatabase: place }) => {
   test('make the same of the roster as those that are written out, also where they are written out later', async () => {
     const written = await roster({ follows: false })
     const followed = await roster({ follows: true })

@@ -11,9 +11,9 @@ import {
 } from '../../../src/store/plans/export-index.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 
-describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
+describe.each(databases)('an index of an export, on $name', ({ createDatabase: place }) => {
   test('has its parts as they were kept, of whatever length, and each piece stands in its own row', async () => {
     await using at = await place()
     await using database = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })

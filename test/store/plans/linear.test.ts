@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { deleteAnswered, deleteAnsweredOf } from '../../../src/store/deliveries/outcomes.ts'
-import { acceptLeavers, recordLeavers, acknowledgeVerifiedLeavers } from '../../../src/store/leavers/clock.ts'
+import { acceptLeavers, acknowledgeVerifiedLeavers, recordLeavers } from '../../../src/store/leavers/clock.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { commitPlan, refreshStatistics } from '../../../src/store/plans/plans.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
-import { explaining, type Looked } from '../../helpers/explaining.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { explaining, type StatementCost } from '../../helpers/explaining.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 const known = 4000
@@ -16,7 +16,7 @@ const changed = 1000
 /** A statement may look at so many rows for each row of the plan. Each with all others would be a thousand. */
 const mostRowsEach = 40
 
-describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
+describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }) => {
   test.each([
     { entries: 'of their own', follows: false },
     { entries: 'that follow from its changes', follows: true },
@@ -57,7 +57,7 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     await sql`
       insert into acknowledged (connection, identity_id, run_id)
       select 'acme', identity_id, run_id from changes order by identity_id limit 5`.execute(db)
-    const { explained, found } = explaining(db)
+    const { explained, costs: found } = explaining(db)
 
     await deleteAnswered(explained, 'acme')
 
@@ -86,9 +86,9 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     expect(await counted(101)).toBe(1200)
   })
 
-  const lookedAtBy = (db: Db, runId: string): Promise<readonly Looked[]> =>
+  const lookedAtBy = (db: Db, runId: string): Promise<readonly StatementCost[]> =>
     db.transaction().execute(async (tx) => {
-      const { explained, found } = explaining(tx)
+      const { explained, costs: found } = explaining(tx)
       await acceptAll(explained, runId)
       return found
     })

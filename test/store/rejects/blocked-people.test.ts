@@ -15,7 +15,7 @@ import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, type HrPerson, openWorld, staff, startHost, without } from '../../helpers/world.ts'
 
 /** Neither can be read: a date of leaving that is none, and an address that is none. */
-const leaver = { id: 'E0004', left: '31/02/2025', status: '' }
+const leaver = { id: 'E0004', leavingDate: '31/02/2025', status: '' }
 const mover = { id: 'E0002', email: 'DISABLED' }
 
 /** The rows of a source as a delta, which speaks of addresses and of leaving or not. */
@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('blocked people on $name', ({ place }) => {
+describe.each(databases)('blocked people on $name', ({ createDatabase: place }) => {
   async function open({ isDelta = false, feed = {} }: { isDelta?: boolean; feed?: Partial<SourceFeed> } = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -72,7 +72,11 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     await using opened = await open()
     const { world, night, blockedPeople } = opened
     await night(staff(20))
-    const leaves = change(staff(20), { id: 'E0002', left: '2026-11-22' }, { id: 'E0003', left: '2026-11-23' })
+    const leaves = change(
+      staff(20),
+      { id: 'E0002', leavingDate: '2026-11-22' },
+      { id: 'E0003', leavingDate: '2026-11-23' },
+    )
     const held = await night(leaves.map((person) => ({ ...person, email: `${person.id}@new.example` })))
     world.clock.now = new Date('2026-11-21T23:59:59.000Z')
     const dayBefore = await blockedPeople()
@@ -102,7 +106,11 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     const { world, night } = opened
     const { db } = world.sync.store
     await night(staff(20))
-    const leaves = change(staff(20), { id: 'E0002', left: '2026-11-22' }, { id: 'E0003', left: '2026-11-23' })
+    const leaves = change(
+      staff(20),
+      { id: 'E0002', leavingDate: '2026-11-22' },
+      { id: 'E0003', leavingDate: '2026-11-23' },
+    )
     const held = await night(leaves.map((person) => ({ ...person, email: `${person.id}@new.example` })))
     const { id: other } = await retractPerson(world.sync, {
       connection: 'acme',
@@ -193,9 +201,9 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     const { world, night, blockedPeople, keys } = opened
 
     await night(staff(5))
-    await night(change(staff(5), { id: 'E0002', left: '2026-11-01' }))
-    await night(change(staff(5), { id: 'E0002', left: '2026-11-01', email: 'DISABLED' }, leaver))
-    await night(change(staff(5), { id: 'E0002', left: '01/11/2026' }, leaver))
+    await night(change(staff(5), { id: 'E0002', leavingDate: '2026-11-01' }))
+    await night(change(staff(5), { id: 'E0002', leavingDate: '2026-11-01', email: 'DISABLED' }, leaver))
+    await night(change(staff(5), { id: 'E0002', leavingDate: '01/11/2026' }, leaver))
     const found = await blockedPeople()
     const { id, digest } = await retractPerson(world.sync, {
       connection: 'acme',
@@ -234,7 +242,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
   test('of a delta stay until it says again whether a person is employed whose status contradicts the date', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys, blockedPeople } = opened
-    const contradicted = { id: 'E0003', left: '2026-06-30', status: 'Active' }
+    const contradicted = { id: 'E0003', leavingDate: '2026-06-30', status: 'Active' }
 
     await night(staff(5))
     await night(change(staff(5), contradicted).slice(2, 3))
@@ -243,7 +251,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     await night(change(staff(5), { id: 'E0003', title: 'Director' }))
     const others = await keys()
     speaks.ofLeaving = true
-    await night([{ id: 'E0003', left: '2026-06-30', status: 'Inactive' }])
+    await night([{ id: 'E0003', leavingDate: '2026-06-30', status: 'Inactive' }])
 
     expect(found).toMatchObject([{ identityId: 'E0003', leaver: false, contradicts: true }])
     expect(others).toEqual(['E0003'])

@@ -54,7 +54,7 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   await using world = await openWorld({ client })
   const { db } = world.sync.store
   await world.night(people())
-  const gone = { ...canary, left: '2026-11-19', status: 'Inactive' }
+  const gone = { ...canary, leavingDate: '2026-11-19', status: 'Inactive' }
   const left = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
   const account = JSON.stringify({ person: { identityId: canary.id, rows: ['Canary'] } })
   await db.insertInto('run_accounts').values({ run_id: left.id, account }).execute()
@@ -104,7 +104,7 @@ test('what cannot be read of a person is forgotten, in rows and in events of the
   await using world = await openWorld({ client, webhook })
   const { db } = world.sync.store
   await world.night(people())
-  const gone = { ...canary, left: '2026-11-19', start: badDay, status: 'Inactive' }
+  const gone = { ...canary, leavingDate: '2026-11-19', start: badDay, status: 'Inactive' }
   await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
   const told = (id: string, start: string) => ({ type: 'updated', employee: { id, start } })
   const at = '2026-11-20T02:20:00.000Z'
@@ -134,7 +134,7 @@ test('the event of a refused plan that is about nobody else is forgotten with th
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   await world.night(people())
-  await world.night(change(people(), { ...canary, left: '2026-11-19' }), { asOf: '2026-11-20T01:20:00.000Z' })
+  await world.night(change(people(), { ...canary, leavingDate: '2026-11-19' }), { asOf: '2026-11-20T01:20:00.000Z' })
   await receive(world, { ...updated('E0002', 'Canary', '2026-11-20T02:20:00.000Z'), type: 'purged' })
   await later(world, 60)
   await rejectRun(world.sync, { runId: (await heldRun(world)).id, by: 'Ada', reason: 'no' })
@@ -149,7 +149,7 @@ test('a forgotten person whom HR has back returns, counted by the guards', async
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(people())
-  await world.night(change(people(), { ...canary, left: '2026-11-19' }), { asOf: '2026-11-20T01:20:00.000Z' })
+  await world.night(change(people(), { ...canary, leavingDate: '2026-11-19' }), { asOf: '2026-11-20T01:20:00.000Z' })
   await forget(world)
 
   const back = { ...canary, start: '2026-11-20', status: 'Active' }

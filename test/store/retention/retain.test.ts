@@ -6,14 +6,14 @@ import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { personOf, rejectsOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, retryEvents } from '../../../src/store/inbox/review.ts'
-import { storedData } from '../../../src/store/retention/stored-data.ts'
 import { retain } from '../../../src/store/retention/retain.ts'
+import { storedData } from '../../../src/store/retention/stored-data.ts'
 import { type Purpose, takeSlot } from '../../../src/store/runs/slots.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import { lastRun, later, receive, updated, webhookFeed } from '../../helpers/events.ts'
 import { explaining } from '../../helpers/explaining.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
-import { csvOf } from '../../helpers/sources/source-place.ts'
+import { csvOf } from '../../helpers/sources/source-workplace.ts'
 import {
   type Host,
   type HrPerson,
@@ -173,7 +173,7 @@ test('what the faults of an export quote goes with the values of the run that me
   const { client } = await host.tenant()
   await using world = await openWorld({ client, feed: { absence: 'ignore' } })
   const { db } = world.sync.store
-  const bad = { id: 'E0001', start: badDay, left: badDay }
+  const bad = { id: 'E0001', start: badDay, leavingDate: badDay }
   await world.night([bad, ...staff(3).slice(1)])
   const before = await wholeStore(world)
 
@@ -227,7 +227,7 @@ test('a large run loses its values and then itself in portions, each of which lo
   }
   const looked: number[] = []
   const turn = async (portions: number) => {
-    const { explained, found } = explaining(db)
+    const { explained, costs: found } = explaining(db)
     await retain(explained, { ...settings, portions }, world.clock.now)
     looked.push(...found.filter(({ statement }) => statement.includes('changes')).map(({ rows }) => rows))
     return await left()

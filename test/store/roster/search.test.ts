@@ -6,7 +6,7 @@ import { type PeopleCursor, searchPeople } from '../../../src/store/roster/searc
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { record } from '../../helpers/records.ts'
-import { databases, type Place } from '../../helpers/servers/databases.ts'
+import { databases, type TestDatabase } from '../../helpers/servers/databases.ts'
 
 const people = [
   record('E100', { firstName: 'Ana', lastName: 'Berg', email: 'ana.berg@acme.example' }),
@@ -21,8 +21,8 @@ const people = [
   }),
 ]
 
-describe.each(databases)('the search for people on $name', ({ place }) => {
-  let at: Place
+describe.each(databases)('the search for people on $name', ({ createDatabase: place }) => {
+  let at: TestDatabase
   let store: Database<StoreSchema>
   let db: Db
   beforeAll(async () => {

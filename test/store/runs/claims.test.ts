@@ -4,10 +4,10 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import { formerRows } from '../../../src/store/runs/claims.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 
-describe.each(bothDatabases)('the rows that a connection had the last time, on $name', ({ place }) => {
+describe.each(databases)('the rows that a connection had the last time, on $name', ({ createDatabase: place }) => {
   test('are those of its newest run that read its source, and of no other connection', async () => {
     await using at = await place()
     await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })

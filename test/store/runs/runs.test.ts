@@ -3,15 +3,15 @@ import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { currentRuns, ensureConnection, listRuns, type RunFilter } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { databases, type Place } from '../../helpers/servers/databases.ts'
+import { databases, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 
 const connections = ['acme', 'globex', 'initech'] as const
 const states = ['finished', 'unchanged', 'failed'] as const
 const triggers = ['schedule', 'operator', 'file'] as const
 
-describe.each(databases)('the list of runs on $name', ({ place }) => {
-  let at: Place
+describe.each(databases)('the list of runs on $name', ({ createDatabase: place }) => {
+  let at: TestDatabase
   let store: Database<StoreSchema>
   let ids: string[]
   beforeAll(async () => {

@@ -5,12 +5,12 @@ import { openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { openLink } from '../../queue/link.ts'
 
 async function open(...times: [{ renewMs: number; answerMs: number }?]) {
   await using opening = new AsyncDisposableStack()
-  const { at } = opening.use(await postgresPlace())
+  const { at } = opening.use(await createPostgresDatabase())
   const link = opening.use(await openLink(at))
   const store = await openDatabase<StoreSchema>({ at: link.url, schemas: ['rollcall'], migrations })
   const lease = await takeLease(store, null, ...times)

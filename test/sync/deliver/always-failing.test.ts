@@ -41,10 +41,10 @@ function keys(from: number, to: number): string[] {
 test('a date that can never be cleared keeps no other departure of its batch back', async () => {
   await using opened = await open()
   const { world, client } = opened
-  await world.night(change(staff(20), { id: 'E0001', left: '2026-11-10' }))
+  await world.night(change(staff(20), { id: 'E0001', leavingDate: '2026-11-10' }))
   failingOn(world, ['E0001'])
   const run = await world.night(
-    change(staff(20), ...['E0001', 'E0002', 'E0003'].map((id) => ({ id, left: '2026-11-05' }))),
+    change(staff(20), ...['E0001', 'E0002', 'E0003'].map((id) => ({ id, leavingDate: '2026-11-05' }))),
     { asOf: nextNight },
   )
 
@@ -62,9 +62,9 @@ test('dates that can never be cleared keep no other departure back, also where t
   await using opened = await open()
   const { world } = opened
   Object.assign(world.sync, { platform: { ...world.sync.platform, inFlight: 1 } })
-  await world.night(change(staff(400), ...keys(1, 7).map((id) => ({ id, left: '2026-11-10' }))))
+  await world.night(change(staff(400), ...keys(1, 7).map((id) => ({ id, leavingDate: '2026-11-10' }))))
   failingOn(world, keys(1, 7))
-  const run = await world.night(change(staff(400), ...keys(1, 12).map((id) => ({ id, left: '2026-11-05' }))), {
+  const run = await world.night(change(staff(400), ...keys(1, 12).map((id) => ({ id, leavingDate: '2026-11-05' }))), {
     asOf: nextNight,
   })
 
@@ -99,9 +99,12 @@ test.each([
     const people = staff(400)
     await world.night(people)
     failingOn(world, keys(1, failing))
-    const run = await world.night(change(people, ...keys(1, failing + 5).map((id) => ({ id, left: '2026-11-05' }))), {
-      asOf: nextNight,
-    })
+    const run = await world.night(
+      change(people, ...keys(1, failing + 5).map((id) => ({ id, leavingDate: '2026-11-05' }))),
+      {
+        asOf: nextNight,
+      },
+    )
 
     for (let hours = 0; hours < 6; hours++) await hour(world)
 

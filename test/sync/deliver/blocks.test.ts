@@ -15,7 +15,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 const { signal } = new AbortController()
 const nextNight = '2026-11-21T01:00:00.000Z'
 const leavers = ['E0001', 'E0002', 'E0003']
-const afterwards = change(staff(40), ...leavers.map((id) => ({ id, left: '2026-11-05' })))
+const afterwards = change(staff(40), ...leavers.map((id) => ({ id, leavingDate: '2026-11-05' })))
 
 async function open() {
   const { client } = await host.tenant()
@@ -42,7 +42,7 @@ async function pass(world: World, minutes: number): Promise<void> {
 test('a process that does not know a connection blocks it for no other', async () => {
   await using opened = await open()
   const { world, client } = opened
-  world.hrSays(afterwards, nextNight)
+  world.setExport(afterwards, nextNight)
   const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: {} })
   const [run] = world.jobs.splice(0)
   if (run) await world.workOn(run)
@@ -60,7 +60,7 @@ test('a process that does not know a connection blocks it for no other', async (
 test('where no process knows a connection, its batches are looked at more and more rarely', async () => {
   await using opened = await open()
   const { world } = opened
-  world.hrSays(afterwards, nextNight)
+  world.setExport(afterwards, nextNight)
   const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: {} })
   const [run] = world.jobs.splice(0)
   if (run) await world.workOn(run)
@@ -118,7 +118,7 @@ test('an attempt that was overtaken blocks nothing', async () => {
     },
   }))
 
-  await world.night(change(staff(40), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+  await world.night(change(staff(40), { id: 'E0001', leavingDate: '2026-11-05' }), { asOf: nextNight })
 
   expect(await blocked(world)).toBeNull()
 })

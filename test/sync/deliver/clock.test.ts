@@ -8,7 +8,7 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Budget, ownBudget, sharedBudget } from '../../../src/sync/rate-limit/budget.ts'
 import { createCircuit } from '../../../src/sync/rate-limit/circuit.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const window = { requests: 2, ms: 6000 }
@@ -35,17 +35,23 @@ function offset(ms: number): () => void {
 }
 
 describe.each(moves)('a clock that %s', (_name, offsetMs) => {
-  test.each(bothDatabases)('keeps no request back for longer than a window or a pause in $name', async ({ place }) => {
-    await using at = await place()
-    await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
-    const [used, paused] = ['used', 'paused'].map((name) => sharedBudget(store.pool, name, window)) as [Budget, Budget]
-    for (let taken = 0; taken < 3; taken++) await used.take()
-    await paused.pause(30_000)
-    await sql`update request_budget set expire = expire + ${offsetMs}`.execute(store.db)
+  test.each(databases)(
+    'keeps no request back for longer than a window or a pause in $name',
+    async ({ createDatabase: place }) => {
+      await using at = await place()
+      await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
+      const [used, paused] = ['used', 'paused'].map((name) => sharedBudget(store.pool, name, window)) as [
+        Budget,
+        Budget,
+      ]
+      for (let taken = 0; taken < 3; taken++) await used.take()
+      await paused.pause(30_000)
+      await sql`update request_budget set expire = expire + ${offsetMs}`.execute(store.db)
 
-    expect((await used.take()).waitMs).toBeLessThanOrEqual(window.ms)
-    expect((await paused.take()).waitMs).toBeLessThanOrEqual(30_000)
-  })
+      expect((await used.take()).waitMs).toBeLessThanOrEqual(window.ms)
+      expect((await paused.take()).waitMs).toBeLessThanOrEqual(30_000)
+    },
+  )
 
   test('keeps no request of a process without a store back for longer than a window', async () => {
     const setRight = offset(offsetMs)
@@ -144,7 +150,7 @@ function failing(world: World, status = 500): { isUp: boolean } {
 }
 
 async function night(world: World) {
-  return await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), {
+  return await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-05' }), {
     asOf: '2026-11-20T02:00:00.000Z',
   })
 }

@@ -28,7 +28,7 @@ const refusal = {
 test('a corrected leaving date is cleared first and set in a second request', async () => {
   await using opened = await open()
   const { world, client } = opened
-  await world.night(change(staff(10), { id: 'E0001', left: '2026-11-10' }))
+  await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-10' }))
   const sent: unknown[] = []
   between(world, (real) => ({
     updateHrisUserIdentity: async (input, options) => {
@@ -37,7 +37,7 @@ test('a corrected leaving date is cleared first and set in a second request', as
     },
   }))
 
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+  const run = await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-05' }), { asOf: nextNight })
 
   expect(run).toMatchObject({ state: 'finished', counts: { correct: 1 } })
   expect(sent).toEqual([null, '2026-11-05T00:00:00.000Z'])
@@ -48,7 +48,7 @@ test('a correction that is refused in its first step is a problem of the batch a
   await using opened = await open()
   const { world, client } = opened
   const leavers = ['E0001', 'E0002', 'E0003']
-  await world.night(change(staff(10), ...leavers.map((id) => ({ id, left: '2026-11-10' }))))
+  await world.night(change(staff(10), ...leavers.map((id) => ({ id, leavingDate: '2026-11-10' }))))
   between(world, (real) => ({
     updateHrisUserIdentity: async (input, options) => {
       const isGuilty = input.params.userIdentityId === 'identity-id:E0002'
@@ -56,7 +56,7 @@ test('a correction that is refused in its first step is a problem of the batch a
     },
   }))
 
-  const run = await world.night(change(staff(10), ...leavers.map((id) => ({ id, left: '2026-11-05' }))), {
+  const run = await world.night(change(staff(10), ...leavers.map((id) => ({ id, leavingDate: '2026-11-05' }))), {
     asOf: nextNight,
   })
 
@@ -74,7 +74,7 @@ test('a correction that is refused in its first step is a problem of the batch a
 test('the history of a corrected leaving date tells the last request and how many it took', async () => {
   await using opened = await open()
   const { world } = opened
-  await world.night(change(staff(10), { id: 'E0001', left: '2026-11-10' }))
+  await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-10' }))
   between(world, (real) => ({
     updateHrisUserIdentity: async (input, options) => {
       world.clock.now = new Date(world.clock.now.getTime() + 1000)
@@ -82,7 +82,7 @@ test('the history of a corrected leaving date tells the last request and how man
     },
   }))
 
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+  const run = await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-05' }), { asOf: nextNight })
 
   const answeredAt = world.clock.now
   const sentAt = new Date(answeredAt.getTime() - 1000)
@@ -101,7 +101,7 @@ test('the history counts the request whose leaving date the platform ignored', a
     body: [{ identityId: 'E0001', separatedAt: '2026-01-01T00:00:00.000Z' }],
   })
 
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+  const run = await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-05' }), { asOf: nextNight })
 
   expect(run.sent.update).toEqual({ requests: 3, people: 1 })
   expect(await changesOf(world.sync.store.db, run.id)).toMatchObject([{ state: 'confirmed', requests: 3 }])
@@ -110,13 +110,13 @@ test('the history counts the request whose leaving date the platform ignored', a
 test('a correction that died between its two steps ends with the right date', async () => {
   await using opened = await open()
   const { world, client } = opened
-  await world.night(change(staff(10), { id: 'E0001', left: '2026-11-10' }))
+  await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-10' }))
   const sound = world.sync.platform
   between(world, (real) => ({
     updateHrisUserIdentity: async (input, options) =>
       input.body?.separatedAt === null ? await real.updateHrisUserIdentity(input, options) : unreachable,
   }))
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+  const run = await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-05' }), { asOf: nextNight })
   const inBetween = (await peopleOn(client)).get('E0001')?.separatedAt
   Object.assign(world.sync, { platform: sound })
   world.clock.now = new Date(world.clock.now.getTime() + 60 * 60_000)
@@ -140,7 +140,7 @@ test('whoever already holds another leaving date on the platform is corrected to
     body: [{ identityId: 'E0001', separatedAt: '2026-01-01T00:00:00.000Z' }],
   })
 
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+  const run = await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-05' }), { asOf: nextNight })
 
   expect(run.state).toBe('finished')
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
@@ -149,7 +149,7 @@ test('whoever already holds another leaving date on the platform is corrected to
 test('a joiner who has left and whom the platform holds with another date is read back and corrected', async () => {
   await using opened = await open()
   const { world, client } = opened
-  const gone = change(staff(10), { id: 'E0002', left: '2026-11-05' })
+  const gone = change(staff(10), { id: 'E0002', leavingDate: '2026-11-05' })
   await world.night(gone)
   const [connection] = await connectionStates(world.sync.store.db)
   await client.upsertHrisUserIdentities({
@@ -185,7 +185,7 @@ test('a leaver who is refused beside one whose date needs a second request is no
   }))
 
   const run = await world.night(
-    change(staff(10), { id: 'E0001', left: '2026-11-05' }, { id: 'E0002', left: '2026-11-05' }),
+    change(staff(10), { id: 'E0001', leavingDate: '2026-11-05' }, { id: 'E0002', leavingDate: '2026-11-05' }),
     { asOf: nextNight },
   )
 

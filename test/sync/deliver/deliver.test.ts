@@ -64,8 +64,8 @@ test('once one of several requests broke off, no further one begins, and the bat
       return await platform.rateLimiter.send(request, signal)
     },
   }
-  const leavers = staff(20).map(({ id }) => ({ id, left: '2026-11-05' }))
-  world.hrSays(change(staff(40), ...leavers), nextNight)
+  const leavers = staff(20).map(({ id }) => ({ id, leavingDate: '2026-11-05' }))
+  world.setExport(change(staff(40), ...leavers), nextNight)
   await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
   const [run] = world.jobs.splice(0)
   if (run) await world.workOn(run)
@@ -130,7 +130,7 @@ test('a lost answer leaves people due, and the next attempt settles them without
       return unreachable
     },
   }))
-  const run = await world.night(change(staff(30), { id: 'E0009', left: '2026-11-01' }))
+  const run = await world.night(change(staff(30), { id: 'E0009', leavingDate: '2026-11-01' }))
   Object.assign(world.sync, { platform: sound })
   world.clock.now = new Date(world.clock.now.getTime() + 60 * 60_000)
 
@@ -152,7 +152,7 @@ test('patience that the platform asks for postpones the batch, and costs no atte
       retryAfterMs: 7000,
     }),
   }))
-  world.hrSays(staff(5))
+  world.setExport(staff(5))
   await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
   const [run] = world.jobs.splice(0)
   if (run) await world.workOn(run)
@@ -206,7 +206,7 @@ test('a person whom the platform does not know when they leave is sent whole', a
     params: { connectionId: connection?.targetId ?? 0, userIdentityId: 'identity-id:E0003' },
   })
 
-  const run = await world.night(change(staff(10), { id: 'E0003', left: '2026-11-19' }), { asOf: nextNight })
+  const run = await world.night(change(staff(10), { id: 'E0003', leavingDate: '2026-11-19' }), { asOf: nextNight })
 
   expect(run.state).toBe('finished')
   expect((await peopleOn(client)).get('E0003')).toMatchObject({
@@ -226,11 +226,14 @@ test('a platform without the update operation is found out once, and gets leaver
       return listed(404, 'Cannot PUT')
     },
   }))
-  await world.night(change(staff(10), { id: 'E0003', left: '2026-11-19' }), { asOf: nextNight })
+  await world.night(change(staff(10), { id: 'E0003', leavingDate: '2026-11-19' }), { asOf: nextNight })
 
-  await world.night(change(staff(10), { id: 'E0003', left: '2026-11-19' }, { id: 'E0004', left: '2026-11-20' }), {
-    asOf: '2026-11-22T01:00:00.000Z',
-  })
+  await world.night(
+    change(staff(10), { id: 'E0003', leavingDate: '2026-11-19' }, { id: 'E0004', leavingDate: '2026-11-20' }),
+    {
+      asOf: '2026-11-22T01:00:00.000Z',
+    },
+  )
 
   const people = await peopleOn(client)
   expect([people.get('E0003')?.separatedAt, people.get('E0004')?.separatedAt]).toEqual([
@@ -350,7 +353,7 @@ test('the second row of a key takes back what the first one had planned, however
   world.source.slice = 3
 
   const run = await world.night(
-    [...change(staff(10), { id: 'E0002', title: 'King', left: '2026-11-01' }), { id: 'E0002', title: 'Queen' }],
+    [...change(staff(10), { id: 'E0002', title: 'King', leavingDate: '2026-11-01' }), { id: 'E0002', title: 'Queen' }],
     { asOf: nextNight },
   )
 

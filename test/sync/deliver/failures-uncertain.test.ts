@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cancelRun } from '../../../src/sync/sync.ts'
 import { faults } from '../../helpers/faults/faults.ts'
-import type { Seen } from '../../helpers/faults/proxy.ts'
+import type { ReceivedRequest } from '../../helpers/faults/proxy.ts'
 import { openStory } from '../../helpers/faults/story.ts'
 import { type Host, peopleOn, startHost } from '../../helpers/world.ts'
 
@@ -12,7 +12,8 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 function isUpdateOf(id: string) {
-  return ({ operation, identityIds }: Seen) => operation === 'updateHrisUserIdentity' && identityIds.includes(id)
+  return ({ operation, identityIds }: ReceivedRequest) =>
+    operation === 'updateHrisUserIdentity' && identityIds.includes(id)
 }
 
 test('a request that reaches the platform long after it was given up is found and repaired by the next run', async () => {

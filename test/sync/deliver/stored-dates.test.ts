@@ -14,7 +14,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 /** Every second one has left: in each batch more than are asked for one by one. */
 function company(): HrPerson[] {
-  return staff(100).map((person, at) => (at % 2 === 0 ? { ...person, left, status: 'Inactive' } : person))
+  return staff(100).map((person, at) => (at % 2 === 0 ? { ...person, leavingDate: left, status: 'Inactive' } : person))
 }
 
 /** The first half of the keys came last, so that the platform lists it first. */

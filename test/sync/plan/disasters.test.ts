@@ -11,7 +11,7 @@ import { disasterRow, disastersTable, type Outcome } from '../../helpers/pages/d
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import { connectorFor } from '../../helpers/sources/folder-source.ts'
 import { isFull } from '../../helpers/tier.ts'
-import { tell } from '../../helpers/tried.ts'
+import { reportTrials } from '../../helpers/trials.ts'
 import { type Host, openWorld, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -65,10 +65,10 @@ test('no export, however wrong, changes more people than the guards allow', { ti
     outcomes.push({ name, file, outcomes: [await outcomeOf(disaster, 'snapshot'), await outcomeOf(disaster, 'delta')] })
   }
 
-  tell(task, {
-    what: 'wrong exports, each as snapshot and as delta',
+  reportTrials(task, {
+    subject: 'wrong exports, each as snapshot and as delta',
     times: `${outcomes.length} exports`,
-    found: 'none changes more people than the guards allow',
+    result: 'none changes more people than the guards allow',
   })
   if (isFull) return await expect(disastersTable(outcomes)).toMatchFileSnapshot(`./${page}`)
   const lines = new Set((await readFile(new URL(page, import.meta.url), 'utf8')).split('\n'))

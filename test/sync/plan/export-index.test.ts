@@ -18,13 +18,13 @@ import {
 } from '../../../src/sync/sync.ts'
 import { receive, terminated, updated } from '../../helpers/events.ts'
 import { seed } from '../../helpers/seed.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { isFull } from '../../helpers/tier.ts'
-import { tell } from '../../helpers/tried.ts'
+import { reportTrials } from '../../helpers/trials.ts'
 import { type FileWorld, openFileWorld, outcomeOf } from '../../helpers/twin-worlds.ts'
 import { change, type Host, type HrPerson, headers, staff, startHost, without } from '../../helpers/world.ts'
 
-const stories = Number(process.env.ROLLCALL_STORIES ?? (isFull ? 100 : 8))
+const stories = Number(process.env.ROLLCALL_STORIES ?? (isFull ? 100 : 3))
 const msPerStory = 60_000
 const dayMs = 86_400_000
 
@@ -197,8 +197,8 @@ describe('an export beside what the last one left behind', () => {
         fc.constantFrom(3, 10, 100),
         fc.noBias(fc.array(anyNight, { minLength: 8, maxLength: 8 })),
         async (people, telling, nights) => {
-          await using sparing = await openFileWorld(host, { isSparing: true, telling })
-          await using whole = await openFileWorld(host, { isSparing: false, telling })
+          await using sparing = await openFileWorld(host, { isSparing: true, sampleSize: telling })
+          await using whole = await openFileWorld(host, { isSparing: false, sampleSize: telling })
           const hr: Hr = {
             lines: company(people),
             gone: [],
@@ -214,8 +214,8 @@ describe('an export beside what the last one left behind', () => {
             expect(ours).toEqual(theirs)
             told.nights += 1
           }
-          told.leftOut += sparing.counted.leftOut
-          told.together += sparing.counted.together
+          told.leftOut += sparing.skipped.total
+          told.together += sparing.skipped.inRanges
           told.whole += sparing.world.events.filter(
             (event) => 'event' in event && event.event === 'run.full_read',
           ).length
@@ -223,23 +223,23 @@ describe('an export beside what the last one left behind', () => {
       ),
       { numRuns: stories + rare.length, seed, endOnFailure: true, examples: rare },
     )
-    tell(task, {
-      what: 'exports beside what the last one left behind against ones that are read whole',
+    reportTrials(task, {
+      subject: 'exports beside what the last one left behind against ones that are read whole',
       times: `${told.nights} nights (seed ${seed})`,
-      found: `${told.leftOut} rows left out, ${told.together} of them together, ${told.whole} exports read whole after all`,
+      result: `${told.leftOut} rows left out, ${told.together} of them together, ${told.whole} exports read whole after all`,
     })
     expect(told.leftOut).toBeGreaterThan(told.nights)
     expect(told.together).toBeGreaterThan(told.nights)
   })
 })
 
-describe.each(bothDatabases)('on $name', ({ place }) => {
-  async function open(options: { telling?: number } = {}) {
+describe.each(databases)('on $name', ({ createDatabase: place }) => {
+  async function open(options: { sampleSize?: number } = {}) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
     const file = stack.use(await openFileWorld(host, { isSparing: true, at, ...options }))
     const night = async (lines: readonly Line[], day: number) => {
-      const before = file.counted.leftOut
+      const before = file.skipped.total
       const told = file.world.events.length
       const hr = { ...nothingYet(), lines: [...lines] }
       const asOf = `2026-11-${day}T01:00:00.000Z`
@@ -248,7 +248,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
       const { id } = await requestRun(file.world.sync, { connection: 'acme', trigger: 'operator' })
       await file.world.drain()
       const reasons = file.world.events.slice(told).flatMap((event) => ('reason' in event ? [event.reason] : []))
-      return { run: await file.world.runOf(id), leftOut: file.counted.leftOut - before, reasons }
+      return { run: await file.world.runOf(id), leftOut: file.skipped.total - before, reasons }
     }
     return { ...file, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
@@ -280,7 +280,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
 
   test('a person whose row was read every night for a date ahead is found missing', async () => {
     await using file = await open()
-    const announced = change(company(30), { id: 'E0025', left: '2026-12-24' })
+    const announced = change(company(30), { id: 'E0025', leavingDate: '2026-12-24' })
     await file.night(announced, 20)
     const before = await file.night(announced, 21)
     await file.night(announced, 22)
@@ -318,7 +318,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
   })
 
   test('an address that two people share is found where they stand among the first only since', async () => {
-    await using file = await open({ telling: 20 })
+    await using file = await open({ sampleSize: 20 })
     const people = company(60).map((person, at) =>
       at === 41 || at === 42 ? { ...person, email: 'both@acme.example' } : person,
     )
@@ -489,7 +489,7 @@ function apply(hr: Hr, done: Edit, now: Date): void {
       edited(done.at, { title: done.title })
       return
     case 'dates':
-      edited(done.at, { left: done.days === 0 ? '' : dayOf(done.days) })
+      edited(done.at, { leavingDate: done.days === 0 ? '' : dayOf(done.days) })
       return
     case 'starts':
       edited(done.at, { start: dayOf(done.days) })
@@ -563,7 +563,7 @@ function written({ lines, lineEnd, delimiter, enclosesAll }: Hr): string {
   const cell = (text: string) => (enclosesAll || /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
   const rows = lines.map((line) => {
     if ('raw' in line) return line.raw.replaceAll(',', delimiter)
-    const { id, email = '', first = '', title = '', start = '', left = '', status = '' } = line
+    const { id, email = '', first = '', title = '', start = '', leavingDate: left = '', status = '' } = line
     return [id, email, first, title, start, left, status].map(cell).join(delimiter)
   })
   return [headers.join(delimiter), ...rows].map((line) => line + lineEnd).join('')

@@ -9,7 +9,7 @@ import { planDryRun, requestRun } from '../../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
 import { encrypted, type KeyOwner, keyOwner } from '../../helpers/sources/openpgp.ts'
-import { csvOf } from '../../helpers/sources/source-place.ts'
+import { csvOf } from '../../helpers/sources/source-workplace.ts'
 import { zipOf } from '../../helpers/sources/zip.ts'
 import { type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 

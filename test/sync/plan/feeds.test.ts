@@ -77,7 +77,10 @@ function reading(given: {
     headers,
     rows: (async function* () {
       yield given.rows.map(
-        ({ id, email = '', first = '', title = '', left = '', action = 'C', changed = '2026-01-01' }, i) => ({
+        (
+          { id, email = '', first = '', title = '', leavingDate: left = '', action = 'C', changed = '2026-01-01' },
+          i,
+        ) => ({
           values: [id, email, first, title, left, action, changed],
           origin: { file, line: i + 2 },
         }),
@@ -86,7 +89,7 @@ function reading(given: {
   }
 }
 
-describe.each(databases)('on $name', ({ place }) => {
+describe.each(databases)('on $name', ({ createDatabase: place }) => {
   async function open(
     feed: NonNullable<Parameters<typeof openWorld>[0]['feed']> = {},
     webhook?: WebhookFeed,
@@ -128,7 +131,7 @@ describe.each(databases)('on $name', ({ place }) => {
         rows: [
           { id: 'E0003', title: 'Lead', action: 'C' },
           { id: 'E0004', action: 'L' },
-          { id: 'E0005', left: '2026-11-18', action: 'L' },
+          { id: 'E0005', leavingDate: '2026-11-18', action: 'L' },
           { id: 'E0021', first: 'New', action: 'J' },
         ],
       })
@@ -173,7 +176,7 @@ describe.each(databases)('on $name', ({ place }) => {
       folder.files.push({
         name: '02.csv',
         asOf: '2026-11-20T01:00:00.000Z',
-        rows: [{ id: 'E0003', left: '2026-11-22', action: 'L' }],
+        rows: [{ id: 'E0003', leavingDate: '2026-11-22', action: 'L' }],
       })
       await ask()
       const before = await ask()
@@ -257,7 +260,7 @@ describe.each(databases)('on $name', ({ place }) => {
     test('that are held are read again, and those behind them, once an event was accepted about their people', async () => {
       await using opened = await openDeltas({}, webhookFeed())
       const { world, client, folder, ask } = opened
-      const leaving = staff(6).map(({ id }) => ({ id, left: '2026-11-18', action: 'L' as const }))
+      const leaving = staff(6).map(({ id }) => ({ id, leavingDate: '2026-11-18', action: 'L' as const }))
       folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: leaving })
       folder.files.push({ name: '03.csv', asOf: '2026-11-20T02:00:00.000Z', rows: [{ id: 'E0009', title: 'Lead' }] })
       const held = await ask()
@@ -408,7 +411,7 @@ describe.each(databases)('on $name', ({ place }) => {
     test('is not where that person had left long ago', async () => {
       await using opened = await open()
       const { world } = opened
-      const people = change(staff(20), { id: 'E0020', left: '2026-10-31' })
+      const people = change(staff(20), { id: 'E0020', leavingDate: '2026-10-31' })
       await world.night(people)
 
       const run = await world.night(without(people, 'E0020'), { asOf: '2026-11-21T01:00:00.000Z' })
@@ -421,7 +424,7 @@ describe.each(databases)('on $name', ({ place }) => {
       const { world } = opened
       const gone = staff(40)
         .slice(0, 10)
-        .map((person) => ({ ...person, left: '2026-10-31' }))
+        .map((person) => ({ ...person, leavingDate: '2026-10-31' }))
       await world.night([...gone, ...staff(40).slice(10)])
 
       const run = await world.night(staff(40).slice(10), { asOf: '2026-11-21T01:00:00.000Z' })

@@ -27,7 +27,7 @@ function readDeltas({ connection }: World): void {
 }
 const decision = ({ id, digest }: Run) => ({ runId: id, digest: digest ?? '', by: 'ops' })
 
-describe.each(databases)('the guards of a run on $name', ({ place }) => {
+describe.each(databases)('the guards of a run on $name', ({ createDatabase: place }) => {
   async function open(guards = limits()) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -71,7 +71,9 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
   test('hold people who come back, and let them come back once a person approves', async () => {
     await using opened = await open()
     const { world, client } = opened
-    const gone = many.map((person, at) => (at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person))
+    const gone = many.map((person, at) =>
+      at < 6 ? { ...person, leavingDate: '2026-10-31', status: 'Inactive' } : person,
+    )
     await world.night(gone, { asOf: '2026-11-19T01:00:00.000Z' })
 
     const run = await world.night(many, { asOf: '2026-11-20T01:00:00.000Z' })
@@ -158,7 +160,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
 
   describe('add what passed by exports of about the same time', () => {
     const gone = (world: World, people: readonly HrPerson[], asOf: string) => {
-      const left = people.map((person) => ({ ...person, left: '2026-11-18', status: 'Inactive' }))
+      const left = people.map((person) => ({ ...person, leavingDate: '2026-11-18', status: 'Inactive' }))
       return world.night(left, { asOf })
     }
     const separated = async (client: Parameters<typeof peopleOn>[0]) =>

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
+describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase: place }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -17,7 +17,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
     const world = stack.use(await openWorld({ at, client }))
     await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)
-    world.hrSays(without(staff(20), 'E0007'), '2026-11-20T01:00:00.000Z')
+    world.setExport(without(staff(20), 'E0007'), '2026-11-20T01:00:00.000Z')
     const { kept } = await planDryRun(world.sync, 'acme', new AbortController().signal)
     const ask = async () => {
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { plan: kept } })
@@ -40,7 +40,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
   test('that a guard stops is held as ever', async () => {
     await using opened = await open()
     const { world } = opened
-    world.hrSays(staff(8), '2026-11-20T02:00:00.000Z')
+    world.setExport(staff(8), '2026-11-20T02:00:00.000Z')
     const { kept } = await planDryRun(world.sync, 'acme', new AbortController().signal)
 
     const asked = { connection: 'acme', trigger: 'operator', options: { plan: kept } } as const
@@ -53,7 +53,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
   test.each([
     {
       what: 'the source was replaced',
-      meanwhile: async ({ world }: Opened) => world.hrSays(without(staff(20), 'E0007'), '2026-11-20T02:00:00.000Z'),
+      meanwhile: async ({ world }: Opened) => world.setExport(without(staff(20), 'E0007'), '2026-11-20T02:00:00.000Z'),
       says: 'the source was replaced since',
     },
     {

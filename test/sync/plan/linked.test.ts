@@ -32,7 +32,7 @@ test('an export is fetched once, and each connection plans and delivers it in it
   expect(linked).toMatchObject({ state: 'finished', ridesWith: run.id, confirmed: 30, source: run.source })
   expect((await peopleOn(client)).size).toBe(30)
   expect([...(await liveRecords(client)).values()][0]).toEqual({ id: 'E0001', name: 'Person 1', title: 'Engineer' })
-  expect(opened.settled).toEqual([run.source?.version])
+  expect(opened.archived).toEqual([run.source?.version])
 })
 
 test('each connection opens a source that fetches no copy', async () => {
@@ -44,7 +44,7 @@ test('each connection opens a source that fetches no copy', async () => {
   expect(opened.count).toEqual({ opened: 2, closed: 2 })
   expect(await opened.lastOf('records')).toMatchObject({ state: 'finished', ridesWith: run.id })
   expect((await liveRecords(client)).size).toBe(30)
-  expect(opened.settled).toEqual([run.source?.version])
+  expect(opened.archived).toEqual([run.source?.version])
 })
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
   ['records', 'acme'],
 ] as const)('%s stands still in the middle of a large export, and %s is accepted', async (slow, quick) => {
   await using opened = await openLinked(host)
-  const { world, client, settled } = opened
+  const { world, client, archived: settled } = opened
   const accepted = Promise.withResolvers<void>()
   const { events } = world.sync
   const runCommitted: typeof events.runCommitted = (committed) => {
@@ -79,7 +79,7 @@ test.each([
 test('a plan to look at has the plans of linked connections, from one copy', async () => {
   await using opened = await openLinked(host)
   const { world } = opened
-  world.hrSays(staff(30))
+  world.setExport(staff(30))
 
   const plan = await planDryRun(world.sync, 'acme', new AbortController().signal)
 
@@ -108,14 +108,14 @@ describe('a plan of a linked connection that is held', () => {
     const opened = await openLinked(host)
     await opened.world.night(staff(30))
     opened.holdRecords()
-    opened.settled.length = 0
+    opened.archived.length = 0
     await opened.world.night(staff(31), next)
     return { ...opened, held: await opened.lastOf('records') }
   }
 
   test('holds up no other, and the export is archived once it is approved', async () => {
     await using opened = await openHeld()
-    const { world, client, held, settled } = opened
+    const { world, client, held, archived: settled } = opened
 
     const before = { people: (await peopleOn(client)).size, records: (await liveRecords(client)).size }
     const between = [...settled]
@@ -133,12 +133,12 @@ describe('a plan of a linked connection that is held', () => {
 
     await rejectRun(opened.world.sync, { runId: opened.held.id, by: 'olga' })
 
-    expect(opened.settled).toEqual([next.asOf])
+    expect(opened.archived).toEqual([next.asOf])
   })
 
   test('keeps the export where it is while its run was cancelled, since nothing was decided about it', async () => {
     await using opened = await openHeld()
-    const { world, held, settled } = opened
+    const { world, held, archived: settled } = opened
     const people = world.sync.connections.get('acme')
     if (!people) throw new Error('no connection')
 
@@ -153,7 +153,7 @@ describe('a plan of a linked connection that is held', () => {
 
   test('is replaced by the plan of a newer export, and both exports are archived once that is decided', async () => {
     await using opened = await openHeld()
-    const { world, client, held, settled } = opened
+    const { world, client, held, archived: settled } = opened
     const third = '2026-11-22T01:00:00.000Z'
 
     await world.night(staff(32), { asOf: third })
@@ -197,13 +197,13 @@ test('a connection with another active run reads the source when that has ended'
 test('one that is asked for by itself reads the source of the other and leaves it alone', async () => {
   await using opened = await openLinked(host)
   const { world, client } = opened
-  world.hrSays(staff(30))
+  world.setExport(staff(30))
 
   await opened.syncOnly('records')
 
   expect((await liveRecords(client)).size).toBe(30)
   expect(await listRuns(world.sync.store.db, { connection: 'acme', limit: 1 })).toEqual([])
-  expect(opened.settled).toEqual([])
+  expect(opened.archived).toEqual([])
 })
 
 describe('a failing run of a linked connection', () => {
@@ -222,7 +222,7 @@ describe('a failing run of a linked connection', () => {
     expect((await peopleOn(client)).size).toBe(31)
     expect(between).toBe(30)
     expect((await liveRecords(client)).size).toBe(31)
-    expect(opened.settled).toEqual(['2026-11-20T01:00:00.000Z', next.asOf])
+    expect(opened.archived).toEqual(['2026-11-20T01:00:00.000Z', next.asOf])
   })
 
   test('is told with its code where another attempt may succeed, and not as an unexpected error', async () => {
@@ -247,7 +247,7 @@ describe('a failing run of a linked connection', () => {
 
   test('keeps the export where it is after its last attempt, until another run reads it', async () => {
     await using opened = await openLinked(host)
-    const { world, client, settled } = opened
+    const { world, client, archived: settled } = opened
     const people = world.sync.connections.get('acme')
     if (!people) throw new Error('no connection')
     await world.night(staff(30))
@@ -355,7 +355,7 @@ test.each(['acme', 'records'] as const)(
   'a process that is killed while it reads for %s leaves nothing undone',
   async (reader) => {
     await using opened = await openLinked(host)
-    const { world, client, pauses, settled } = opened
+    const { world, client, pauses, archived: settled } = opened
     const lease = await takeLease(world.sync.store)
     const { promise: never, reject: end } = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
@@ -364,7 +364,7 @@ test.each(['acme', 'records'] as const)(
       reached.resolve()
       await never
     }
-    world.hrSays(staff(2500))
+    world.setExport(staff(2500))
     await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     const [job] = world.jobs.splice(0)
     if (!job) throw new Error('no job')

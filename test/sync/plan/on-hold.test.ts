@@ -28,15 +28,17 @@ const moved = (people: readonly HrPerson[]) =>
   people.map((person) => ({ ...person, email: person.email?.replace('acme', 'globex') ?? '' }))
 const doubtful = [
   ...without(
-    moved(change(staff(30), { id: 'E0001', left: '2026-11-19', title: 'Former' }, { id: 'E0002', title: 'Lead' })),
+    moved(
+      change(staff(30), { id: 'E0001', leavingDate: '2026-11-19', title: 'Former' }, { id: 'E0002', title: 'Lead' }),
+    ),
     'E0003',
   ),
   { id: 'N1', email: 'n1@globex.example', first: 'New', title: 'Engineer', status: 'Active' },
 ]
 
-const leaver: HrPerson = { id: '', first: 'Former', left: '2026-11-01', status: 'Inactive' }
+const leaver: HrPerson = { id: '', first: 'Former', leavingDate: '2026-11-01', status: 'Inactive' }
 
-describe.each(databases)('of a held plan on $name', ({ place }) => {
+describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) => {
   async function open(...send: ChangeKind[]) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -155,8 +157,8 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     const rules = { feed: { future: 'send' }, connection: { onHold: { send: ['correct'] } } } as const
     const world = stack.use(await openWorld({ at, client, ...rules }))
     const says = (left: string, who: readonly HrPerson[]) => [
-      ...change(staff(30), ...who.map(({ id }) => ({ id, left }))),
-      { id: 'E0099', left: left === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
+      ...change(staff(30), ...who.map(({ id }) => ({ id, leavingDate: left }))),
+      { id: 'E0099', leavingDate: left === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
     ]
     const ahead = '2027-03-31'
     await world.night(says(ahead, staff(5)), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -181,7 +183,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
 
   test('movers go on where people come back in doubt, and joiners, who may have left as well, wait; nothing goes on unless it is desired', async () => {
     const left = staff(30).map((person, at) =>
-      at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person,
+      at < 6 ? { ...person, leavingDate: '2026-10-31', status: 'Inactive' } : person,
     )
     const back = [...change(staff(30), { id: 'E0020', title: 'Lead' }), { id: 'N1', first: 'New', status: 'Active' }]
     for (const send of [['join', 'update', 'return'], []] as const) {

@@ -66,8 +66,12 @@ test('one person is read and delivered, and nothing about anybody else moves', a
   await using opened = await open()
   const { world, client, people } = opened
   const before = await stateWithout(world, 'E0003')
-  world.hrSays(
-    change(people, { id: 'E0003', email: ' E3@Acme.example', left: '2026-11-19' }, { id: 'E0005', title: 'Director' }),
+  world.setExport(
+    change(
+      people,
+      { id: 'E0003', email: ' E3@Acme.example', leavingDate: '2026-11-19' },
+      { id: 'E0005', title: 'Director' },
+    ),
     morning,
   )
 
@@ -123,8 +127,8 @@ test('one person is read and delivered, and nothing about anybody else moves', a
 test('the next run of the source does what it would have done, and sends the person nothing again', async () => {
   await using opened = await open()
   const { world, people } = opened
-  const rows = change(people, { id: 'E0003', left: '2026-11-19' }, { id: 'E0005', title: 'Director' })
-  world.hrSays(rows, morning)
+  const rows = change(people, { id: 'E0003', leavingDate: '2026-11-19' }, { id: 'E0005', title: 'Director' })
+  world.setExport(rows, morning)
   await one(world, 'E0003')
 
   const run = await world.night(rows, { asOf: morning })
@@ -136,7 +140,7 @@ test('the next run of the source does what it would have done, and sends the per
 test('a person is found by e-mail, which is kept nowhere, and by the address that is known of them', async () => {
   await using opened = await open()
   const { world, people } = opened
-  world.hrSays(change(people, { id: 'E0004', email: 'new@acme.example' }), morning)
+  world.setExport(change(people, { id: 'E0004', email: 'new@acme.example' }), morning)
 
   const byNew = await one(world, 'New@acme.example')
   const byKnown = await planPersonDryRun(world.sync, {
@@ -202,7 +206,7 @@ describe('what cannot be done for one person is said in a sentence', () => {
   test.each(cases)('$what', async ({ rows, asked, failure, reason }) => {
     await using opened = await open()
     const { world, people } = opened
-    world.hrSays(rows([...people]), morning)
+    world.setExport(rows([...people]), morning)
 
     const run = await one(world, asked)
 
@@ -214,7 +218,7 @@ describe('what cannot be done for one person is said in a sentence', () => {
   test('a key that stands twice: both rows are shown, and the person stays as they were', async () => {
     await using opened = await open()
     const { world, people } = opened
-    world.hrSays([...change(people, { id: 'E0007', title: 'Lead' }), { id: 'E0007', title: 'Head' }], morning)
+    world.setExport([...change(people, { id: 'E0007', title: 'Lead' }), { id: 'E0007', title: 'Head' }], morning)
 
     const run = await one(world, 'E0007')
 
@@ -234,7 +238,7 @@ test('a person who is not known yet and stands twice, far apart, does not join',
   await using opened = await open()
   const { world, people } = opened
   world.source.slice = 5
-  world.hrSays([{ id: 'N1', title: 'Lead' }, ...people, { id: 'N1', title: 'Head' }], morning)
+  world.setExport([{ id: 'N1', title: 'Lead' }, ...people, { id: 'N1', title: 'Head' }], morning)
 
   const run = await one(world, 'N1')
 
@@ -248,7 +252,7 @@ test('a person who is not known yet and stands twice, far apart, does not join',
 test('an absence from a file that was cut separates one person only once a person approves', async () => {
   await using opened = await open(staff(40))
   const { world, client, people } = opened
-  world.hrSays(people.slice(0, 20), morning)
+  world.setExport(people.slice(0, 20), morning)
 
   const run = await one(world, 'E0030')
 
@@ -279,7 +283,7 @@ test('a person whose key HR seems to have issued again waits for an answer, unde
   await using opened = await open()
   const { world, people } = opened
   const rekeyed = { ...people[5], id: 'N6' }
-  world.hrSays([...without(people, 'E0006'), rekeyed], morning)
+  world.setExport([...without(people, 'E0006'), rekeyed], morning)
 
   const former = await one(world, 'E0006')
   const renamed = await one(world, 'N6')
@@ -292,7 +296,7 @@ test('a person whose key HR seems to have issued again waits for an answer, unde
 test('an absence that is one too few to leave is not counted, so that the nights that it takes stay as many', async () => {
   await using opened = await open(staff(20), { graceRuns: 2 })
   const { world, people } = opened
-  world.hrSays(without(people, 'E0006'), morning)
+  world.setExport(without(people, 'E0006'), morning)
 
   const run = await one(world, 'E0006')
   const first = await world.night(without(people, 'E0006'), { asOf: '2026-11-21T01:00:00.000Z' })
@@ -307,7 +311,7 @@ test('to be there in between takes back no absence that the nights have counted'
   await using opened = await open(staff(20), { graceRuns: 2 })
   const { world, people } = opened
   await world.night(without(people, 'E0006'), { asOf: morning })
-  world.hrSays(people, '2026-11-20T12:00:00.000Z')
+  world.setExport(people, '2026-11-20T12:00:00.000Z')
 
   const run = await one(world, 'E0006')
   const next = await world.night(without(people, 'E0006'), { asOf: '2026-11-21T01:00:00.000Z' })
@@ -318,7 +322,7 @@ test('to be there in between takes back no absence that the nights have counted'
 test('an event from before the export that the person was read in changes nothing any more', async () => {
   await using opened = await open()
   const { world, client, people } = opened
-  world.hrSays(people, morning)
+  world.setExport(people, morning)
   await one(world, 'E0006')
 
   await receive(
@@ -335,7 +339,7 @@ test('an event from before the export that the person was read in changes nothin
 test('a held plan that names the person is made again on approval, as anything accepted since has it', async () => {
   await using opened = await open()
   const { world, people } = opened
-  const many = people.slice(0, 7).map(({ id }) => ({ id, left: '2026-11-19' }))
+  const many = people.slice(0, 7).map(({ id }) => ({ id, leavingDate: '2026-11-19' }))
   const held = await world.night(change(people, ...many), { asOf: morning })
 
   const run = await one(world, 'E0001')
@@ -352,8 +356,8 @@ test('a held plan that names the person is made again on approval, as anything a
 test('people who are delivered one by one count together against the limits of a day', async () => {
   await using opened = await open()
   const { world, people } = opened
-  const many = people.slice(0, 7).map(({ id }) => ({ id, left: '2026-11-19' }))
-  world.hrSays(change(people, ...many), morning)
+  const many = people.slice(0, 7).map(({ id }) => ({ id, leavingDate: '2026-11-19' }))
+  world.setExport(change(people, ...many), morning)
 
   const states: string[] = []
   for (const { id } of many) states.push((await one(world, id)).state)

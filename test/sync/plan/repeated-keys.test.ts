@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const everybody = staff(12)
-const june = { id: 'E0003', title: 'Trainee', left: '2026-06-30' }
-const july = { id: 'E0003', title: 'Director', left: '2026-07-31', status: 'Inactive' }
+const june = { id: 'E0003', title: 'Trainee', leavingDate: '2026-06-30' }
+const july = { id: 'E0003', title: 'Director', leavingDate: '2026-07-31', status: 'Inactive' }
 
 /** Everybody, with the second row of a person at the end of the export. */
 function withSecond(first: HrPerson, second: HrPerson): HrPerson[] {

@@ -46,7 +46,7 @@ async function open(connection: Partial<SyncConnection> = { guards: noLimits }) 
   const { client } = await host.tenant()
   {
     await using former = await openWorld({ client, connection: { guards: noLimits } })
-    await former.night(change(all, { id: 'E0006', left: '2026-11-02' }), { asOf: night(18) })
+    await former.night(change(all, { id: 'E0006', leavingDate: '2026-11-02' }), { asOf: night(18) })
   }
   const world = await openWorld({ client, connection })
   const about = { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' }
@@ -220,7 +220,7 @@ describe('people whom only the platform knows', () => {
           : await real.listHrisUserIdentities({ ...input, query: { ...input.query, size: 2 } }, options),
     }))
 
-    world.hrSays(employed, night(20))
+    world.setExport(employed, night(20))
     const { id: runId } = await requestRun(world.sync, {
       connection: 'acme',
       trigger: 'operator',
@@ -302,7 +302,7 @@ describe('people whom only the platform knows', () => {
     Object.assign(world.connection.feeds.source ?? {}, { mapping: withDays })
     world.source.headers = [...headers, 'Effective Date']
     const rows: readonly HrPerson[] = [...without(all, 'E0004', 'E0006'), { ...all[1], id: 'E0002', first: 'Another' }]
-    world.hrSays([...rows, ...all.filter((person) => person.id === 'E0004')], night(19))
+    world.setExport([...rows, ...all.filter((person) => person.id === 'E0004')], night(19))
     world.source.rows = world.source.rows.map((row) => ({
       ...row,
       values: [...row.values, row.values[0] === 'E0004' ? '2026-12-01' : '2024-01-01'],

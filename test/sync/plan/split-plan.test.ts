@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
+import { eventRows } from '../../../src/identity/decide/row-models.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
@@ -16,7 +17,6 @@ import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed
 import { entry, nightly, observation } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
-import { eventRows } from '../../../src/identity/decide/row-models.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const readdressed = (id: string, email = `new-${id}@acme.example`, time = at): H
 })
 const twoEmails = Guards.parse({ emailChanges: { count: 2, share: 0 } })
 
-describe.each(databases)('on $name', ({ place }) => {
+describe.each(databases)('on $name', ({ createDatabase: place }) => {
   async function open({ guards = Guards.parse({}), webhook = webhookFeed() } = {}) {
     const stack = new AsyncDisposableStack()
     const { at: database } = stack.use(await place())

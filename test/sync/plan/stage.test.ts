@@ -13,7 +13,7 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Lease, takeLease } from '../../../src/store/workers/leases.ts'
 import { Overtaken } from '../../../src/sync/context/overtaken.ts'
 import { type Stage, storeStage } from '../../../src/sync/plan/stage.ts'
-import { bothDatabases, emptyTables } from '../../helpers/servers/databases.ts'
+import { databases, emptyTables } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 /** More than are written together. */
@@ -22,7 +22,7 @@ const limits = { batchSize: 1000, batchBytes: 1_000_000 }
 
 const leaving = { confirmed: { identityId: 'E3', firstName: 'Ana' }, inferred: false, carried: false }
 
-describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
+describe.each(databases)('a plan that is staged on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let store: Database<StoreSchema>
   let lease: Lease

@@ -34,7 +34,7 @@ async function states(world: World): Promise<string[]> {
   return (await listEvents(world.sync.store.db, { connection: 'acme' })).map(({ state }) => state)
 }
 
-describe.each(databases)('events that only say that something changed, on $name', ({ place }) => {
+describe.each(databases)('events that only say that something changed, on $name', ({ createDatabase: place }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
@@ -47,7 +47,7 @@ describe.each(databases)('events that only say that something changed, on $name'
   test('have the source read, and are done with once what it said is accepted', async () => {
     await using opened = await open()
     const { world, client } = opened
-    world.hrSays(change(staff(20), { id: 'E0003', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
+    world.setExport(change(staff(20), { id: 'E0003', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
 
     await receive(world, changed('E0003'))
     await later(world, 6)
@@ -73,7 +73,7 @@ describe.each(databases)('events that only say that something changed, on $name'
   test('wait while HR is away, and have it read again once it is back: no leaver is lost', async () => {
     await using opened = await open()
     const { world, client } = opened
-    world.hrSays(change(staff(20), { id: 'E0003', left: '2026-11-19' }), '2026-11-20T03:00:00.000Z')
+    world.setExport(change(staff(20), { id: 'E0003', leavingDate: '2026-11-19' }), '2026-11-20T03:00:00.000Z')
     await receive(world, changed('E0003'))
     const away = beforeReading(world, async () => {
       throw new Failure('source_unreachable', 'HR does not answer')
@@ -107,7 +107,7 @@ describe.each(databases)('events that only say that something changed, on $name'
 
     await later(world, 6)
     const between = await states(world)
-    world.hrSays(change(staff(20), { id: 'E0004', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
+    world.setExport(change(staff(20), { id: 'E0004', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
     await later(world, 6)
 
     expect(between).toEqual(['settled', 'pending'])
@@ -119,7 +119,7 @@ describe.each(databases)('events that only say that something changed, on $name'
     async function openHeld() {
       const opened = await open()
       const { world } = opened
-      world.hrSays(staff(20).slice(6), '2026-11-20T03:00:00.000Z')
+      world.setExport(staff(20).slice(6), '2026-11-20T03:00:00.000Z')
       await receive(world, changed('E0001'))
       await later(world, 6)
       return { ...opened, held: await lastRun(world) }
@@ -131,7 +131,7 @@ describe.each(databases)('events that only say that something changed, on $name'
       await receive(world, changed('E0002'))
       await later(world, 60)
       const before = await states(world)
-      world.hrSays(without(staff(20).slice(6), 'E0010'), '2026-11-20T03:30:00.000Z')
+      world.setExport(without(staff(20).slice(6), 'E0010'), '2026-11-20T03:30:00.000Z')
 
       await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
       await world.drain()

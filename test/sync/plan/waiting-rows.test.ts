@@ -49,7 +49,7 @@ const inScope = Mapping.parse({ ...rules, scope: "`Job Title` != 'Board'" })
 
 const promoted: HrRow = { ...person(4), title: 'Head of Payments', from: '2026-12-01' }
 const leavingDay = '2026-11-30T00:00:00.000Z'
-const leaving: HrRow = { ...person(3), left: '2026-11-30', status: 'Inactive', from: '2026-11-30' }
+const leaving: HrRow = { ...person(3), leavingDate: '2026-11-30', status: 'Inactive', from: '2026-11-30' }
 
 async function open(feed: Partial<SourceFeed> = {}) {
   const stack = new AsyncDisposableStack()
@@ -67,7 +67,7 @@ function person(number: number): HrPerson {
 
 /** One night: HR states these rows on that day at 01:00, or at another time, and they are read at 03:00. */
 async function night(world: World, day: string, rows: readonly HrRow[], asOf = `${day}T01:00:00.000Z`) {
-  world.hrSays(rows, asOf)
+  world.setExport(rows, asOf)
   world.source.rows = world.source.rows.map((row, i) => ({
     ...row,
     values: [...row.values, rows[i]?.from ?? '2024-01-01'],
@@ -139,7 +139,12 @@ describe('a row that takes effect on a later day', () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', staff(20))
-    const run = await night(world, '2026-11-30', [...staff(20), { ...leaving, left: '' }], '2026-11-29T01:00:00.000Z')
+    const run = await night(
+      world,
+      '2026-11-30',
+      [...staff(20), { ...leaving, leavingDate: '' }],
+      '2026-11-29T01:00:00.000Z',
+    )
 
     const runs = await listRuns(world.sync.store.db, { connection: 'acme', limit: 5 })
     expect(run.state).toBe('unchanged')
@@ -151,7 +156,7 @@ describe('a row that takes effect on a later day', () => {
   test('without a leaving date leaves on its own day', async () => {
     await using opened = await open()
     const { world, on } = opened
-    await night(world, '2026-11-20', [...staff(20), { ...leaving, left: '' }])
+    await night(world, '2026-11-20', [...staff(20), { ...leaving, leavingDate: '' }])
     await tick(world, '2026-12-03T05:00:00.000Z')
 
     expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
@@ -227,7 +232,12 @@ describe('a row that takes effect on a later day', () => {
   test('is judged when it takes effect, and waits while a person decides', async () => {
     await using opened = await open()
     const { world, on } = opened
-    const leavers = staff(8).map((one) => ({ ...one, status: 'Inactive', left: '2026-11-30', from: '2026-11-30' }))
+    const leavers = staff(8).map((one) => ({
+      ...one,
+      status: 'Inactive',
+      leavingDate: '2026-11-30',
+      from: '2026-11-30',
+    }))
     await night(world, '2026-11-20', [...staff(20), ...leavers])
     await tick(world, '2026-11-30T00:00:00.000Z')
     const held = await lastRun(world)
@@ -247,7 +257,7 @@ describe('a row that takes effect on a later day', () => {
     const { world } = opened
     const { db } = world.sync.store
     await night(world, '2026-11-20', staff(20))
-    const gone = staff(8).map((one) => ({ ...one, status: 'Inactive', left: '2026-11-19' }))
+    const gone = staff(8).map((one) => ({ ...one, status: 'Inactive', leavingDate: '2026-11-19' }))
     const later = { ...leaving, ...person(15), status: 'Inactive' }
     const held = await night(world, '2026-11-21', [...gone, ...staff(20).slice(8), later, promoted])
     const whileHeld = await waitingKeys(db, 'acme')
@@ -326,7 +336,7 @@ describe('a person', () => {
   test('whose contract has ended and whose next one has not begun has left in between', async () => {
     await using opened = await open()
     const { world, on } = opened
-    const first = { ...person(3), left: '2026-11-25', from: '2024-01-01' }
+    const first = { ...person(3), leavingDate: '2026-11-25', from: '2024-01-01' }
     const next = { ...person(3), title: 'Lead', start: '2026-12-01', from: '2026-12-01' }
     const others = staff(20).filter(({ id }) => id !== 'E0003')
     await night(world, '2026-11-20', [...others, first, next])
@@ -410,7 +420,7 @@ describe('values that wait', () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
-    const gone = { ...person(3), left: '2026-11-10', status: 'Inactive' }
+    const gone = { ...person(3), leavingDate: '2026-11-10', status: 'Inactive' }
     const back = { ...person(3), start: '2027-02-01', from: '2027-02-01' }
     const rows = [...staff(20).filter(({ id }) => id !== 'E0003'), gone, back]
     await night(world, '2026-11-20', rows)
@@ -427,7 +437,7 @@ describe('values that wait', () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
-    const gone = { ...person(3), left: '2026-11-10', status: 'Inactive' }
+    const gone = { ...person(3), leavingDate: '2026-11-10', status: 'Inactive' }
     const back = { ...person(3), id: 'N0003', start: '2027-02-01', from: '2027-02-01' }
     const rows = [...staff(20).filter(({ id }) => id !== 'E0003'), gone, back]
     await night(world, '2026-11-20', rows)

@@ -34,7 +34,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const hourMs = 60 * 60_000
 
-describe.each(databases)('an approval on $name', ({ place }) => {
+describe.each(databases)('an approval on $name', ({ createDatabase: place }) => {
   async function open(connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -48,7 +48,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
   /** Ten of twenty people are gone, which a guard holds. */
   async function heldRun(world: World, by?: string): Promise<Run> {
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)
-    world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+    world.setExport(staff(10), '2026-11-20T01:00:00.000Z')
     const asked = { connection: 'acme', trigger: 'operator', ...(by !== undefined && { by }) } as const
     const { id } = await requestRun(world.sync, asked)
     await world.drain()
@@ -198,7 +198,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
     test('with all that the run was asked for', async () => {
       await using opened = await open()
       const { world } = opened
-      world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+      world.setExport(staff(10), '2026-11-20T01:00:00.000Z')
       const asked = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { sample: true } })
       await world.drain()
       reconfigure(world, { configuration: 'mended' })
@@ -212,7 +212,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       await using opened = await open()
       const { world, separated } = opened
       const people = staff(10).map((person, at) => (at < 3 ? { ...person, status: 'Sabbatical' } : person))
-      world.hrSays(people, '2026-11-20T01:00:00.000Z')
+      world.setExport(people, '2026-11-20T01:00:00.000Z')
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
       await world.drain()
       const held = await world.runOf(id)
@@ -252,7 +252,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       const { world } = opened
       const held = await world.night(export_(before), { asOf: '2026-11-20T01:00:00.000Z' })
       await classifyValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
-      world.hrSays(export_(after), '2026-11-20T02:00:00.000Z')
+      world.setExport(export_(after), '2026-11-20T02:00:00.000Z')
 
       const { id } = await approveRun(world.sync, decision(held))
       await world.drain()
@@ -273,7 +273,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
         asOf: '2026-11-20T01:00:00.000Z',
       })
       await classifyValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
-      world.hrSays(export_({ ...bad(0, 7), ...status('Sabbatical', 'E0011') }), '2026-11-20T02:00:00.000Z')
+      world.setExport(export_({ ...bad(0, 7), ...status('Sabbatical', 'E0011') }), '2026-11-20T02:00:00.000Z')
 
       const { id } = await approveRun(world.sync, decision(held))
       await world.drain()
@@ -320,7 +320,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       await using opened = await open()
       const { world } = opened
       reconfigure(world, twoPeople)
-      world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+      world.setExport(staff(10), '2026-11-20T01:00:00.000Z')
       await requestRun(world.sync, { connection: 'acme', trigger: 'operator', by: 'ana' })
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', by: 'ben' })
       await world.drain()
@@ -343,7 +343,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       const message = await refusal(approveRun(world.sync, decision(held, 'ana')))
       await approveRun(world.sync, decision(held, 'cleo'))
       await world.drain()
-      world.hrSays(staff(3), '2026-11-21T01:00:00.000Z')
+      world.setExport(staff(3), '2026-11-21T01:00:00.000Z')
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', by: 'ben' })
       await world.drain()
 
@@ -368,7 +368,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       const refused = await refusal(approveRun(world.sync, decision(revert, 'ana')))
       await approveRun(world.sync, decision(revert, 'ben'))
       await world.drain()
-      world.hrSays(staff(2), '2026-11-21T01:00:00.000Z')
+      world.setExport(staff(2), '2026-11-21T01:00:00.000Z')
       const asked = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'ana' })
       await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'cleo' })
       await world.drain()

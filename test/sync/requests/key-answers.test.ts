@@ -66,11 +66,11 @@ describe('one person under a new key', () => {
     await using opened = await open()
     const { world, client } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
-    const old = { ...company[0], id: 'E0001', left: '2026-11-18', status: 'Inactive' }
+    const old = { ...company[0], id: 'E0001', leavingDate: '2026-11-18', status: 'Inactive' }
 
     const both = await world.night([old, ...reissued(1)], { asOf: '2026-11-20T01:00:00.000Z' })
     const between = (await peopleOn(client)).get('E0001')?.separatedAt
-    const gone = reissued(1).map((person) => (person.id === 'N1' ? { ...person, left: '2026-11-20' } : person))
+    const gone = reissued(1).map((person) => (person.id === 'N1' ? { ...person, leavingDate: '2026-11-20' } : person))
     await world.night([old, ...gone], { asOf: '2026-11-21T01:00:00.000Z' })
 
     expect([both.state, between]).toEqual(['unchanged', null])

@@ -75,7 +75,7 @@ async function held(client: Parameters<typeof peopleOn>[0]) {
 const spoiled: readonly HrPerson[] = [
   ...change(
     without(people, 'E0002'),
-    { id: 'E0001', left: '2026-11-18' },
+    { id: 'E0001', leavingDate: '2026-11-18' },
     { id: 'E0003', title: 'Wrong', email: 'wrong@acme.example' },
     { id: 'E0004', status: 'Inactive' },
   ),
@@ -130,9 +130,9 @@ test('the same wrong export plans the same changes again, under the same guards'
 test('a corrected date, and a return, go back to the date that was known', async () => {
   await using opened = await open()
   const { world, client } = opened
-  const gone = change(people, { id: 'E0001', left: '2026-11-10' }, { id: 'E0002', left: '2026-11-11' })
+  const gone = change(people, { id: 'E0001', leavingDate: '2026-11-10' }, { id: 'E0002', leavingDate: '2026-11-11' })
   await world.night(gone, { asOf: '2026-11-19T02:00:00.000Z' })
-  const mistake = await world.night(change(people, { id: 'E0001', left: '2026-10-10' }), { asOf: wrong })
+  const mistake = await world.night(change(people, { id: 'E0001', leavingDate: '2026-10-10' }), { asOf: wrong })
 
   const run = await revert(world, mistake)
   const next = await world.night(gone, { asOf: mended })
@@ -242,7 +242,7 @@ test('a revert beyond a limit is held, and delivers once it is approved', async 
 test('a pinned person is separated by a revert only once a person approves', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, connection: { guards: noLimits, pinned: new Set(['E0001']) } })
-  const gone = change(people, { id: 'E0001', left: '2026-11-10' })
+  const gone = change(people, { id: 'E0001', leavingDate: '2026-11-10' })
   const first = await world.night(gone, { asOf: right })
   await approveRun(world.sync, { runId: first.id, digest: first.digest ?? '', by: 'ops' })
   await world.drain()
@@ -311,7 +311,7 @@ describe('what cannot be reverted is refused with a sentence', () => {
   test('a run that is at work, one that was reverted already, and a revert', async () => {
     await using opened = await open()
     const { world } = opened
-    world.hrSays(spoiled, wrong)
+    world.setExport(spoiled, wrong)
     const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     await expect(ask(world, id)).rejects.toThrow(/it is waiting; wait until it has ended, or cancel it first/)
     await world.drain()
@@ -348,7 +348,7 @@ describe('what cannot be reverted is refused with a sentence', () => {
 test('what a cancelled run accepted and never sent is taken back, so that the next run does not send it', async () => {
   await using opened = await open()
   const { world, client } = opened
-  world.hrSays(spoiled, wrong)
+  world.setExport(spoiled, wrong)
   const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
   const job = world.jobs.shift()
   if (job) await world.workOn(job)

@@ -18,7 +18,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const berlin: Partial<SourceFeed> = { timeZone: 'Europe/Berlin' }
 
-describe.each(databases)('on $name', ({ place }) => {
+describe.each(databases)('on $name', ({ createDatabase: place }) => {
   async function open(feed: Partial<SourceFeed> = berlin, webhook = webhookFeed()) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
@@ -41,7 +41,7 @@ describe.each(databases)('on $name', ({ place }) => {
   }
 
   const leaving = (...ids: readonly string[]) =>
-    change(staff(20), ...ids.map((id) => ({ id, left: '2026-11-23', status: 'Active' })))
+    change(staff(20), ...ids.map((id) => ({ id, leavingDate: '2026-11-23', status: 'Active' })))
 
   /** The runs in the order in which they were begun. */
   const started = (world: World) =>
@@ -115,7 +115,9 @@ describe.each(databases)('on $name', ({ place }) => {
       await using opened = await open({ timeZone: 'America/Santiago' })
       const { world, separatedAt } = opened
       world.clock.now = new Date('2026-09-01T03:00:00.000Z')
-      await world.night(change(staff(20), { id: 'E0003', left: '2026-09-06' }), { asOf: '2026-09-01T01:00:00.000Z' })
+      await world.night(change(staff(20), { id: 'E0003', leavingDate: '2026-09-06' }), {
+        asOf: '2026-09-01T01:00:00.000Z',
+      })
 
       await tick(world, '2026-09-06T03:59:59.000Z')
       const before = await separatedAt('E0003')
@@ -225,7 +227,7 @@ describe.each(databases)('on $name', ({ place }) => {
     await using opened = await open()
     const { world } = opened
     const ids = staff(6).map(({ id }) => id)
-    await world.night(change(leaving(...ids), { id: 'E0010', left: '2026-11-24' }))
+    await world.night(change(leaving(...ids), { id: 'E0010', leavingDate: '2026-11-24' }))
     await tick(world, '2026-11-22T23:00:00.000Z')
 
     await rejectRun(world.sync, { runId: (await lastRun(world)).id, by: 'ops' })

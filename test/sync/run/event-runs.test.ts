@@ -53,7 +53,7 @@ const sixLeavers = Array.from({ length: 6 }, (_, i) =>
   terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z'),
 )
 
-describe.each(databases)('on $name', ({ place }) => {
+describe.each(databases)('on $name', ({ createDatabase: place }) => {
   async function open(
     webhook = webhookFeed(),
     feed: Partial<SourceFeed> = {},
@@ -634,7 +634,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await receive(world, updated('E0004', 'Lead', '2026-11-20T01:30:00.000Z'))
       await later(world, 6)
 
-      const people = change(staff(20), { id: 'E0003', left: '2026-11-18' }).filter(({ id }) => id !== 'E0004')
+      const people = change(staff(20), { id: 'E0003', leavingDate: '2026-11-18' }).filter(({ id }) => id !== 'E0004')
       await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
 
       const found = await peopleOn(client)
@@ -812,7 +812,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await receive(world, ...sixLeavers)
       await later(world, 6)
       const { id } = await lastRun(world)
-      world.hrSays(change(staff(20), { id: 'E0001', title: 'Moved' }), '2026-11-20T01:00:00.000Z')
+      world.setExport(change(staff(20), { id: 'E0001', title: 'Moved' }), '2026-11-20T01:00:00.000Z')
       const night = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
       await world.drain()
       const held = await world.runOf(id)
@@ -839,7 +839,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
       await receive(world, ...sixLeavers)
       await later(world, 6)
-      world.hrSays(change(staff(20), { id: 'E0010', title: 'Moved' }), '2026-11-20T01:00:00.000Z')
+      world.setExport(change(staff(20), { id: 'E0010', title: 'Moved' }), '2026-11-20T01:00:00.000Z')
       await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
       await world.drain()
 
@@ -959,7 +959,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
-      const people = change(staff(20).slice(6), { id: 'E0010', left })
+      const people = change(staff(20).slice(6), { id: 'E0010', leavingDate: left })
       const held = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z', full })
 
       await receive(world, event)

@@ -4,9 +4,9 @@ import { changeRoster } from '../../../src/store/connections/connections.ts'
 import { markUncertain } from '../../../src/store/deliveries/uncertain.ts'
 import { inDoubtCounts } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import { cancelRun, verifyPeopleInDoubt, requestRun, sweep } from '../../../src/sync/sync.ts'
+import { cancelRun, requestRun, sweep, verifyPeopleInDoubt } from '../../../src/sync/sync.ts'
 import { faults } from '../../helpers/faults/faults.ts'
-import type { Seen } from '../../helpers/faults/proxy.ts'
+import type { ReceivedRequest } from '../../helpers/faults/proxy.ts'
 import { openStory, type Story } from '../../helpers/faults/story.ts'
 import {
   between,
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const isUpsert = ({ operation }: Seen) => operation === 'upsertHrisUserIdentities'
+const isUpsert = ({ operation }: ReceivedRequest) => operation === 'upsertHrisUserIdentities'
 
 async function inDoubt({ world }: Story) {
   return (await inDoubtCounts(world.sync.store.db)).get('acme') ?? null
@@ -54,7 +54,7 @@ async function doubtfulNight(story: Story) {
 /** HR exports again in the same night. */
 async function nextExport({ hr, world, goBy }: Story, at: string) {
   const { rows, asOf } = hr.night(at)
-  world.hrSays(rows, asOf)
+  world.setExport(rows, asOf)
   const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
   await goBy(0)
   return await world.runOf(id)
@@ -168,7 +168,7 @@ test('people of a batch are in doubt as they are settled, though the rest of it 
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
-  const isOf = (id: string) => (seen: Seen) => seen.identityIds.includes(id)
+  const isOf = (id: string) => (seen: ReceivedRequest) => seen.identityIds.includes(id)
   story.trouble((seen) => (isOf('E0003')(seen) ? faults.delayed(100, faults.resetAfter) : faults.pass))
   await story.night()
 
@@ -242,9 +242,12 @@ test('whoever is found as sent before the rest of an uncertain batch goes out is
     },
   }))
   const leavers = ['E0001', 'E0002', 'E0003']
-  const { id } = await world.night(change(staff(40), ...leavers.map((key) => ({ id: key, left: '2026-11-05' }))), {
-    asOf: '2026-11-21T01:00:00.000Z',
-  })
+  const { id } = await world.night(
+    change(staff(40), ...leavers.map((key) => ({ id: key, leavingDate: '2026-11-05' }))),
+    {
+      asOf: '2026-11-21T01:00:00.000Z',
+    },
+  )
   line.isUp = true
   world.clock.now = new Date(world.clock.now.getTime() + 60_000)
 

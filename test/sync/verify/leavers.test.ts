@@ -54,7 +54,7 @@ const listNotEffective = (world: World) =>
   listLeavers(world.sync.store.db, { connections: ['acme'], notEffective: true, limit: 100, now: world.clock.now })
 
 const people = staff(30)
-const left = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, left: '2025-11-19' })))
+const left = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, leavingDate: '2025-11-19' })))
 // Days after the acknowledgement of 20 November.
 const soon = '2026-11-20T03:30:00.000Z'
 const dayLater = '2026-11-21T04:00:00.000Z'
@@ -147,7 +147,7 @@ describe('a departure that the platform acknowledged', () => {
       { id: 'F1', email: 'E3@acme.example', first: 'Twin', start: '2021-01-04', status: 'Active' },
     ]
     await world.night(twins)
-    await world.night(change(twins, { id: 'E0003', left: '2025-11-19' }), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(change(twins, { id: 'E0003', leavingDate: '2025-11-19' }), { asOf: '2026-11-20T02:00:00.000Z' })
     await sync()
 
     await readAt(world, afterGrace)
@@ -182,7 +182,9 @@ describe('a departure that the platform acknowledged', () => {
     const { world } = opened
     const nameless = change(people, { id: 'E0003', email: '' })
     await world.night(nameless)
-    await world.night(change(nameless, { id: 'E0003', left: '2025-11-19' }), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(change(nameless, { id: 'E0003', leavingDate: '2025-11-19' }), {
+      asOf: '2026-11-20T02:00:00.000Z',
+    })
 
     await readAt(world, afterGrace)
 

@@ -28,7 +28,9 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 /** Five of twelve have left: in each batch more than are asked for one by one. */
 function mixed(): HrPerson[] {
-  return staff(size).map((person, at) => (at % 12 < 5 ? { ...person, left: leftOn(at), status: 'Inactive' } : person))
+  return staff(size).map((person, at) =>
+    at % 12 < 5 ? { ...person, leavingDate: leftOn(at), status: 'Inactive' } : person,
+  )
 }
 
 function leftOn(at: number): string {

@@ -15,7 +15,7 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import type { Endpoint } from '../../../src/sync/target/endpoint.ts'
 import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import {
   between,
@@ -56,7 +56,7 @@ async function putBack(at: string, file: string): Promise<void> {
 
 test('after a restore nobody who left since is brought back, and nothing newer is undone', async () => {
   await using folder = await temporaryFolder()
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   const { client } = await host.tenant()
   const file = join(folder.path, 'rollcall.backup')
   const before = staff(20)
@@ -113,7 +113,7 @@ test.each(['direct', 'session'] as const)(
   'after a restore no record of a person who left since is made again, with deliver: %s',
   async (deliver) => {
     await using folder = await temporaryFolder()
-    await using place = await postgresPlace()
+    await using place = await createPostgresDatabase()
     const { client, name } = await host.tenant()
     const workspaceId = await workspaceOf(host, name)
     const file = join(folder.path, 'rollcall.backup')

@@ -53,7 +53,9 @@ describe('a sample', () => {
     const { world } = await open()
     await using _world = world
     await world.night(staff(60))
-    await world.night(change(staff(60), { id: 'E0050', left: '2026-11-01' }), { asOf: '2026-11-21T01:00:00.000Z' })
+    await world.night(change(staff(60), { id: 'E0050', leavingDate: '2026-11-01' }), {
+      asOf: '2026-11-21T01:00:00.000Z',
+    })
     passDays(world, 29)
     const { db } = world.sync.store
     const pick = (seed: string, now = world.clock.now) => sampleKeys(db, { connection: 'acme', others: 10, seed, now })
@@ -72,7 +74,7 @@ describe('a sample', () => {
   test('of few people is read one by one, and what differs is named and mended', async () => {
     const { world, client } = await open()
     await using _world = world
-    await world.night(change(staff(8), { id: 'E0003', left: '2026-11-10' }))
+    await world.night(change(staff(8), { id: 'E0003', leavingDate: '2026-11-10' }))
     const at = await onPlatform(world)
     await client.updateHrisUserIdentity({ params: at('E0003'), body: { separatedAt: null } })
     await client.deleteHrisUserIdentity({ params: at('E0005') })
@@ -140,7 +142,7 @@ test('a platform that says 200 and stores nothing is found within a day, and eac
       return { ...stored, body: { ...stored.body, ...(body as object) } }
     },
   }))
-  const left = change(staff(12), { id: 'E0007', left: '2026-11-19' }, { id: 'E0002', title: 'Director' })
+  const left = change(staff(12), { id: 'E0007', leavingDate: '2026-11-19' }, { id: 'E0002', title: 'Director' })
   const told = await world.night(left, { asOf: '2026-11-20T01:30:00.000Z' })
 
   const found = []

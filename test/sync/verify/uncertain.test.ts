@@ -22,7 +22,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const unreachable = { status: 'unreachable', reason: 'reset', message: 'connection reset', sent: true } as const
 
-describe.each(databases)('on $name', ({ place }) => {
+describe.each(databases)('on $name', ({ createDatabase: place }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -65,7 +65,7 @@ describe.each(databases)('on $name', ({ place }) => {
     let run: Awaited<ReturnType<World['night']>>
     {
       using _lost = answersLost(world)
-      run = await world.night(change(staff(30), { id: 'E0009', left: '2026-11-01' }))
+      run = await world.night(change(staff(30), { id: 'E0009', leavingDate: '2026-11-01' }))
     }
     const requests: string[] = []
     using _seen = between(world, (real) => ({
@@ -94,7 +94,7 @@ describe.each(databases)('on $name', ({ place }) => {
     await world.night(staff(10))
     {
       using _lost = answersLost(world)
-      const run = await world.night(change(staff(10), { id: 'E0003', left: '2026-11-19' }), { asOf: nextNight })
+      const run = await world.night(change(staff(10), { id: 'E0003', leavingDate: '2026-11-19' }), { asOf: nextNight })
       await cancelRun(world.sync, { runId: run.id, by: 'ana' })
     }
     const leftBehind = (await peopleOn(client)).get('E0003')?.separatedAt
@@ -111,7 +111,7 @@ describe.each(databases)('on $name', ({ place }) => {
 
   /** A run about E0003 up to its one batch, which is left to the test. */
   async function batchAbout(world: World, title: string): Promise<Enqueued> {
-    world.hrSays(change(staff(10), { id: 'E0003', title }), nextNight)
+    world.setExport(change(staff(10), { id: 'E0003', title }), nextNight)
     await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     await world.workOn(taken(world))
     return taken(world)
@@ -249,7 +249,7 @@ describe.each(databases)('on $name', ({ place }) => {
     Object.assign(world.sync, { events: { ...events, outcomesRecorded: dies } })
     const { id, state } = await world.night(staff(5))
     Object.assign(world.sync, { events })
-    world.hrSays(staff(6), nextNight)
+    world.setExport(staff(6), nextNight)
     const next = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
 
     await world.minute()
@@ -262,7 +262,7 @@ describe.each(databases)('on $name', ({ place }) => {
   test('while the queue is away a run is noted, and the sweep starts it when the queue is back', async () => {
     await using opened = await open()
     const { world, client } = opened
-    world.hrSays(staff(5))
+    world.setExport(staff(5))
     const away = queueAway(world)
     const run = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     away[Symbol.dispose]()
@@ -277,14 +277,14 @@ describe.each(databases)('on $name', ({ place }) => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(5))
-    const before = change(staff(7), { id: 'E0001', left: '2026-11-01' })
-    world.hrSays(before, nextNight)
+    const before = change(staff(7), { id: 'E0001', leavingDate: '2026-11-01' })
+    world.setExport(before, nextNight)
     const running = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
     const [readIt] = world.jobs
     const away = queueAway(world)
     if (readIt) await world.workOn(readIt)
-    const after = change(before, { id: 'E0002', left: '2026-11-02' })
-    world.hrSays(after, '2026-11-21T01:30:00.000Z')
+    const after = change(before, { id: 'E0002', leavingDate: '2026-11-02' })
+    world.setExport(after, '2026-11-21T01:30:00.000Z')
     const waiting = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
     for (let minute = 0; minute < 60; minute++) {
       world.clock.now = new Date(world.clock.now.getTime() + hourMs / 60)
@@ -417,7 +417,7 @@ test('other connections go on while one is blocked', async () => {
   const other = { ...world.connection, name: 'other', target: { name: 'Other HRIS' } }
   Object.assign(world.sync, { connections: new Map([...world.sync.connections, ['other', other]]) })
   for (const _ of [1, 2]) await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['HRIS'] } })
-  world.hrSays(staff(3))
+  world.setExport(staff(3))
 
   const blocked = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
   const free = await requestRun(world.sync, { connection: 'other', trigger: 'operator' })

@@ -3,7 +3,7 @@ import { openWorkplace } from '../workplace.ts'
 import { type Host, type HrPerson, headers, peopleOn } from '../world.ts'
 
 /** A workplace whose configuration names one connection, and what the platform holds of it. */
-export async function openPlace(host: Host) {
+export async function openSourceWorkplace(host: Host) {
   const tenant = await host.tenant()
   const { baseUrl } = host.platform
   const work = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true })
@@ -22,9 +22,9 @@ export async function openPlace(host: Host) {
 }
 
 /** An export with the columns of the world's HR system. */
-export function csvOf(some: readonly HrPerson[]): string {
-  const rows = some.map(({ id, email = '', first = '', title = '', start = '', left = '', status = '' }) =>
-    [id, email, first, title, start, left, status].join(','),
+export function csvOf(people: readonly HrPerson[]): string {
+  const rows = people.map(({ id, email = '', first = '', title = '', start = '', leavingDate = '', status = '' }) =>
+    [id, email, first, title, start, leavingDate, status].join(','),
   )
   return `${[headers.join(','), ...rows].join('\r\n')}\r\n`
 }

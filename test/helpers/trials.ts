@@ -1,22 +1,22 @@
 import type { RunnerTestCase } from 'vitest'
 
 /** What a test tried that chance or patience decides, how often, and what came of it. */
-export type Tried = {
+export type Trials = {
   /** Names the row of the table; the same in every run. */
-  readonly what: string
+  readonly subject: string
   /** How often, with its unit: `2000 kills`. */
   readonly times: string
-  readonly found: string
+  readonly result: string
 }
 
 declare module 'vitest' {
   interface TaskMeta {
-    tried?: Tried[]
+    tried?: Trials[]
   }
 }
 
 /** Says it on stderr, and leaves it in the report of the run, from which `test/nightly/results.ts` makes test/nightly/RESULTS.md. */
-export function tell({ meta }: Readonly<RunnerTestCase>, ...tried: readonly Tried[]): void {
+export function reportTrials({ meta }: Readonly<RunnerTestCase>, ...tried: readonly Trials[]): void {
   meta.tried = [...(meta.tried ?? []), ...tried]
-  for (const { what, times, found } of tried) process.stderr.write(`${what}: ${times}: ${found}\n`)
+  for (const { subject, times, result } of tried) process.stderr.write(`${subject}: ${times}: ${result}\n`)
 }

@@ -22,7 +22,7 @@ export type Setup = {
 /** When work is interrupted: by the death of the process, or by its signal, at the so many-th thing that it does, or change that it makes. */
 export type Interruption = { readonly how: 'dies' | 'aborts'; readonly at: 'any' | 'change'; readonly number: number }
 
-export type Trial = Awaited<ReturnType<typeof openTrial>>
+export type TestSystem = Awaited<ReturnType<typeof openTestSystem>>
 
 const minuteMs = 60_000
 /** No request is under way for longer. */
@@ -32,14 +32,14 @@ const mostLateMs = 14 * minuteMs
  * A daemon's store (a database on a PostgreSQL server, which is emptied first), workers and queue against a real platform, in the hands of whoever breaks them: jobs get lost or doubled, the
  * platform fails, and the process dies at any statement or request, without a word and with its sessions, as a killed one does.
  */
-export async function openTrial({ host, at, setup }: { host: Host; at: string; setup: Setup }) {
+export async function openTestSystem({ host, at, setup }: { host: Host; at: string; setup: Setup }) {
   await using opening = new AsyncDisposableStack()
   const operator = await connect(at)
   opening.defer(() => operator.end())
   await emptyStore(operator)
   const { client } = await host.tenant()
   const signing = new Signing(auditKey(newKeyPem(), 'a trial'))
-  const outage: Outage = { fault: null, left: 0, script: [], sparesReads: false, late: [] }
+  const outage: Outage = { fault: null, remaining: 0, script: [], passesReads: false, late: [] }
   const bugs: unknown[] = []
   let life = createLife()
   let world = await open()
@@ -91,7 +91,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
     sync.lease[Symbol.asyncDispose]().catch(() => undefined)
   }
 
-  const trial = {
+  const system = {
     client,
     outage,
     get world(): World {
@@ -114,7 +114,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
 
     /** HR puts this export where the source looks. */
     show({ rows, asOf }: Night): void {
-      world.hrSays(rows, asOf)
+      world.setExport(rows, asOf)
     },
 
     /** What the daemon does every minute; like everything else it may meet a failing database, and comes round again. */
@@ -165,9 +165,9 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
     async calm(): Promise<void> {
       outage.fault = null
       for (let hour = 0; hour < 48; hour++) {
-        trial.passTime(61 * minuteMs)
-        await trial.minute()
-        await trial.work({ rounds: 50, doubled: false, stalled: false, interruption: null })
+        system.passTime(61 * minuteMs)
+        await system.minute()
+        await system.work({ rounds: 50, doubled: false, stalled: false, interruption: null })
         if (await isAtRest(world)) return
         // The breaks of the world's circuit go by the machine's own clock.
         await sleep(2)
@@ -187,7 +187,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
       await opened.disposeAsync()
     },
   }
-  return trial
+  return system
 
   async function attempt(job: Enqueued, signal: AbortSignal): Promise<void> {
     const atWork = life
@@ -204,17 +204,17 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
 function createLife() {
   const { promise: death, resolve: isDead } = Promise.withResolvers<void>()
   const never = new Promise<never>(() => undefined)
-  let ends: (Interruption & { left: number; abort: () => void }) | null = null
+  let ends: (Interruption & { remaining: number; abort: () => void }) | null = null
   const life = {
     dead: false,
     death,
     interrupt(interruption: Interruption | null, abort: () => void): void {
-      ends = interruption && { ...interruption, left: interruption.number, abort }
+      ends = interruption && { ...interruption, remaining: interruption.number, abort }
     },
     /** Waits for ever in a dead process. */
     async step(kind: Interruption['at']): Promise<void> {
       if (life.dead) await never
-      if (!ends || (ends.at === 'change' && kind !== 'change') || --ends.left > 0) return
+      if (!ends || (ends.at === 'change' && kind !== 'change') || --ends.remaining > 0) return
       const { how, abort } = ends
       ends = null
       if (how === 'aborts') return abort()
