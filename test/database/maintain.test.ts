@@ -7,7 +7,7 @@ import { silentEvents } from '../../src/telemetry/events.ts'
 import { createPgliteDatabase } from '../helpers/servers/databases.ts'
 
 test('dead rows of tables and of the catalogue are removed, so that an embedded database stops growing', async () => {
-  await using server = await pglitePlace()
+  await using server = await createPgliteDatabase()
   await using database = await openDatabase({ at: server.at, schemas: ['rollcall', 'bullmq'], migrations })
   const { pool } = database
   const deadIn = async (table: string) => {
@@ -35,7 +35,7 @@ test('dead rows of tables and of the catalogue are removed, so that an embedded 
 })
 
 test('a single job leaves nothing dead in the catalogue', async () => {
-  await using server = await pglitePlace()
+  await using server = await createPgliteDatabase()
   await using database = await openDatabase({ at: server.at, schemas: ['rollcall', 'bullmq'], migrations })
   await using queue = await openQueue({ backend: { kind: 'database', database }, events: silentEvents() })
   const job = { name: 'run', payload: { runId: '5f0c1a52-9b4e-4e0c-8a53-0d0a6c7f1b11' } } as const

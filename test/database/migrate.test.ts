@@ -122,7 +122,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase: place })
 })
 
 test('daemons that start together on an empty server all find it ready', async () => {
-  await using server = await emptyPostgresPlace()
+  await using server = await createEmptyPostgresDatabase()
 
   const opened = await Promise.all(
     Array.from({ length: 4 }, () =>
@@ -145,7 +145,7 @@ describe('a user who may create nothing', () => {
 
   beforeEach(async () => {
     lifetime = new AsyncDisposableStack()
-    const server = lifetime.use(await emptyPostgresPlace())
+    const server = lifetime.use(await createEmptyPostgresDatabase())
     owner = lifetime.use(await openDatabase<object>({ at: server.at, schemas: ['rollcall'], migrations: [first] }))
     await owner.pool.query(`CREATE ROLE ${name} LOGIN PASSWORD 'reader'`)
     lifetime.defer(async () => {

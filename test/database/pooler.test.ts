@@ -5,10 +5,10 @@ import { createEmptyPostgresDatabase, type TestDatabase } from '../helpers/serve
 import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
 
 describe('a PgBouncer', () => {
-  let server: Place
+  let server: TestDatabase
 
   beforeAll(async () => {
-    server = await emptyPostgresPlace()
+    server = await createEmptyPostgresDatabase()
   })
 
   afterAll(() => server[Symbol.asyncDispose]())

@@ -17,7 +17,7 @@ type Role = AsyncDisposable & {
 
 async function openRole(): Promise<Role> {
   await using opening = new AsyncDisposableStack()
-  const server: Place = opening.use(await emptyPostgresPlace())
+  const server: TestDatabase = opening.use(await createEmptyPostgresDatabase())
   const name = `role_${randomBytes(6).toString('hex')}`
   const url = new URL(server.at)
   const database = url.pathname.slice(1)

@@ -11,10 +11,10 @@ function open(at: string, poolSize = 10) {
 }
 
 describe('a PostgreSQL server', () => {
-  let server: Place
+  let server: TestDatabase
 
   beforeAll(async () => {
-    server = await emptyPostgresPlace()
+    server = await createEmptyPostgresDatabase()
   })
 
   afterAll(() => server[Symbol.asyncDispose]())

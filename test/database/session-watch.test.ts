@@ -116,14 +116,14 @@ async function watched(at: string, { checkAt = at, server }: { checkAt?: string;
 }
 
 test('a statement fails after its server restarted, even if another session has its number now', async () => {
-  await using server = await emptyPostgresPlace()
+  await using server = await createEmptyPostgresDatabase()
   await using session = await watched(server.at, { server: '1' })
 
   await expect(session.query('SELECT pg_sleep(600) AS before')).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
 test('a statement is not interrupted while the name of its server cannot be resolved', async () => {
-  await using server = await emptyPostgresPlace()
+  await using server = await createEmptyPostgresDatabase()
   const checkAt = Object.assign(new URL(server.at), { hostname: `${'x'.repeat(64)}.invalid` }).href
   await using session = await watched(server.at, { checkAt })
 

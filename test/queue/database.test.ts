@@ -69,7 +69,7 @@ describe.each(emptyDatabases)('a queue in $name', ({ createDatabase: place }) =>
 })
 
 test('work goes on after the server has ended every session', async () => {
-  await using address = await emptyPostgresPlace()
+  await using address = await createEmptyPostgresDatabase()
   await using database = await openDatabase({ at: address.at, schemas, migrations: [] })
   await using queue = await openQueue({ backend: { kind: 'database', database }, events: silentEvents() })
   const recorder = noting(1)

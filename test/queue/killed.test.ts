@@ -16,7 +16,7 @@ type Address = AsyncDisposable & { readonly at: string }
 
 const backends: readonly { readonly name: string; readonly openStore: () => Promise<Address> }[] = [
   { name: 'Redis', openStore: async () => ({ at: await redisUrl(), async [Symbol.asyncDispose]() {} }) },
-  { name: 'PostgreSQL', openStore: emptyPostgresPlace },
+  { name: 'PostgreSQL', openStore: createEmptyPostgresDatabase },
   { name: 'PGlite', openStore: folder },
 ]
 

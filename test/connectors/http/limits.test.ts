@@ -20,7 +20,7 @@ describe('an answer that is too much', () => {
       send()
     }
 
-    const { failure, left: remaining } = await failureOf(endless, settings)
+    const { failure, remaining } = await failureOf(endless, settings)
 
     expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(expected) })
     expect(sentBytes).toBeLessThan(64 * 1024 * 1024)

@@ -148,7 +148,7 @@ describe('a first page never passes for the list', () => {
   test.each(firstPages)(
     'if %s states that there is more',
     async (_shape, answer, { url = '', ...settings }, statement) => {
-      const { failure, left: remaining } = await failureOf(answer, settings, url)
+      const { failure, remaining } = await failureOf(answer, settings, url)
 
       expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(statement) })
       expect(remaining).toEqual([])
@@ -199,7 +199,7 @@ describe('what the first page alone counts', () => {
   const settings: HttpSettings = { records: '/items', next: '/next' }
 
   test('refuses a list with fewer records', async () => {
-    const { failure, left: remaining } = await failureOf(paged(5), settings)
+    const { failure, remaining } = await failureOf(paged(5), settings)
 
     expect(failure).toMatchObject({
       code: 'source_unreadable',

@@ -90,7 +90,7 @@ describe('an answer of another kind', () => {
     ['json', 'text/csv', 'answers with text/csv: expected json'],
     ['json', 'application/xml', 'answers with application/xml'],
   ] as const)('than %s is refused: %s', async (format, type, expected) => {
-    const { failure, left: remaining } = await failureOf(csv(rows, { 'content-type': type }), { format })
+    const { failure, remaining } = await failureOf(csv(rows, { 'content-type': type }), { format })
 
     expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(expected) })
     expect(remaining).toEqual([])
@@ -157,7 +157,7 @@ describe('an answer that does not come whole', () => {
     ['has another length than announced', twoLengths, {}, 'ended the connection too soon'],
     ['is a closed connection', gone, {}, 'ended the connection too soon'],
   ])('because it %s can be tried again, and leaves nothing', async (_case, answer, settings, expected) => {
-    const { failure, left: remaining } = await failureOf(answer, { format: 'csv', ...settings })
+    const { failure, remaining } = await failureOf(answer, { format: 'csv', ...settings })
 
     expect(failure).toMatchObject({
       code: 'source_unreachable',

@@ -91,7 +91,7 @@ describe('a login', () => {
       expect(failure).toMatchObject({ code: 'source_unreadable' })
       expect(failure.message).toMatch(/refused the login with the (password|private key): check username/)
       expect(failure.message).not.toMatch(/tr0ub4dor|PRIVATE/)
-      expect(server.seen.logins).toEqual(logins)
+      expect(server.activity.logins).toEqual(logins)
       await server.idle()
     },
   )

@@ -48,14 +48,14 @@ describe('a download', () => {
     const failure = await failureOf(fetch(server, spool))
     const parts = await readdir(spool.path)
     const partBytes = (await stat(join(spool.path, parts[0] ?? ''))).size
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     server.faults.cutAfterBytes = Number.POSITIVE_INFINITY
     const file = await fetch(server, spool)
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
     expect(parts).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
     expect(partBytes).toBeGreaterThan(mebibyte)
-    expect(server.seen.fileBytes).toBe(content.length - partBytes + overlapBytes)
+    expect(server.activity.fileBytes).toBe(content.length - partBytes + overlapBytes)
     expect((await readFile(file.path)).equals(content)).toBe(true)
     expect(await readdir(spool.path)).toEqual([expect.stringMatching(/\.export$/)])
   })
@@ -141,7 +141,7 @@ describe('a download', () => {
     await fetch(server, spool, { idleTimeoutMs: 30_000 })
 
     expect(whileItMayLive).toBe(content.length)
-    expect(server.seen.fileBytes).toBe(content.length - partBytes + overlapBytes)
+    expect(server.activity.fileBytes).toBe(content.length - partBytes + overlapBytes)
   })
 })
 

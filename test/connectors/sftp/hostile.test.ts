@@ -84,7 +84,7 @@ describe('a server that means harm', () => {
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(expected)
     expect(failure.message).not.toMatch(unseen)
-    expect(server.seen.fileBytes).toBeLessThanOrEqual(people.length + 1)
+    expect(server.activity.fileBytes).toBeLessThanOrEqual(people.length + 1)
     expect(await workspace.remaining()).toEqual([])
     await expectHonestNight(workspace)
   })
@@ -113,7 +113,7 @@ describe('a server that means harm', () => {
 
     expect(rows).toEqual(['1', '2'])
     expect(await workspace.remaining()).toEqual([])
-    expect(server.seen.requests.filter((request) => request.startsWith('OPEN ')).at(-1)).toBe('OPEN people.csv')
+    expect(server.activity.requests.filter((request) => request.startsWith('OPEN ')).at(-1)).toBe('OPEN people.csv')
   })
 
   test('and sends a byte at a time, of a file without an end, costs a bounded time and no memory', async () => {
