@@ -15,15 +15,15 @@ const barsWidth = 720
 const barValueWidth = 60
 
 /** Lying bars with their values. */
-export function bars(title: string, given: readonly Bar[]): Html {
-  const height = given.length * barRow
-  const most = Math.max(1, ...given.map(({ value }) => value))
+export function bars(title: string, entries: readonly Bar[]): Html {
+  const height = entries.length * barRow
+  const most = Math.max(1, ...entries.map(({ value }) => value))
   const long = scaleLinear([0, most], [0, barsWidth - barLabelWidth - barValueWidth])
   const row = scaleBand(
-    given.map((_, at) => at),
+    entries.map((_, at) => at),
     [0, height],
   )
-  const lines = given.map(({ label, value, kind }, at) => {
+  const lines = entries.map(({ label, value, kind }, at) => {
     const middle = (row(at) ?? 0) + row.bandwidth() / 2
     return html`<g><text class="label" x="${barLabelWidth - 12}" y="${middle}">${label}</text>
 <rect class="bar ${kind}" x="${barLabelWidth}" y="${middle - 10}" width="${Math.max(value === 0 ? 1 : 3, long(value)).toFixed(1)}" height="20" rx="3"/>
@@ -61,14 +61,14 @@ export function lineChart({ points, unit, ...chart }: Chart & { points: readonly
   const room = Math.max(1, (most - least) / 4)
   const x = scaleUtc([first.at, last.at], [margin.left, inside.right])
   const y = scaleLinear([Math.max(0, least - room), most + room], [inside.bottom, margin.top]).nice(3)
-  const place = ({ at }: Point) => x(at)
+  const xOf = ({ at }: Point) => x(at)
   const filled = area<Point>()
-    .x(place)
+    .x(xOf)
     .y0(inside.bottom)
     .y1(({ value }) => y(value))
     .curve(curveMonotoneX)
   const drawn = line<Point>()
-    .x(place)
+    .x(xOf)
     .y(({ value }) => y(value))
     .curve(curveMonotoneX)
   return figure(chart, {

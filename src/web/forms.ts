@@ -149,16 +149,16 @@ export type Confirmation = {
 }
 
 /** Asks before something is done: what will happen, what has to be said, and one button that does it. */
-export function confirmation(asked: Confirmation): Html {
-  const { title, explanation: says, fields, button, danger = false, action, formToken, cancel, error = null } = asked
+export function confirmation(options: Confirmation): Html {
+  const { title, explanation, fields, button, danger = false, action, formToken, cancel, error = null } = options
   return html`<section class="card confirm" aria-labelledby="confirm">
 <h1 id="confirm">${title}</h1>
 ${error && html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${error}</p>`}
-<div class="says">${says}</div>
+<div class="says">${explanation}</div>
 ${actionForm({
   action,
   formToken,
-  content: html`${Object.entries(asked.hidden ?? {}).map(([name, value]) => hidden(name, value))}
+  content: html`${Object.entries(options.hidden ?? {}).map(([name, value]) => hidden(name, value))}
 ${fields}
 <div class="row"><button class="main${danger && ' danger'}">${button}</button>
 <a class="button" href="${cancel}">Cancel</a></div>`,

@@ -36,7 +36,7 @@ export type TimelineEntry = {
 
 /** What happened, the first first. */
 export function timeline(label: string, moments: readonly TimelineEntry[]): Html {
-  return html`<ol class="timeline" aria-label="${label}">${moments.map(({ at, title: what, detail, tone = 'plain' }) => html`<li class="${tone}"><span class="what">${what}</span> <span class="at">${at}</span>${detail && html`<p class="hint">${detail}</p>`}</li>\n`)}</ol>`
+  return html`<ol class="timeline" aria-label="${label}">${moments.map(({ at, title, detail, tone = 'plain' }) => html`<li class="${tone}"><span class="what">${title}</span> <span class="at">${at}</span>${detail && html`<p class="hint">${detail}</p>`}</li>\n`)}</ol>`
 }
 
 /** What becomes of a value. */

@@ -25,15 +25,15 @@ export type AuditExportOptions = CommonOptions & {
 export async function auditVerify(options: AuditVerifyOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const publicKey = options.publicKey === undefined ? undefined : await readText(options.publicKey)
-    const found = await control.verifyAudit({ body: { ...(publicKey !== undefined && { publicKey }) } })
-    output.printResult(found, renderVerified)
-    return found.finding === null ? 0 : failures.audit_broken.exit
+    const verification = await control.verifyAudit({ body: { ...(publicKey !== undefined && { publicKey }) } })
+    output.printResult(verification, renderVerified)
+    return verification.finding === null ? 0 : failures.audit_broken.exit
   })
 }
 
 /** The result of a verification of the audit trail. */
-export function renderVerified(found: AuditVerification, paint: Paint): string {
-  const { entries, heads, pending, finding, untiedUpTo, restored } = found
+export function renderVerified(verification: AuditVerification, paint: Paint): string {
+  const { entries, heads, pending, finding, untiedUpTo, restored } = verification
   const waiting = pending === 0 ? '' : `; ${pluralize(pending, 'entry', 'entries')} not signed yet`
   const untied =
     untiedUpTo === null
@@ -63,18 +63,18 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
   // Acts may concern a connection that the configuration no longer has.
   return await withSession({ ...options, connection: undefined }, {}, async (session) => {
     const { config, control } = session
-    let found = 0
+    let count = 0
     const about = person === undefined ? {} : await personInTrail(session, person, options)
     const runId = run === undefined ? undefined : await requireRunId(control, run, { connection })
     for (let after: number | null = 0; after !== null; ) {
       const { data, next }: { data: string[]; next: number | null } = await control.exportAudit({
         query: { ...query, ...(runId !== undefined && { runId }), ...about, after },
       })
-      found += data.length
+      count += data.length
       for (const line of data) standardOutput.print(`${escapeJson(line)}\n`)
       after = next
     }
-    if (found === 0 && connection !== undefined) requireConnection(options, config)
+    if (count === 0 && connection !== undefined) requireConnection(options, config)
     return 0
   })
 }
@@ -82,8 +82,8 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
 /** The trail tells of people and connections that are no longer known: a key that is not known is looked for as it stands. */
 async function personInTrail(session: Session, name: string, options: CommonOptions): Promise<{ identityId: string }> {
   const isKnown = options.connection === undefined || session.config.connections.has(options.connection)
-  const found = isKnown ? await findPerson(session, name, options) : null
-  return { identityId: found?.identityId ?? name }
+  const match = isKnown ? await findPerson(session, name, options) : null
+  return { identityId: match?.identityId ?? name }
 }
 
 /** Replaces the key that signs the audit trail. */

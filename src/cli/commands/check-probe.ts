@@ -35,19 +35,19 @@ export async function* probed(
     output.printMessage('- no probe: the platform first has to answer and accept the key')
     return
   }
-  const noteStop = (): void => output.printMessage('- stopping: first removing what the probe created')
+  const announceStop = (): void => output.printMessage('- stopping: first removing what the probe created')
   await using platform = openPlatform(config, null)
   try {
     yield* probePlatform(platform, {
       signal,
       async agrees(leftovers) {
         const isAgreed = options.yes === true || (await askAbout(platform, leftovers, signal))
-        if (isAgreed) signal.addEventListener('abort', noteStop, { once: true })
+        if (isAgreed) signal.addEventListener('abort', announceStop, { once: true })
         return isAgreed
       },
     })
   } finally {
-    signal.removeEventListener('abort', noteStop)
+    signal.removeEventListener('abort', announceStop)
   }
 }
 
@@ -60,7 +60,7 @@ async function askAbout(
     leftovers.length === 0
       ? ''
       : ` It also removes connection ${leftovers.join(', ')}, which an earlier probe left behind.`
-  const what = `The probe creates a connection with one invented person on ${baseUrl}, and removes both.${cleaning}`
-  const answer = await ask(`\n${what}\nContinue? [y/N] `, signal)
+  const explanation = `The probe creates a connection with one invented person on ${baseUrl}, and removes both.${cleaning}`
+  const answer = await ask(`\n${explanation}\nContinue? [y/N] `, signal)
   return /^y(es)?$/i.test(answer.trim())
 }

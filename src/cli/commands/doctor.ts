@@ -37,12 +37,12 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   const output = createOutput(options)
   using stop = listenForStop()
   const config = await configOf(options, { secrets: 'when needed' })
-  const places = {
+  const folders = {
     [config.dataDir]: '(data folder)',
     [config.folder]: '(folder of the configuration)',
     [homedir()]: '(home)',
   }
-  const scrub = createScrub(await secretTexts(config), places)
+  const scrub = createScrub(await secretTexts(config), folders)
   const parts = await gather(config, scrub, stop.signal)
   stop.signal.throwIfAborted()
   const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
@@ -69,8 +69,8 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
   const parts: Part[] = []
   async function add(name: string, content: () => Promise<unknown>): Promise<void> {
     try {
-      const found = await content()
-      const text = typeof found === 'string' ? found : `${escapeJson(JSON.stringify(found, null, 2))}\n`
+      const value = await content()
+      const text = typeof value === 'string' ? value : `${escapeJson(JSON.stringify(value, null, 2))}\n`
       parts.push({ name, content: text, failed: null })
     } catch (error) {
       signal.throwIfAborted()
@@ -117,12 +117,12 @@ async function openControl(config: Config, signal: AbortSignal) {
 
 /** What was tested, in words of ours: what a message quotes comes from a source or from the platform. */
 async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
-  const found = []
-  const asked = { connection: undefined, findDaemon: () => daemonForCheck(config) }
-  const about = { ...asked, events: silentEvents(), now: () => new Date(), signal }
+  const results = []
+  const query = { connection: undefined, findDaemon: () => daemonForCheck(config) }
+  const about = { ...query, events: silentEvents(), now: () => new Date(), signal }
   for await (const { name, level, code, message } of checkAll(config, about))
-    found.push({ name: scrub.text(name), level, code, message: checkText({ name, level, message }, scrub) })
-  return found
+    results.push({ name: scrub.text(name), level, code, message: checkText({ name, level, message }, scrub) })
+  return results
 }
 
 /** A warning, and what fails about a source, is told in words that stand in the source, its name or its address; its code says what it is. */
@@ -158,12 +158,12 @@ async function secretTexts(config: Config): Promise<string[]> {
 }
 
 /** All secrets below a value, wherever they stand: a setting that is added later is covered as well. */
-export function secretsIn(value: unknown, seen = new Set<unknown>()): Secret[] {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return []
-  seen.add(value)
+export function secretsIn(value: unknown, visited = new Set<unknown>()): Secret[] {
+  if (typeof value !== 'object' || value === null || visited.has(value)) return []
+  visited.add(value)
   if (value instanceof Secret) return [value]
   const parts = value instanceof Map || value instanceof Set ? [...value.values()] : Object.values(value)
-  return parts.flatMap((part) => secretsIn(part, seen))
+  return parts.flatMap((part) => secretsIn(part, visited))
 }
 
 async function zip(parts: readonly Part[], scrub: Scrub): Promise<Buffer> {

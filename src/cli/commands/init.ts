@@ -11,7 +11,7 @@ import { standardError } from '../../text/print.ts'
 import { askChange } from '../init/changes.ts'
 import { tableOf } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
-import { answersOf, merged, type ReadingOptions, requireStatusColumn, settle } from '../init/questions.ts'
+import { answersOf, merged, type ReadingOptions, requireStatusColumn, answerQuestions } from '../init/questions.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
 import { type Paint, escapeText } from '../render/text.ts'
 import { createOutput, type Output } from '../session/output.ts'
@@ -74,7 +74,7 @@ export async function write(options: InitOptions, asking: Asking): Promise<Writt
   const { output, prompts, signal } = asking
   const file = resolve(options.out)
   const folder = dirname(file)
-  if (options.replace !== true && (await isThere(file))) throw isInTheWay(options.out)
+  if (options.replace !== true && (await isThere(file))) throw fileExistsFailure(options.out)
   const looked = await sourceOf(options, { ...asking, folder })
   const proposal = await agreed(looked, options, asking)
   const path = await pathOf(looked, prompts)
@@ -86,8 +86,8 @@ export async function write(options: InitOptions, asking: Asking): Promise<Writt
   const tried = await tryKey({ platform, key, signal })
   signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
-  const place = { name: toConnectionName(name), target: name, timeZone, source }
-  await writeConfiguration(file, configurationText(proposal, { platform, apiKey, ...place }), options)
+  const settings = { name: toConnectionName(name), target: name, timeZone, source }
+  await writeConfiguration(file, configurationText(proposal, { platform, apiKey, ...settings }), options)
   await loadConfig(file, process.env)
   return { file, proposal: shownProposal(proposal, options, output), source, ...tried }
 }
@@ -130,14 +130,14 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
 /** The proposal that the person says is right, or that options alone lead to. */
 async function agreed({ head }: ExportPreview, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
   let { form, table } = await tableOf(head, options, { prompts, output })
-  let said = await answersOf(table, options)
+  let knownAnswers = await answersOf(table, options)
   for (;;) {
-    const { proposal, answers } = await settle(table, said, prompts)
+    const { proposal, answers } = await answerQuestions(table, knownAnswers, prompts)
     requireStatusColumn(proposal, options)
     output.printPart(renderProposal(shownProposal(proposal, options, output), output.paint))
     if (prompts === null || (await prompts.confirm('Is this correct?'))) return proposal
     const change = await askChange(proposal, prompts)
-    said = merged(answers, change.answers ?? {})
+    knownAnswers = merged(answers, change.answers ?? {})
     if (change.form === undefined) continue
     form = { ...form, ...change.form }
     try {
@@ -187,7 +187,7 @@ async function isThere(file: string): Promise<boolean> {
   )
 }
 
-function isInTheWay(out: string): Failure {
+function fileExistsFailure(out: string): Failure {
   return new Failure(
     'usage',
     `${out} exists already and is not replaced: name another file with --out, or use --replace`,
@@ -198,7 +198,7 @@ async function writeConfiguration(file: string, text: string, { replace = false,
   try {
     await writeFile(file, text, { flag: replace ? 'w' : 'wx' })
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') throw isInTheWay(out)
+    if (errorCode(error) === 'EEXIST') throw fileExistsFailure(out)
     throw new Failure('usage', `${out} cannot be written (${errorCode(error)}): name another file with --out`, {
       cause: error,
     })

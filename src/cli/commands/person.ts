@@ -11,8 +11,8 @@ export async function person(name: string, options: PersonOptions): Promise<numb
     const { control, output } = session
     const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
-    const found = await control.getPerson({ params, query: { values: output.mayShowValues(options) } })
-    output.printResult(found, renderPerson)
+    const result = await control.getPerson({ params, query: { values: output.mayShowValues(options) } })
+    output.printResult(result, renderPerson)
     return 0
   })
 }

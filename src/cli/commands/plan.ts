@@ -24,8 +24,8 @@ export async function plan(options: PlanOptions): Promise<number> {
         import('../render/person-account.ts'),
       ])
       const { connection, identityId } = await personInSource(session, person, options)
-      const asked = { params: { connection }, query, body: { person: identityId } }
-      const document = await control.planPerson(asked)
+      const request = { params: { connection }, query, body: { person: identityId } }
+      const document = await control.planPerson(request)
       output.printResult(document, renderPersonPlan)
       return exitOf(document)
     }

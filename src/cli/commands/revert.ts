@@ -17,8 +17,8 @@ export async function revert(name: string, { reason, by, wait, ...options }: Rev
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { control, output } = session
     const runId = await requireRunId(control, name)
-    const asked = await control.revertRun({ params: { runId }, body: { reason, by } })
-    const run = await waitForEnd(session, asked, wait)
+    const started = await control.revertRun({ params: { runId }, body: { reason, by } })
+    const run = await waitForEnd(session, started, wait)
     const account = await accountOf(control, run, { values: false })
     output.printResult({ ...run, reverted: account?.revert ?? null }, renderRevertRun)
     return exitCodeOf(run)

@@ -45,7 +45,7 @@ export async function run(name: string, options: RunDetailOptions): Promise<numb
 async function follow(name: string, options: RunDetailOptions): Promise<number> {
   // A name such as `last` means the run that it meant at the beginning.
   let runId: string | null = null
-  const { seen, brokenOff } = await watch(options, {
+  const { latest, brokenOff } = await watch(options, {
     async look(control) {
       runId ??= await requireRunId(control, name, options)
       return await control.getRun({ params: { runId } })
@@ -55,7 +55,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
     isOver: (one) => isResting(one),
   })
   if (brokenOff !== null) return brokenOff
-  return seen === null ? 0 : exitCodeOf(seen)
+  return latest === null ? 0 : exitCodeOf(latest)
 }
 
 function mark(one: Run | null): string {
@@ -68,8 +68,8 @@ export async function runDetail(
   runId: string,
   { values, whole }: { values: boolean; whole: boolean },
 ): Promise<RunDetail> {
-  const found = await control.getRun({ params: { runId } })
-  const isLarge = changesIn(found) > readable
+  const detail = await control.getRun({ params: { runId } })
+  const isLarge = changesIn(detail) > readable
   const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
   const changes =
     isLarge && !whole
@@ -80,7 +80,7 @@ export async function runDetail(
   const rejects = await allPages((after?: string) =>
     control.listRejects({ params: { runId }, query: { after, limit: 1000 } }),
   )
-  return { ...found, changes, rejects, summary }
+  return { ...detail, changes, rejects, summary }
 }
 
 function changesIn({ counts }: Run): number {

@@ -18,8 +18,8 @@ export async function separate(
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { config, control, output } = session
     const params = { connection: requireConnection(options, config) }
-    const asked = await control.separateForeign({ params, body: { identityIds: [...identityIds], on, reason, by } })
-    const run = await waitForEnd(session, asked, wait)
+    const started = await control.separateForeign({ params, body: { identityIds: [...identityIds], on, reason, by } })
+    const run = await waitForEnd(session, started, wait)
     output.printResult(run, renderOutcome)
     return exitCodeOf(run)
   })

@@ -22,7 +22,7 @@ export type ServeOptions = CommonOptions & { readonly roles?: string; readonly p
 const stopWithinMs = 20_000
 const longestWaitSeconds = 15
 /** Who asks in the browser is led to another page first: a daemon that begins a new life answers nobody for a moment. */
-const askedAfterMs = 1000
+const restartDelayMs = 1000
 /** What the first start of the process waits for. */
 const awaited: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'database_unreachable',
@@ -50,11 +50,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   let restoration: Restoration | null = null
   const reloads: Reloads & { last: Reload | null } = {
     last: null,
-    ask: () => setTimeout(hangUps.request, askedAfterMs),
+    ask: () => setTimeout(hangUps.request, restartDelayMs),
   }
   let lastGood: Config | null = null
   for (;;) {
-    const { asked, ask } = askedOnce<AskedRestore>()
+    const { requested, ask } = acceptOnce<RequestedRestore>()
     const check = async (request: RestoreRequest) => (await checkRestore(config, request)).size
     const restorations = { last: restoration, check, ask }
     const former = lastGood
@@ -77,7 +77,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       continue
     }
     lastGood = config
-    const next = await nextLife({ asked, stop: stop.signal, hangUps, reread })
+    const next = await nextLife({ requested, stop: stop.signal, hangUps, reread })
     if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
     events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })
     // While what is under way comes to rest, requests are still answered.
@@ -138,23 +138,24 @@ async function begun(
 }
 
 /** What one life of the daemon can be asked for once. */
-export function askedOnce<T>(): { readonly asked: Promise<T>; ask(request: T): void } {
+export function acceptOnce<T>(): { readonly requested: Promise<T>; ask(request: T): void } {
   const { promise, resolve } = Promise.withResolvers<T>()
-  let isAsked = false
+  let isRequested = false
   return {
-    asked: promise,
+    requested: promise,
     ask(request) {
-      if (isAsked) throw new Failure('already_active', 'a restore was just requested: the daemon is restarting for it')
-      isAsked = true
+      if (isRequested)
+        throw new Failure('already_active', 'a restore was just requested: the daemon is restarting for it')
+      isRequested = true
       resolve(request)
     },
   }
 }
 
-type AskedRestore = RestoreRequest & { readonly id: string }
+type RequestedRestore = RestoreRequest & { readonly id: string }
 
 type Asking = {
-  readonly asked: Promise<AskedRestore>
+  readonly requested: Promise<RequestedRestore>
   readonly stop: AbortSignal
   readonly hangUps: HangUps
   readonly reread: () => Promise<Config | null>
@@ -162,15 +163,15 @@ type Asking = {
 
 /** Why the daemon has to live again: a restore, or another configuration. Null: it is to stop. */
 export async function nextLife({
-  asked,
+  requested,
   stop,
   hangUps,
   reread,
-}: Asking): Promise<AskedRestore | { config: Config } | null> {
+}: Asking): Promise<RequestedRestore | { config: Config } | null> {
   const stopped = aborted(stop)
   for (;;) {
-    const what = await Promise.race([asked, stopped, hangUps.requested().then(() => 'hang up' as const)])
-    if (what !== 'hang up') return what
+    const cause = await Promise.race([requested, stopped, hangUps.requested().then(() => 'hang up' as const)])
+    if (cause !== 'hang up') return cause
     hangUps.reset()
     const config = await reread()
     if (config !== null) return { config }
@@ -183,7 +184,7 @@ async function aborted(signal: AbortSignal): Promise<null> {
 }
 
 /** Puts the store back between two lives of the daemon. A failure leaves the store as it was, and is told by the next life. */
-async function restored(config: Config, { id, ...request }: AskedRestore, events: Events): Promise<Restoration> {
+async function restored(config: Config, { id, ...request }: RequestedRestore, events: Events): Promise<Restoration> {
   try {
     const done = await restoreStore(config, request, { events, now: () => new Date() })
     events.storeRestored({ madeAt: done.madeAt, people: done.people, by: request.by })

@@ -78,8 +78,8 @@ type PersonRun = Run & { readonly person: PersonAccount | null }
 async function syncPerson(session: Session, { person, wait, by, ...options }: PersonOptions): Promise<number> {
   const { control, output } = session
   const { connection, identityId } = await resolvePersonInSource(session, person, options)
-  const asked = await control.startRun({ params: { connection }, body: { person: identityId, by } })
-  const run = await waitForEnd(session, asked, wait)
+  const started = await control.startRun({ params: { connection }, body: { person: identityId, by } })
+  const run = await waitForEnd(session, started, wait)
   const account = await accountOf(control, run, { values: output.mayShowValues(options) })
   output.printResult({ ...run, person: account?.person ?? null }, renderPersonRun)
   return exitCodeOf(run)

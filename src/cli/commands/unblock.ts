@@ -17,11 +17,11 @@ export async function unblock(options: UnblockOptions): Promise<number> {
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { config, control, output } = session
     const connection = requireConnection(options, config)
-    const before = await standing(session, connection)
+    const before = await statusOf(session, connection)
     const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: { by: options.by } })
     // Without anything to deliver there is nothing that could probe.
-    const left = wasBlocked && due > 0 ? await probed(session, before, options.wait) : due
-    output.printResult({ connection, wasBlocked, due: left }, renderUnblocked)
+    const remaining = wasBlocked && due > 0 ? await probed(session, before, options.wait) : due
+    output.printResult({ connection, wasBlocked, due: remaining }, renderUnblocked)
     return 0
   })
 }
@@ -37,7 +37,7 @@ export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, pain
 async function probed(session: Session, before: ConnectionStatus, waitSeconds: number): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
-    const now = await standing(session, before.name)
+    const now = await statusOf(session, before.name)
     if (now.blocked) throw new Failure('blocked', `${now.name} is blocked again: ${now.blocked.reason}`)
     if (hasAnswered(now, before)) return now.active?.remaining ?? 0
     if (performance.now() - startedAt > waitSeconds * 1000) {
@@ -56,9 +56,9 @@ export function hasAnswered(now: ConnectionStatus, before: ConnectionStatus): bo
   return was !== null && is != null && is.confirmed + is.problems > was.confirmed + was.problems
 }
 
-async function standing({ control }: Session, name: string): Promise<ConnectionStatus> {
+async function statusOf({ control }: Session, name: string): Promise<ConnectionStatus> {
   const { connections } = await control.status({})
-  const found = connections.find((connection) => connection.name === name)
-  if (!found) throw new Failure('not_found', `the daemon has no connection "${name}"; restart it after a change`)
-  return found
+  const match = connections.find((connection) => connection.name === name)
+  if (!match) throw new Failure('not_found', `the daemon has no connection "${name}"; restart it after a change`)
+  return match
 }

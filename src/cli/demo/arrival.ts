@@ -48,18 +48,18 @@ export function compareArrival({ identities, statuses }: OnPlatform, { before, n
   const future = new Set(story.futureLeaver)
   const gone = new Set(story.absentee)
   // Nothing but the cell that cannot be read is new in such a row.
-  const said = [
+  const stated = [
     ...now.people.filter(({ workerId }) => !broken.has(workerId)),
     ...before.filter(({ workerId }) => broken.has(workerId)),
   ]
-  const missing = said
+  const missing = stated
     .filter((person) => !agrees(identities.get(person.workerId), person, { waits: future.has(person.workerId) }))
     .map(({ workerId }) => workerId)
   // A person who is missing from a complete export has left on its date.
   missing.push(...[...gone].filter((id) => identities.get(id)?.separatedAt !== midnight(today)))
-  const expected = new Set([...said.map(({ workerId }) => workerId), ...gone])
+  const expected = new Set([...stated.map(({ workerId }) => workerId), ...gone])
   return {
-    arrived: said.length + gone.size - missing.length,
+    arrived: stated.length + gone.size - missing.length,
     missing,
     unexpected: [...identities.keys()].filter((id) => !expected.has(id)),
     story: (Object.entries(story) as [NightEvent, readonly string[]][]).flatMap(([event, ids]) =>

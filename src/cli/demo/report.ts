@@ -143,7 +143,7 @@ export function troubleOf({
 export function renderDemo(summary: DemoSummary, paint: Paint): string {
   const { arrival, nights, durationMs } = summary
   const trouble = troubleOf(summary)
-  const rows = arrival.story.map((told) => [told.identityId, meanings[told.event], outcome(told)])
+  const rows = arrival.story.map((person) => [person.identityId, meanings[person.event], outcome(person)])
   const badCells = nights.reduce((sum, { run }) => sum + (run.counts?.incomplete ?? 0), 0)
   const verdict =
     trouble === null

@@ -19,13 +19,15 @@ export type Scrub = {
 const shortestSecret = 4
 
 /** `places`: folders whose paths may tell who somebody is, by what stands for them. */
-export function createScrub(secrets: readonly string[], places: Readonly<Record<string, string>> = {}): Scrub {
+export function createScrub(secrets: readonly string[], folders: Readonly<Record<string, string>> = {}): Scrub {
   const key = randomBytes(32)
   const known = secrets.filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length)
-  const folders = Object.entries(places).sort(([a], [b]) => b.length - a.length)
+  const longestFirst = Object.entries(folders).sort(([a], [b]) => b.length - a.length)
   const file = (text: string) => {
-    const unplaced = folders.reduce((left, [path, name]) => left.replaceAll(path, name), text)
-    return known.reduce((left, secret) => left.replaceAll(secret, '(secret)'), unplaced).replaceAll(address, '(e-mail)')
+    const unplaced = longestFirst.reduce((scrubbed, [path, name]) => scrubbed.replaceAll(path, name), text)
+    return known
+      .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, '(secret)'), unplaced)
+      .replaceAll(address, '(e-mail)')
   }
   return {
     text: (text) => file(text.replaceAll(quoted, '"…"').replaceAll(userInfo, '$1').replaceAll(afterPath, '$1')),

@@ -58,12 +58,12 @@ async function columnAnswer({ fields, table }: Proposal, prompts: Prompts): Prom
 async function statusAnswer({ statuses }: Proposal, prompts: Prompts): Promise<Answers> {
   if (statuses === null) return {}
   const { column, left, employed, open } = statuses
-  const seen = [...left, ...employed, ...open]
+  const values = [...left, ...employed, ...open]
   const value = await prompts.choose(
     'Which status?',
-    seen.map((one) => ({ value: one.value, label: one.value })),
+    values.map((one) => ({ value: one.value, label: one.value })),
   )
-  const rows = seen.find((one) => one.value === value)?.rows ?? 0
+  const rows = values.find((one) => one.value === value)?.rows ?? 0
   return await answerTo({ about: 'status', column, value, rows }, prompts)
 }
 

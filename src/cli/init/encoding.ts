@@ -15,9 +15,9 @@ export async function tableOf(head: Head, form: FormChoice, { prompts, output }:
   } catch (error) {
     if (prompts === null || !(error instanceof UnclearEncoding)) throw error
     for (;;) {
-      const said = { ...form, encoding: await encodingFrom(error, prompts) }
+      const chosen = { ...form, encoding: await encodingFrom(error, prompts) }
       try {
-        return { form: said, table: await readTable(head, said) }
+        return { form: chosen, table: await readTable(head, chosen) }
       } catch (trouble) {
         if (!(trouble instanceof Failure)) throw trouble
         output.printMessage(trouble.message)

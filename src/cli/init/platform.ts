@@ -6,7 +6,7 @@ import { createClient } from '../../http/client/client.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Prompts } from '../session/prompts.ts'
 
-type PlatformPlace = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
+type PlatformAddress = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
 
 /** What a key may do, as far as the platform could be asked. */
 export type TriedKey = {
@@ -27,7 +27,7 @@ const regionChoices = [
 export async function platformOf(
   { platformUrl, region }: { readonly platformUrl?: string; readonly region?: string },
   prompts: Prompts | null,
-): Promise<PlatformPlace> {
+): Promise<PlatformAddress> {
   if (platformUrl !== undefined && region !== undefined)
     throw new Failure('usage', 'name either --region or --platform-url, not both')
   if (platformUrl !== undefined) return { baseUrl: requireAddress(platformUrl) }
@@ -63,7 +63,7 @@ export async function tryKey({
   key,
   signal,
 }: {
-  readonly platform: PlatformPlace
+  readonly platform: PlatformAddress
   readonly key: string
   readonly signal: AbortSignal
 }): Promise<TriedKey> {

@@ -25,12 +25,16 @@ export type ReadingOptions = {
 }
 
 /** A proposal without questions, and the answers that it rests on. */
-type Settled = { readonly proposal: Proposal; readonly answers: Answers }
+type AnsweredProposal = { readonly proposal: Proposal; readonly answers: Answers }
 
 /** The proposal once every question is answered: by options, by the person, or left open where that is safe. */
-export async function settle(table: Table, said: Answers, prompts: Prompts | null): Promise<Settled> {
+export async function answerQuestions(
+  table: Table,
+  initial: Answers,
+  prompts: Prompts | null,
+): Promise<AnsweredProposal> {
   const presets = await readPresets()
-  let answers = said
+  let answers = initial
   for (;;) {
     const proposal = propose(table, presets, answers)
     const stopping = proposal.questions.find(isBlocking)
@@ -94,8 +98,8 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
         { value: 'left', label: 'has left' },
         { value: 'open', label: 'unknown: hold the plan' },
       ] as const
-      const what = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
-      return { statuses: { [question.value]: await prompts.choose(what, choices) } }
+      const message = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
+      return { statuses: { [question.value]: await prompts.choose(message, choices) } }
     }
     case 'contractor': {
       const choices = [
@@ -103,8 +107,8 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
         { value: 'contractor', label: 'a contractor' },
         { value: 'open', label: 'unknown' },
       ] as const
-      const what = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
-      const meaning = await prompts.choose(what, choices)
+      const message = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
+      const meaning = await prompts.choose(message, choices)
       return { contractors: { [question.value]: meaning === 'open' ? null : meaning === 'contractor' } }
     }
     default:

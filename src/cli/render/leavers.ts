@@ -56,8 +56,8 @@ function clockLines(leaver: Leaver, paint: Paint): string[] {
   ]
 }
 
-function findingText({ findingText: says, findingDetail, foundStatus, helps }: Leaver): string {
+function findingText({ findingText: text, findingDetail, foundStatus, helps }: Leaver): string {
   const status = foundStatus === null ? '' : ` (${escapeText(foundStatus)})`
   const detail = findingDetail === null ? '' : `: ${escapeText(findingDetail)}`
-  return `${says}${status}${detail}. What helps: ${helps}`
+  return `${text}${status}${detail}. What helps: ${helps}`
 }

@@ -175,8 +175,8 @@ function verdictText(guard: Verdict): string {
 }
 
 function rejectText({ line, event, column, reason }: RejectView, file: string): string {
-  const place = event === undefined ? `${file}:${line}` : `event ${event}, item ${line}`
-  return `${place}: ${column === null ? '' : `${column}: `}${reason}`
+  const location = event === undefined ? `${file}:${line}` : `event ${event}, item ${line}`
+  return `${location}: ${column === null ? '' : `${column}: `}${reason}`
 }
 
 type Value = string | boolean | null

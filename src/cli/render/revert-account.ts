@@ -14,7 +14,7 @@ export function renderRevertAccount({ runId, people, joiners, retracted, left }:
     ],
     keysBlock('Joined in that run (not reverted). `rollcall retract KEY` retracts one', joiners, paint),
     keysBlock('Retracted in that run (not reverted). `rollcall retract KEY --undo` sends one again', retracted, paint),
-    leftBlock(left, paint),
+    remainingBlock(left, paint),
     [
       `${paint('yellow', '!')} The next export is read as usual. If HR has not fixed it, the same changes are planned again, with the same guards. \`rollcall hold-back KEY\` keeps single people.`,
     ],
@@ -32,7 +32,7 @@ function keysBlock(title: string, { count, keys }: RevertAccount['joiners'], pai
   ]
 }
 
-function leftBlock({ count, people }: RevertAccount['left'], paint: Paint): string[] {
+function remainingBlock({ count, people }: RevertAccount['left'], paint: Paint): string[] {
   if (count === 0) return []
   const named = people.slice(0, namedAtMost)
   return [

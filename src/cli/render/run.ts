@@ -82,13 +82,13 @@ const keysWidth = 100
 const indent = 2
 
 /** The people that the platform's list held otherwise than it should, by kind; empty if all is well. */
-export function renderVerification(found: Verification, paint: Paint): string {
+export function renderVerification(verification: Verification, paint: Paint): string {
   const blocks = differences.flatMap(([kind, title]) => {
-    const keys = found.people?.[kind] ?? []
+    const keys = verification.people?.[kind] ?? []
     if (keys.length === 0) return []
-    const more = found[kind] - keys.length
+    const more = verification[kind] - keys.length
     const words = [...keys.map(escapeText), ...(more > 0 ? [`and ${number(more)} more`] : [])]
-    const head = `${title} (${number(found[kind])})`
+    const head = `${title} (${number(verification[kind])})`
     return [
       [paint('bold', head), ...listed(words, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join('\n'),
     ]
@@ -125,9 +125,9 @@ function summaryText({ counts, reason }: Run): string {
 
 /** A run in one line, for a list that grows. */
 export function renderRunLine(run: Run, paint: Paint): string {
-  const what = summaryText(run)
+  const summary = summaryText(run)
   const at = formatInstant(run.finishedAt ?? run.startedAt ?? run.createdAt)
-  return `${at}  ${shortId(run.id)}  ${run.connection}  ${stateText(run, paint)}  ${what}`.trimEnd()
+  return `${at}  ${shortId(run.id)}  ${run.connection}  ${stateText(run, paint)}  ${summary}`.trimEnd()
 }
 
 /** The lines that a command ends with when a run has come to rest, and what may be done about it. */
@@ -138,7 +138,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
   return [
     outcomeLines(run, paint),
     ...[
-      ...foundText(run),
+      ...differencesText(run),
       ...blockedPeople,
       ...(isAccepted ? foreignText({ people: foreign, separated }) : []),
       ...doubtText(run.inDoubt),
@@ -150,7 +150,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
 const accepted: ReadonlySet<Run['state']> = new Set(['unchanged', 'finished', 'finished_with_problems'])
 
 /** `the platform did not hold 3 people as it had acknowledged them (2 lost, 1 changed): rollcall run ID`; no line if it held all. */
-function foundText({ id, verification }: Run): string[] {
+function differencesText({ id, verification }: Run): string[] {
   if (verification === null || verification.lost + verification.changed === 0) return []
   const { lost, changed } = verification
   const people = pluralize(lost + changed, 'person', 'people')
@@ -287,11 +287,11 @@ function sentText({ sent }: Run): string | null {
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-function verificationText(found: Verification): string {
-  const { asked, lost, changed, foreign, separated = 0 } = found
+function verificationText(verification: Verification): string {
+  const { asked, lost, changed, foreign, separated = 0 } = verification
   if (asked !== undefined)
     return `${pluralize(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
-  return `${pluralize(found.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
+  return `${pluralize(verification.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
 }
 
 function delivered(run: Run): string {

@@ -62,9 +62,9 @@ function layout(natural: readonly number[], room: number | null): { widths: numb
   const widths = [...natural]
   const last = widths.length - 1
   if (room === null || total(widths) <= room || last < 1) return { widths, isStacked: false }
-  const left = room - total(widths.slice(0, last)) - gap
-  if (left >= Math.min(readable, widths[last] ?? 0)) {
-    widths[last] = left
+  const remaining = room - total(widths.slice(0, last)) - gap
+  if (remaining >= Math.min(readable, widths[last] ?? 0)) {
+    widths[last] = remaining
     return { widths, isStacked: false }
   }
   widths[last] = Math.max(narrowest, room - gap)
@@ -96,11 +96,11 @@ function broken(cell: string, width: number): string[] {
 
 function pieces(word: string, width: number): string[] {
   if (displayWidth(word) <= width) return [word]
-  const found = ['']
+  const result = ['']
   for (const { segment } of new Intl.Segmenter().segment(word)) {
-    const piece = found.at(-1) ?? ''
-    if (piece === '' || displayWidth(piece + segment) <= width) found[found.length - 1] = piece + segment
-    else found.push(segment)
+    const piece = result.at(-1) ?? ''
+    if (piece === '' || displayWidth(piece + segment) <= width) result[result.length - 1] = piece + segment
+    else result.push(segment)
   }
-  return found
+  return result
 }

@@ -38,10 +38,10 @@ export function blockedPeopleText(tally: BlockedPeopleCounts): string[] {
 export function doubtText(tally: InDoubtCounts | null): string[] {
   if (tally === null) return []
   const { people, leavers, until } = tally
-  const some = leavers === people ? pluralize(people, 'leaver') : pluralize(people, 'person', 'people')
+  const subject = leavers === people ? pluralize(people, 'leaver') : pluralize(people, 'person', 'people')
   const among = leavers === 0 || leavers === people ? '' : `, ${pluralize(leavers, 'leaver')} among them`
   return [
-    `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: the outcome of a request about them is unknown, ` +
+    `${subject} ${people === 1 ? 'is' : 'are'} in doubt${among}: the outcome of a request about them is unknown, ` +
       `and it may still take effect; the daemon or the next sync checks them until ${formatInstant(until)} at least`,
   ]
 }
@@ -61,14 +61,14 @@ export function foreignText({ people, separated }: ForeignTally): string[] {
 }
 
 function problemText({ refused, undelivered }: ConnectionStatus['problems']): string[] {
-  const told = [
+  const kinds = [
     [refused, 'refused by the platform'],
     [undelivered, 'cannot be delivered'],
   ] as const
-  return told.flatMap(([{ people, leavers }, what]) => {
+  return kinds.flatMap(([{ people, leavers }, label]) => {
     if (people === 0) return []
     const among = leavers === 0 ? '' : `, among them ${pluralize(leavers, 'leaver')}`
-    return [`${pluralize(people, 'person', 'people')} ${what}${among}`]
+    return [`${pluralize(people, 'person', 'people')} ${label}${among}`]
   })
 }
 

@@ -5,9 +5,9 @@ import { findDaemon } from './find-daemon.ts'
 
 /** The daemon of this configuration, as far as a check asks it; null where none answers. */
 export async function daemonForCheck(config: Config): Promise<DaemonQueries | null> {
-  const found = await findDaemon(config)
-  if (found === null) return null
-  const control = controlOverSocket(found)
+  const daemon = await findDaemon(config)
+  if (daemon === null) return null
+  const control = controlOverSocket(daemon)
   return {
     classifiedValues: async (connection) => (await control.listValues({ params: { connection } })).data,
     knowsAnybody: async (connection) => {

@@ -6,7 +6,7 @@ import { errorCode, Failure } from '../../errors.ts'
 const answerMs = 3000
 
 /** Where a running daemon can be reached. */
-export type FoundDaemon = {
+export type DaemonEndpoint = {
   /** The Unix socket of its control API. */
   readonly socket: string
   /** Where it serves webhooks. */
@@ -17,7 +17,7 @@ export type FoundDaemon = {
  * The daemon that left its address in the data folder of this configuration, if it answers. It is asked at a socket that only its
  * account can have made; what listens on a port is never asked.
  */
-export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<FoundDaemon | null> {
+export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<DaemonEndpoint | null> {
   const announced = await readAddress(dataDir)
   if (announced === null) return null
   const { socket, url } = announced

@@ -12,7 +12,7 @@ import type { Session } from './session.ts'
 const pollMs = 250
 const slowPollMs = 1000
 /** How long nothing may move before it is worth asking why. */
-const standingMs = 2000
+const maxIdleMs = 2000
 /** States in which a run needs no answer of the platform to go on. */
 const ownWork: ReadonlySet<Run['state']> = new Set(['reading', 'planned'])
 
@@ -32,23 +32,23 @@ export async function followAndReport(
   { restingBefore: restedBefore = null }: Settling = {},
 ): Promise<number> {
   const { control, output } = session
-  const settled = await waitForEnd(session, run, waitSeconds)
-  if (settled.state === 'held' && settled.wentOn !== null) {
-    const going = await control.getRun({ params: { runId: settled.wentOn } })
+  const ended = await waitForEnd(session, run, waitSeconds)
+  if (ended.state === 'held' && ended.wentOn !== null) {
+    const going = await control.getRun({ params: { runId: ended.wentOn } })
     const gone = await waitForEnd(session, going, waitSeconds)
     if (!output.quiet) output.printMessage(renderOutcome(gone, output.paint))
   }
   const alongside: Run[] = []
-  for (const { id } of settled.also) {
+  for (const { id } of ended.also) {
     const other = await control.getRun({ params: { runId: id } })
     alongside.push(await waitForEnd(session, other, waitSeconds))
   }
-  const known = [settled, ...alongside]
-  const seen = new Set([...idsOf(known), ...(settled.wentOn === null ? [] : [settled.wentOn]), ...(restedBefore ?? [])])
-  const others = restedBefore === null ? nothingElse : await settledOthers(session, settled, seen, waitSeconds)
+  const known = [ended, ...alongside]
+  const knownIds = new Set([...idsOf(known), ...(ended.wentOn === null ? [] : [ended.wentOn]), ...(restedBefore ?? [])])
+  const others = restedBefore === null ? nothingElse : await endedOthers(session, ended, knownIds, waitSeconds)
   const also = [...alongside, ...others.runs]
-  output.printResult(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
-  const exits = [settled, ...also].map(exitCodeOf)
+  output.printResult(also.length === 0 ? ended : { ...ended, alongside: also }, renderOutcomes)
+  const exits = [ended, ...also].map(exitCodeOf)
   const exit = exits.find((code) => code !== 0)
   if (others.failure !== null && exit === undefined) throw others.failure
   if (others.failure !== null) output.printMessage(others.failure.message)
@@ -68,20 +68,20 @@ export async function restingRunIds(session: Session, connection: string): Promi
 }
 
 /** The runs that are not known yet, once they have come to rest. Without a daemon they would end with the command. */
-async function settledOthers(
+async function endedOthers(
   session: Session,
   { connection }: Run,
-  seen: Set<string>,
+  knownIds: Set<string>,
   waitSeconds: number,
 ): Promise<Others> {
   const runs: Run[] = []
   try {
     for (;;) {
-      const next = (await newestRuns(session, connection)).find(({ id }) => !seen.has(id))
+      const next = (await newestRuns(session, connection)).find(({ id }) => !knownIds.has(id))
       // Where a daemon of another machine works as well, new ones may come for ever.
       if (next === undefined || runs.length === maxOthers) return { runs, failure: null }
       const run = await waitForEnd(session, next, waitSeconds)
-      for (const id of [next.id, ...idsOf([run])]) seen.add(id)
+      for (const id of [next.id, ...idsOf([run])]) knownIds.add(id)
       runs.push(run)
     }
   } catch (error) {
@@ -129,32 +129,32 @@ export async function followRun(
   first: Run,
   { waitSeconds, progress, signal }: { waitSeconds: number; progress: Progress; signal: AbortSignal },
 ): Promise<Run> {
-  using _place = { [Symbol.dispose]: () => progress.end() }
+  using _progressLine = { [Symbol.dispose]: () => progress.end() }
   const movement = watchMovement()
   let run = first
   for (;;) {
     progress.show(run)
     if (isResting(run)) return run
-    const standsMs = movement.see(run)
-    if (standsMs > standingMs) {
+    const idleMs = movement.see(run)
+    if (idleMs > maxIdleMs) {
       const { working, platform, delay } = await lookAround(control, run)
       if (movement.see(working) > waitSeconds * 1000) throw stalled(working, { platform, delay, waitSeconds })
     }
-    await pause(standsMs > standingMs ? slowPollMs : pollMs, undefined, { signal })
+    await pause(idleMs > maxIdleMs ? slowPollMs : pollMs, undefined, { signal })
     run = await control.getRun({ params: { runId: run.id } })
   }
 }
 
 /** Tells for how long nothing has moved: no run has been seen in a state or with counts that it did not have before. */
 function watchMovement(): { see(run: Run): number } {
-  const seen = new Set<string>()
+  const observed = new Set<string>()
   let movedAt = performance.now()
   return {
     see(run) {
       const mark = JSON.stringify([run.id, run.state, run.confirmed, run.problems, run.remaining])
       // How long a source takes to be read, and its plan to be stored, says nothing about the platform.
-      if (!seen.has(mark) || ownWork.has(run.state)) movedAt = performance.now()
-      seen.add(mark)
+      if (!observed.has(mark) || ownWork.has(run.state)) movedAt = performance.now()
+      observed.add(mark)
       return performance.now() - movedAt
     },
   }

@@ -15,21 +15,21 @@ export type HangUps = Disposable & {
  * process runs in. In the latter case `gone` is called.
  */
 export function listenForHangUp(gone: () => void): HangUps {
-  let asked = Promise.withResolvers<void>()
+  let pending = Promise.withResolvers<void>()
   const hasTerminal = process.stdin.isTTY === true
 
   function onHangUp(): void {
     if (hasTerminal && isTerminalGone()) gone()
-    else asked.resolve()
+    else pending.resolve()
   }
 
   process.on('SIGHUP', onHangUp)
   return {
-    requested: () => asked.promise,
+    requested: () => pending.promise,
     reset: () => {
-      asked = Promise.withResolvers<void>()
+      pending = Promise.withResolvers<void>()
     },
-    request: () => asked.resolve(),
+    request: () => pending.resolve(),
     [Symbol.dispose]: () => process.off('SIGHUP', onHangUp),
   }
 }

@@ -8,8 +8,8 @@ import { type CommonOptions, requireConnection, type Session } from './session.t
 
 type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }
 type Named = { readonly connection: string; readonly identityId: string }
-type Asked = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
-type Matches = { readonly found: readonly PersonSearchResult[]; readonly isWhole: boolean }
+type PersonQuery = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
+type Matches = { readonly people: readonly PersonSearchResult[]; readonly isWhole: boolean }
 
 /** How many matches are read. If there may be more, no single person can be chosen. */
 const defaultMaxMatches = 200
@@ -21,8 +21,8 @@ const maxListed = 20
  * the operation says what it makes.
  */
 export async function requirePerson(session: Session, text: string, options: Options): Promise<Named> {
-  const found = await findPerson(session, text, options)
-  if (found !== null) return found
+  const match = await findPerson(session, text, options)
+  if (match !== null) return match
   const connection = requireConnection(options, session.config)
   if (!/[\s@]/.test(text.trim())) return { connection, identityId: text }
   throw new Failure('not_found', `nobody in ${connection} has the e-mail address or name "${text}"`)
@@ -45,17 +45,17 @@ export async function findPerson(session: Session, text: string, options: Option
   const [withIt, ...others] = byKey
   if (withIt !== undefined && others.length === 0) return namedAs(withIt)
   if (withIt !== undefined) {
-    const places = byKey.map((named) => named.connection).join(', ')
-    throw new Failure('usage', `several connections have the key ${search} (${places}): name one with --connection`)
+    const names = byKey.map((named) => named.connection).join(', ')
+    throw new Failure('usage', `several connections have the key ${search} (${names}): name one with --connection`)
   }
   const { connection, maxMatches = defaultMaxMatches } = options
-  const { found, isWhole } = await matches(control, { connection, search, maxMatches })
-  const exact = found.filter((person) => isCalled(person, search))
+  const { people, isWhole } = await matches(control, { connection, search, maxMatches })
+  const exact = people.filter((person) => isCalled(person, search))
   const [only, ...namesakes] = exact
   if (only !== undefined && namesakes.length === 0 && isWhole) return namedAs(only)
-  if (found.length === 0) return null
-  const people = exact.length > 0 ? exact : found
-  throw several(session, people, { search, isExact: exact.length > 0, isWhole, ...options })
+  if (people.length === 0) return null
+  const candidates = exact.length > 0 ? exact : people
+  throw several(session, candidates, { search, isExact: exact.length > 0, isWhole, ...options })
 }
 
 function namedAs({ connection, identityId }: Named): Named {
@@ -79,15 +79,15 @@ async function withKey(control: Control, identityId: string, connections: readon
 }
 
 /** The people found, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
-async function matches(control: Control, { connection, search, maxMatches }: Asked): Promise<Matches> {
-  const found: PersonSearchResult[] = []
+async function matches(control: Control, { connection, search, maxMatches }: PersonQuery): Promise<Matches> {
+  const people: PersonSearchResult[] = []
   let after: string | undefined
   do {
     const { data, next } = await control.searchPeople({ query: { connection, search, after, limit: maxMatches } })
-    found.push(...data)
+    people.push(...data)
     after = next ?? undefined
-  } while (after !== undefined && found.length <= maxMatches)
-  return { found: found.slice(0, maxMatches), isWhole: after === undefined && found.length <= maxMatches }
+  } while (after !== undefined && people.length <= maxMatches)
+  return { people: people.slice(0, maxMatches), isWhole: after === undefined && people.length <= maxMatches }
 }
 
 /** Whether the e-mail address, or each word of the name, is the one that is looked for. */
@@ -116,15 +116,15 @@ type Listing = {
 
 /** Names are shown to who asks for them at a terminal; the failure itself holds keys. */
 function several({ output }: Session, people: readonly PersonSearchResult[], listing: Listing): Failure {
-  const what = whySeveral(people, listing)
+  const message = whySeveral(people, listing)
   const listed = people.slice(0, maxListed)
   const more = people.length > listed.length || !listing.isWhole ? ['  … and others'] : []
   if (listing.showValues && standardError.isTerminal && !output.json) {
     output.printMessage([renderMatches(listed, output.paint), ...more].join('\n'))
-    return new Failure('usage', what)
+    return new Failure('usage', message)
   }
   return new Failure('usage', [
-    what,
+    message,
     ...listed.map(({ identityId, connection, state }) => `  ${identityId}  ${connection}  ${state}`),
     ...more,
   ])

@@ -4,7 +4,7 @@ import { type LoadOptions, loadConfig } from '../../daemon/config/load-config.ts
 import { findConfig } from '../../daemon/config/config-path.ts'
 import { Failure } from '../../errors.ts'
 import type { Control } from './control-client.ts'
-import { type FoundDaemon, findDaemon } from './find-daemon.ts'
+import { type DaemonEndpoint, findDaemon } from './find-daemon.ts'
 import type { CommandContext } from './command-context.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
@@ -38,7 +38,7 @@ export async function configOf(
   options: CommonOptions,
   { secrets = 'now' }: Pick<LoadOptions, 'secrets'> = {},
 ): Promise<Config> {
-  const { file, namedBy } = findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() })
+  const { file, namedBy } = findConfig({ option: options.config, env: process.env, workingDirectory: process.cwd() })
   if (options.verbose) createOutput(options).printMessage(`the configuration is ${file}, from ${namedBy}`)
   const help = namedBy === 'ROLLCALL_CONFIG' ? 'set ROLLCALL_CONFIG to the configuration' : undefined
   const config = await loadConfig(file, process.env, { secrets, ...(help !== undefined && { help }) })
@@ -82,7 +82,7 @@ export async function withSession(
 }
 
 /** What asks a daemon takes a while to load, and where none runs it is not needed. */
-async function controlOf(daemon: FoundDaemon): Promise<Control> {
+async function controlOf(daemon: DaemonEndpoint): Promise<Control> {
   const { controlOverSocket } = await import('./control-client.ts')
   return controlOverSocket(daemon)
 }
@@ -91,7 +91,7 @@ async function controlOf(daemon: FoundDaemon): Promise<Control> {
  * The daemon that has an embedded store in use, once it answers; null if none does soon. One that starts, or takes up a configuration
  * that was changed, has its store some seconds before it answers.
  */
-async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<FoundDaemon | null> {
+async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<DaemonEndpoint | null> {
   if (!(error instanceof Failure) || error.code !== 'already_active') return null
   const until = performance.now() + beginsWithinMs
   while (performance.now() < until && !signal.aborted) {

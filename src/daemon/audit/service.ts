@@ -34,7 +34,7 @@ export type AuditService = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-type KeptStore = { readonly store: Database<StoreSchema>; readonly keeper: AuditService }
+type AuditedStore = { readonly store: Database<StoreSchema>; readonly audit: AuditService }
 
 const sealMs = 2000
 
@@ -45,7 +45,7 @@ const sealMs = 2000
 export async function openAudit(
   opened: Database<StoreSchema>,
   { config, events, now }: { config: Config; events: Events; now: () => Date },
-): Promise<KeptStore> {
+): Promise<AuditedStore> {
   const { dataDir } = config
   const head = await lastCheckpoint(opened.db)
   const signing = new Signing(await auditKeyFor(config, head))
@@ -135,7 +135,7 @@ export async function openAudit(
   starting.use(repeat(sealOrReport, { pauseMs: sealMs, onError: failed }))
   const running = starting.move()
 
-  const keeper: AuditService = {
+  const audit: AuditService = {
     seal: sealOrReport,
     trouble: () => lastReported,
     async verify({ publicKey }) {
@@ -148,7 +148,7 @@ export async function openAudit(
     replaceKey: (request) => inTurn(() => replaceKeyNow(request)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
-  return { store, keeper }
+  return { store, audit }
 }
 
 /** The key that may continue a log with this head; null if it is missing. A new key is made only if nothing was signed before. */

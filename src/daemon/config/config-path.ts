@@ -10,14 +10,14 @@ type ConfigLocation = { readonly file: string; readonly namedBy: '--config' | 'R
 
 type ConfigSearch = {
   /** What `--config` names. */
-  readonly given: string | undefined
+  readonly option: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
   readonly workingDirectory: string
 }
 
 /** The configuration file to use: that of --config, else of ROLLCALL_CONFIG, else the first default path that exists. */
-export function findConfig({ given, env, workingDirectory }: ConfigSearch): ConfigLocation {
-  if (given !== undefined) return { file: resolve(workingDirectory, given), namedBy: '--config' }
+export function findConfig({ option, env, workingDirectory }: ConfigSearch): ConfigLocation {
+  if (option !== undefined) return { file: resolve(workingDirectory, option), namedBy: '--config' }
   if (env.ROLLCALL_CONFIG) return { file: resolve(workingDirectory, env.ROLLCALL_CONFIG), namedBy: 'ROLLCALL_CONFIG' }
   const file = defaultPaths.map((path) => resolve(workingDirectory, path)).find((path) => existsSync(path))
   if (file !== undefined) return { file, namedBy: 'its place' }

@@ -75,11 +75,11 @@ function didYouMean(key: string, settings: readonly string[]): string {
 }
 
 function settingsAt(schema: SettingsSchema, path: Path): readonly string[] {
-  const places = path.reduce(
-    (parents: readonly SettingsSchema[], name) => parents.flatMap((parent) => below(parent, name)),
+  const parents = path.reduce(
+    (schemas: readonly SettingsSchema[], name) => schemas.flatMap((parent) => below(parent, name)),
     alternatives(schema),
   )
-  return [...new Set(places.flatMap(({ properties }) => Object.keys(properties ?? {})))]
+  return [...new Set(parents.flatMap(({ properties }) => Object.keys(properties ?? {})))]
 }
 
 function below({ properties, additionalProperties }: SettingsSchema, name: PropertyKey): readonly SettingsSchema[] {

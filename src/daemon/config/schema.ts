@@ -88,14 +88,14 @@ function namedConnections(connections: Readonly<Record<string, Pick<ConnectionSe
 }
 
 function doubleTargets(connections: readonly Named[]): [string[], string][] {
-  const seen = new Map<string, string>()
+  const firstNames = new Map<string, string>()
   return connections.flatMap(({ name, path, target }): [string[], string][] => {
     const type = 'type' in target ? target.type : 'HRIS'
     const key = JSON.stringify(
       'id' in target && target.id !== undefined ? target.id : [type, 'name' in target && target.name],
     )
-    const twin = seen.get(key)
-    seen.set(key, name)
+    const twin = firstNames.get(key)
+    firstNames.set(key, name)
     return twin === undefined ? [] : [[path, twin]]
   })
 }

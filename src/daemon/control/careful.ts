@@ -11,9 +11,8 @@ export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx
   type Handler = (context: Ctx, input: never) => Promise<unknown>
   const wrapped = Object.entries<Handler>(handlers).map(([name, handler]) => {
     const carefully: Handler = async (context, input) => {
-      const place = nulIn(input)
-      if (place !== null)
-        throw new Failure('usage', `${place}: holds the character U+0000, which no text of ours holds`)
+      const path = nulIn(input)
+      if (path !== null) throw new Failure('usage', `${path}: holds the character U+0000, which no text of ours holds`)
       try {
         return await handler(context, input)
       } catch (error) {
@@ -27,14 +26,14 @@ export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx
 }
 
 /** Where in an input a text holds the one character that PostgreSQL refuses; null if nowhere. */
-function nulIn(value: unknown, place = ''): string | null {
-  if (typeof value === 'string') return value.includes('\0') ? place : null
+function nulIn(value: unknown, path = ''): string | null {
+  if (typeof value === 'string') return value.includes('\0') ? path : null
   if (typeof value !== 'object' || value === null || Symbol.asyncIterator in value) return null
   for (const [name, inner] of Object.entries(value)) {
-    const found = name.includes('\0')
-      ? place
-      : nulIn(inner, ['', 'params', 'query', 'body'].includes(place) ? name : `${place}.${name}`)
-    if (found !== null) return found
+    const nested = name.includes('\0')
+      ? path
+      : nulIn(inner, ['', 'params', 'query', 'body'].includes(path) ? name : `${path}.${name}`)
+    if (nested !== null) return nested
   }
   return null
 }

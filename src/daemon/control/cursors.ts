@@ -14,8 +14,8 @@ export type ListScope = { readonly list: string; readonly [filter: string]: unkn
  * Where a page of a list ended, as a text that only the same list with the same filters reads back. It is no secret: a caller may ask
  * for every place of a list that they may read. The mark finds out texts that were cut, changed or taken from another list.
  */
-export function writeCursor(scope: ListScope, place: unknown): string {
-  const payload = Buffer.from(JSON.stringify(place))
+export function writeCursor(scope: ListScope, position: unknown): string {
+  const payload = Buffer.from(JSON.stringify(position))
   return Buffer.concat([markOf(scope, payload), payload]).toString('base64url')
 }
 
@@ -28,19 +28,19 @@ export function readCursor<T>(scope: ListScope, cursor: string | undefined, sche
     bytes.length > markBytes &&
     bytes.toString('base64url') === cursor &&
     timingSafeEqual(bytes.subarray(0, markBytes), markOf(scope, payload))
-  const place = isOurs ? schema.safeParse(JSON.parse(payload.toString())) : null
-  if (place?.success) return place.data
+  const position = isOurs ? schema.safeParse(JSON.parse(payload.toString())) : null
+  if (position?.success) return position.data
   throw new Failure('usage', 'after: was not given out for this list with these filters; start again without it')
 }
 
 /** The cursor behind the last entry of a page; null where the page is not full, so that nothing follows. */
 export function nextCursor<T>(
   scope: ListScope,
-  { found, limit }: { readonly found: readonly T[]; readonly limit: number },
-  placeOf: (last: T) => unknown,
+  { rows, limit }: { readonly rows: readonly T[]; readonly limit: number },
+  positionOf: (last: T) => unknown,
 ): string | null {
-  const last = found.at(-1)
-  return last === undefined || found.length < limit ? null : writeCursor(scope, placeOf(last))
+  const last = rows.at(-1)
+  return last === undefined || rows.length < limit ? null : writeCursor(scope, positionOf(last))
 }
 
 /** The cursor of a list in the order of a text. */

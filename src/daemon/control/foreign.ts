@@ -14,14 +14,14 @@ export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync
     if (connection !== undefined) requireConnection({ sync }, connection)
     const now = sync.now()
     const scope = { list: 'foreign', connection }
-    const place = readCursor(scope, after, ProblemCursor)
-    const found = await listForeign(sync.store.db, {
+    const cursor = readCursor(scope, after, ProblemCursor)
+    const rows = await listForeign(sync.store.db, {
       ...(connection !== undefined && { connection }),
-      ...(place !== undefined && { after: place }),
+      ...(cursor !== undefined && { after: cursor }),
       limit,
     })
-    const data = found.map((person) => ({ ...person, ageSeconds: secondsSince(person.firstAt, now) }))
-    return { status: 200, body: { data, next: nextCursor(scope, { found, limit }, problemCursor) } }
+    const data = rows.map((person) => ({ ...person, ageSeconds: secondsSince(person.firstAt, now) }))
+    return { status: 200, body: { data, next: nextCursor(scope, { rows, limit }, problemCursor) } }
   },
 
   async separateForeign({ sync, actor }, { params, body }) {

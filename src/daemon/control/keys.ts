@@ -8,8 +8,8 @@ import type { Acting } from './permitted.ts'
 export const keyHandlers: Handlers<typeof keyOperations, { readonly sync: SyncContext } & Acting> = {
   async listKeys({ sync }, { params: { connection }, query: { limit } }) {
     const { answers, pairs } = await listKeys(sync, { connection, limit })
-    const said = answers.map(({ answeredAt, ...answer }) => ({ ...answer, at: answeredAt.toISOString() }))
-    return { status: 200, body: { pairs, answers: said } }
+    const answerViews = answers.map(({ answeredAt, ...answer }) => ({ ...answer, at: answeredAt.toISOString() }))
+    return { status: 200, body: { pairs, answers: answerViews } }
   },
 
   async answerKeys({ sync, actor: { by } }, { params, body }) {

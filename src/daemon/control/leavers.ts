@@ -46,16 +46,16 @@ export const leaverHandlers: Handlers<typeof leaverOperations, ControlContext & 
     if (connection !== undefined) requireConnection(ctx, connection)
     const connections = connection === undefined ? [...ctx.sync.connections.keys()] : [connection]
     const scope = { list: 'not-effective', connection }
-    const place = readCursor(scope, after, ProblemCursor)
-    const found = await listLeavers(ctx.sync.store.db, {
+    const cursor = readCursor(scope, after, ProblemCursor)
+    const rows = await listLeavers(ctx.sync.store.db, {
       connections,
       now: ctx.sync.now(),
       notEffective: true,
-      ...(place !== undefined && { after: place }),
+      ...(cursor !== undefined && { after: cursor }),
       limit,
     })
-    const next = nextCursor(scope, { found, limit }, problemCursor)
-    return { status: 200, body: { data: found.map((leaver) => leaverView(ctx, leaver, { values })), next } }
+    const next = nextCursor(scope, { rows, limit }, problemCursor)
+    return { status: 200, body: { data: rows.map((leaver) => leaverView(ctx, leaver, { values })), next } }
   },
 
   async reportLeavers(ctx, { query }) {
@@ -96,11 +96,11 @@ export async function leaverReport(
   const { sync } = ctx
   const connections = connection === undefined ? [...sync.connections.keys()].sort() : [connection]
   const now = sync.now()
-  const found = await listLeavers(sync.store.db, { connections, from, to, now })
-  const leavers = found
+  const all = await listLeavers(sync.store.db, { connections, from, to, now })
+  const leavers = all
     .filter(({ acceptedAt }) => acceptedAt !== null)
     .map((leaver) => leaverView(ctx, leaver, { values }))
-  const held = found.filter(({ state }) => state === 'held').map(({ connection: name }) => name)
+  const held = all.filter(({ state }) => state === 'held').map(({ connection: name }) => name)
   return {
     from,
     to,
@@ -143,20 +143,20 @@ function summaryOf(
 ): Omit<LeaverSummary, 'held'> {
   const { source, webhook } = sync.connections.get(connection)?.feeds ?? {}
   const listed = leavers.filter((leaver) => leaver.connection === connection)
-  const standing = listed.filter(({ state }) => !undone.has(state))
-  const count = (holds: (leaver: Leaver) => boolean): number => standing.filter(holds).length
-  const figures = Object.fromEntries(legs.map((leg) => [leg, figuresOf(standing.map((leaver) => leaver[leg]))]))
+  const current = listed.filter(({ state }) => !undone.has(state))
+  const count = (holds: (leaver: Leaver) => boolean): number => current.filter(holds).length
+  const figures = Object.fromEntries(legs.map((leg) => [leg, figuresOf(current.map((leaver) => leaver[leg]))]))
   return {
     connection,
     timeZone: (source ?? webhook)?.timeZone ?? 'UTC',
     boundHours: monitored.leaverBounds.get(connection) ?? defaultBoundHours,
-    people: standing.length,
+    people: current.length,
     acknowledged: count(({ acknowledgedAt }) => acknowledgedAt !== null),
     effective: count(({ visibleAt }) => visibleAt !== null),
     notEffective: count(({ state }) => state === 'not_effective'),
     late: count(({ late }) => late),
     lateOpen: count(({ late, acknowledgedAt }) => late && acknowledgedAt === null),
-    takenBack: listed.length - standing.length,
+    takenBack: listed.length - current.length,
     ...(figures as Pick<LeaverSummary, (typeof legs)[number]>),
   }
 }

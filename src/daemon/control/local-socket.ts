@@ -20,7 +20,7 @@ export async function listenLocally(
   listen: (path: string) => Promise<unknown>,
   uid: number | undefined = process.getuid?.(),
 ): Promise<string> {
-  const [near, far] = places(dataDir)
+  const [near, far] = socketPaths(dataDir)
   if (fits(near)) {
     try {
       return await listenAt(near)
@@ -49,7 +49,7 @@ function explained(error: unknown, path: string): unknown {
   return new Failure('config_invalid', `cannot listen at ${path} (${code}): ${help}`, { cause: error })
 }
 
-function places(dataDir: string): readonly [near: string, far: string] {
+function socketPaths(dataDir: string): readonly [near: string, far: string] {
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
   return [
     join(dataDir, 'control', 'daemon.sock'),
@@ -67,13 +67,13 @@ async function makeOwnFolder(folder: string, uid: number | undefined): Promise<v
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
   }
-  const found = await lstat(folder)
-  if (!found.isDirectory() || found.uid !== uid) {
-    const what = found.isDirectory() ? 'belongs to another account' : 'is no folder'
+  const stats = await lstat(folder)
+  if (!stats.isDirectory() || stats.uid !== uid) {
+    const problem = stats.isDirectory() ? 'belongs to another account' : 'is no folder'
     const help = 'remove it, and start the daemon again as the account that owns the data folder'
-    throw new Failure('config_invalid', `${folder}, in which commands reach the daemon, ${what}: ${help}`)
+    throw new Failure('config_invalid', `${folder}, in which commands reach the daemon, ${problem}: ${help}`)
   }
-  if ((found.mode & 0o777) !== 0o700) await chmod(folder, 0o700)
+  if ((stats.mode & 0o777) !== 0o700) await chmod(folder, 0o700)
 }
 
 /** Removes the socket of a daemon that was killed. One that answers belongs to a daemon that lives. */

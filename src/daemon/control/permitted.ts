@@ -47,8 +47,8 @@ export function permitted<T extends Permitted, Ctx extends Asking>(
       }
       const reply = await handler({ ...context, actor: actorOf(caller, input.body?.by) }, input)
       if (input.query?.values) {
-        const seen = { act: 'values.seen', ...concerned, identityId: keyIn(reply) } as const
-        await recordAccess(sync.store.db, caller, seen, sync.now())
+        const entry = { act: 'values.seen', ...concerned, identityId: keyIn(reply) } as const
+        await recordAccess(sync.store.db, caller, entry, sync.now())
       }
       return reply
     }

@@ -34,14 +34,14 @@ async function outcome(check: () => Promise<void>): Promise<string> {
 
 /** Why a check has failed, by what the database or Redis said. */
 function troubleOf(error: unknown): string {
-  const said = saidBy(error)
-  if (said.some((text) => /^(?:OOM |MISCONF |53100$|ENOSPC$)/.test(text))) return 'full'
-  if (said.some((text) => /^(?:READONLY |NOREPLICAS |25006$)/.test(text))) return 'read-only'
+  const texts = textsOf(error)
+  if (texts.some((text) => /^(?:OOM |MISCONF |53100$|ENOSPC$)/.test(text))) return 'full'
+  if (texts.some((text) => /^(?:READONLY |NOREPLICAS |25006$)/.test(text))) return 'read-only'
   return 'unreachable'
 }
 
-function saidBy(error: unknown): string[] {
-  return error instanceof Error ? [error.message, errorCode(error) ?? '', ...saidBy(error.cause)] : []
+function textsOf(error: unknown): string[] {
+  return error instanceof Error ? [error.message, errorCode(error) ?? '', ...textsOf(error.cause)] : []
 }
 
 function remembered(look: () => Promise<string>): () => Promise<string> {

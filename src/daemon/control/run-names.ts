@@ -19,9 +19,9 @@ export const runNameHandlers: Handlers<typeof runNameOperations, { readonly sync
 }
 
 async function idsNamed(db: Db, name: string, connection: string | undefined): Promise<string[]> {
-  const asked = { connection, limit: candidates + 1 }
-  if (name === '@held') return await heldIds(db, asked)
+  const query = { connection, limit: candidates + 1 }
+  if (name === '@held') return await heldIds(db, query)
   const last = /^last(?:-(\d+))?$/.exec(name)
   if (last) return await idBefore(db, { before: Number(last[1] ?? 0), connection })
-  return await idsWithPrefix(db, { prefix: name, ...asked })
+  return await idsWithPrefix(db, { prefix: name, ...query })
 }

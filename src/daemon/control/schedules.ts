@@ -44,9 +44,9 @@ function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now
   return missed && missed.startsAt > since ? until : nextSlotAt(schedule, until)
 }
 
-function nextTimes(schedule: Schedule, standing: { pause: Pause | null; now: Date }): Date[] {
+function nextTimes(schedule: Schedule, state: { pause: Pause | null; now: Date }): Date[] {
   const times: Date[] = []
-  for (let at = nextTime(schedule, standing); at !== null; at = nextSlotAt(schedule, at)) {
+  for (let at = nextTime(schedule, state); at !== null; at = nextSlotAt(schedule, at)) {
     times.push(at)
     if (times.length === timesShown) break
   }
@@ -65,7 +65,7 @@ export function nextAt(
   ctx: ScheduleContext,
   of: { connection: string; purpose: Purpose; pause: Pause | null },
 ): string | null {
-  const found = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
-  if (!found) return null
-  return nextTime(found.schedule, { pause: of.pause, now: ctx.sync.now() })?.toISOString() ?? null
+  const match = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
+  if (!match) return null
+  return nextTime(match.schedule, { pause: of.pause, now: ctx.sync.now() })?.toISOString() ?? null
 }

@@ -30,8 +30,8 @@ export const storeHandlers: Handlers<typeof storeOperations, StoreContext & Acti
     return { status: 201, body: await backUp(sync.store.db, { ...body, by, now: sync.now() }) }
   },
 
-  async restoreStore({ sync, restorations, actor: { by } }, { body: asked }) {
-    const body = { ...asked, by }
+  async restoreStore({ sync, restorations, actor: { by } }, { body: request }) {
+    const body = { ...request, by }
     if (!restorations) throw new Failure('conflict', 'only a daemon that was started by "rollcall serve" can restore')
     const { people } = await restorations.check(body)
     refuseReplacing(await countKnownPeople(sync.store.db), body)

@@ -87,14 +87,14 @@ export function shownPerson(record: IdentityRecord, fields: readonly FieldName[]
 /** On what evidence somebody is separated, comes back or gets another leaving date, and where it stands; null for other changes. */
 function evidenceOf(change: Exclude<Change, { kind: 'retract' }>, origin: Origin | null): string | null {
   const at = originText(origin)
-  const place = at === null ? '' : `: ${at}`
+  const originSuffix = at === null ? '' : `: ${at}`
   switch (change.kind) {
     case 'leave':
     case 'correct':
-      if (!change.inferred) return at === null ? 'a date that was stated before' : `the date is stated${place}`
-      return at === null ? 'missing from the source' : `has left, without a date${place}`
+      if (!change.inferred) return at === null ? 'a date that was stated before' : `the date is stated${originSuffix}`
+      return at === null ? 'missing from the source' : `has left, without a date${originSuffix}`
     case 'return':
-      return `employed again${place}`
+      return `employed again${originSuffix}`
     case 'join':
     case 'update':
       return null
@@ -132,7 +132,7 @@ export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject
 }
 
 /** What a person said of a value, as the control API shows it. */
-export function classedView({ field, value, meaning, by, classedAt }: ClassifiedValueEntry): ClassifiedValue {
+export function classifiedValueView({ field, value, meaning, by, classedAt }: ClassifiedValueEntry): ClassifiedValue {
   return { field, value, as: meaning, by, at: classedAt.toISOString() }
 }
 

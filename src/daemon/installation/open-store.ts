@@ -31,7 +31,7 @@ export async function openStore(
   const store = opening.use(await openAnyStore(config, 'known'))
   const there = await installationOf(store.db)
   if (!mayBeMoved) refuseMoved(there, store.place)
-  refuseOther({ marker, there, place: store.place, dataDir })
+  refuseOther({ marker, there, location: store.place, dataDir })
   const { id } = there ?? (await beginInstallation(store.db, now()))
   if (marker === null) await writeMarker(dataDir, { installation: id })
   if (marker === null && there !== null) events?.storeMarked({ place: store.place })
@@ -84,30 +84,33 @@ async function refuseMissingFolder({ database, dataDir }: Config): Promise<void>
   if (!isThere) throw new Failure('store_lost', `the store in ${folder} is gone: it was there before; ${remedies}`)
 }
 
-function refuseMoved(there: Installation | null, place: string): void {
+function refuseMoved(there: Installation | null, location: string): void {
   if (there?.movedTo)
     throw new Failure(
       'store_lost',
-      `${place} was moved to ${there.movedTo} at ${there.movedAt?.toISOString()}; name that one as "database" in the configuration`,
+      `${location} was moved to ${there.movedTo} at ${there.movedAt?.toISOString()}; name that one as "database" in the configuration`,
     )
 }
 
 function refuseOther({
   marker,
   there,
-  place,
+  location,
   dataDir,
 }: {
   marker: Marker | null
   there: Installation | null
-  place: string
+  location: string
   dataDir: string
 }): void {
   if (marker === null || marker.installation === there?.id) return
   if (there === null)
-    throw new Failure('store_lost', `${place} is empty, and the store that belongs to ${dataDir} is gone; ${remedies}`)
+    throw new Failure(
+      'store_lost',
+      `${location} is empty, and the store that belongs to ${dataDir} is gone; ${remedies}`,
+    )
   throw new Failure(
     'store_lost',
-    `${place} is the store of another installation than ${dataDir} belongs to; name the right one as "database", or ${remedies}`,
+    `${location} is the store of another installation than ${dataDir} belongs to; name the right one as "database", or ${remedies}`,
   )
 }

@@ -106,8 +106,8 @@ export async function restoreStore(
   await moveHeadAside(dataDir)
   await writeMarker(dataDir, { installation: header.installation })
   // What was recorded gets its place and its signature.
-  const { keeper } = await openAudit(opened, { config, events, now })
-  await keeper[Symbol.asyncDispose]()
+  const { audit } = await openAudit(opened, { config, events, now })
+  await audit[Symbol.asyncDispose]()
   return restored
 }
 

@@ -119,9 +119,9 @@ function commentsOn(proposal: Proposal, { name }: NewConnection): Comments {
     ...(proposal.statuses !== null && {
       [`${at}.source.status`]: [
         'What each status means. One that stands in neither list holds the plan until a person classes it.',
-        ...seen('left', proposal.statuses.left),
-        ...seen('employed', proposal.statuses.employed),
-        ...seen('not classed yet', proposal.statuses.open),
+        ...valueLines('left', proposal.statuses.left),
+        ...valueLines('employed', proposal.statuses.employed),
+        ...valueLines('not classed yet', proposal.statuses.open),
       ].join('\n'),
     }),
     [`${at}.source.scope`]: 'Several rows share a key: only those that are meant are read.',
@@ -171,7 +171,7 @@ function statusOf(
   return { ...(column !== undefined && { column: statuses?.column ?? column }), ...rule }
 }
 
-function seen(meaning: string, values: readonly ValueCount[]): string[] {
+function valueLines(meaning: string, values: readonly ValueCount[]): string[] {
   if (values.length === 0) return []
   return [`  ${meaning}: ${values.map(({ value, rows }) => `${escapeText(value)} (${rows})`).join(', ')}`]
 }

@@ -103,10 +103,10 @@ function disagree(days: readonly (string | null)[], others: readonly (string | n
   return days.some((day, at) => day !== null && others[at] !== null && day !== others[at])
 }
 
-type Counted = readonly (readonly [text: string, count: number])[]
+type TextCounts = readonly (readonly [text: string, count: number])[]
 
 /** The different texts that say how dates are written, and how many cells hold each. */
-function countTexts(texts: readonly string[]): Counted {
+function countTexts(texts: readonly string[]): TextCounts {
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
   const cells = [...counts].map(([text, count]) => [text.trim(), count] as const)
@@ -114,7 +114,7 @@ function countTexts(texts: readonly string[]): Counted {
 }
 
 /** The day of each text, and how many cells have none. */
-function readingsOf({ format, ...words }: DateForm, cells: Counted): { days: (string | null)[]; unread: number } {
+function readingsOf({ format, ...words }: DateForm, cells: TextCounts): { days: (string | null)[]; unread: number } {
   const read = dateReader([format].flat(), words)
   const days = cells.map(([text]) => read(text, 'UTC'))
   const unread = cells.reduce((sum, [, count], at) => sum + (days[at] === null ? count : 0), 0)

@@ -34,7 +34,7 @@ export type FirstVisitAnswers = FormChoice &
 export type FirstPlan = {
   readonly upload: Upload
   readonly connection: string
-  readonly glance: Preview
+  readonly preview: Preview
   /** Of the configuration as it is and as it will be. */
   readonly digest: string
   readonly text: string
@@ -53,17 +53,24 @@ export type FirstVisits = {
   readonly limits: UploadLimits
   /** Why no first connection can be made here; null: it can. */
   trouble(): string | null
-  take(bytes: AsyncIterable<Uint8Array>, given: { name: string; principal: string; form: FormChoice }): Promise<Upload>
+  take(
+    bytes: AsyncIterable<Uint8Array>,
+    request: { name: string; principal: string; form: FormChoice },
+  ): Promise<Upload>
   drop(id: string, principal: string): Promise<void>
   propose(
     id: string,
-    asked: { principal: string; said: FirstVisitAnswers },
+    request: { principal: string; answers: FirstVisitAnswers },
   ): Promise<{ upload: Upload; proposal: Proposal }>
-  plan(id: string, asked: VisitRequest): Promise<FirstPlan>
-  connect(id: string, asked: VisitRequest & Confirmed): Promise<Connected>
+  plan(id: string, request: VisitRequest): Promise<FirstPlan>
+  connect(id: string, request: VisitRequest & Confirmed): Promise<Connected>
 }
 
-type VisitRequest = { readonly principal: string; readonly said: FirstVisitAnswers; readonly place: FirstConnection }
+type VisitRequest = {
+  readonly principal: string
+  readonly answers: FirstVisitAnswers
+  readonly settings: FirstConnection
+}
 type Confirmed = { readonly digest: string; readonly apiKey: string | undefined; readonly by: string }
 
 type FirstVisitParts = {
@@ -107,17 +114,22 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     const why = trouble()
     if (why !== null) throw new Failure('conflict', why)
   }
-  async function proposed({ file }: Upload, said: FirstVisitAnswers): Promise<Proposal> {
-    const table = await tableOf(file, said, signal)
+  async function proposed({ file }: Upload, answers: FirstVisitAnswers): Promise<Proposal> {
+    const table = await tableOf(file, answers, signal)
     const presets = await readPresets()
-    if (said.preset !== undefined && !presets.has(said.preset))
-      throw new Failure('usage', `unknown preset "${said.preset}"; there are ${[...presets.keys()].join(', ')}`)
-    return propose(table, presets, provenAnswers(said, table))
+    if (answers.preset !== undefined && !presets.has(answers.preset))
+      throw new Failure('usage', `unknown preset "${answers.preset}"; there are ${[...presets.keys()].join(', ')}`)
+    return propose(table, presets, provenAnswers(answers, table))
   }
-  async function drafted(id: string, { principal, said, place }: VisitRequest): Promise<Drafted> {
+  async function drafted(id: string, { principal, answers, settings }: VisitRequest): Promise<Drafted> {
     refuseSecond()
     const upload = uploads.find(id, principal)
-    return await draft(config, { upload, proposal: await proposed(upload, said), place, env: parts.env })
+    return await draft(config, {
+      upload,
+      proposal: await proposed(upload, answers),
+      settings: settings,
+      env: parts.env,
+    })
   }
 
   return {
@@ -134,37 +146,37 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     async drop(id, principal) {
       await uploads.drop(uploads.find(id, principal).id)
     },
-    async propose(id, { principal, said }) {
+    async propose(id, { principal, answers }) {
       const upload = uploads.find(id, principal)
-      return { upload, proposal: await proposed(upload, said) }
+      return { upload, proposal: await proposed(upload, answers) }
     },
-    async plan(id, asked) {
-      const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, asked)
+    async plan(id, request) {
+      const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, request)
       const reading = await readingOf(upload, connection, signal)
       const target = parts.toSync(next, connection)
-      const glance = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
-      const key = await firstKey(config, { tryKey: parts.tryKey, given: undefined, signal })
-      return { upload, connection: connection.name, glance, digest, text, source, makesFolder, key }
+      const preview = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
+      const key = await firstKey(config, { tryKey: parts.tryKey, entered: undefined, signal })
+      return { upload, connection: connection.name, preview, digest, text, source, makesFolder, key }
     },
-    async connect(id, asked) {
-      const work = last.then(() => connectNow(id, asked))
+    async connect(id, request) {
+      const work = last.then(() => connectNow(id, request))
       last = work.catch(() => {})
       return await work
     },
   }
 
-  async function connectNow(id: string, asked: VisitRequest & Confirmed): Promise<Connected> {
-    const { connection, digest, before, text, source, makesFolder } = await drafted(id, asked)
-    if (digest !== asked.digest)
+  async function connectNow(id: string, request: VisitRequest & Confirmed): Promise<Connected> {
+    const { connection, digest, before, text, source, makesFolder } = await drafted(id, request)
+    if (digest !== request.digest)
       throw new Failure(
         'conflict',
         `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
       )
-    const apiKey = await firstKey(config, { tryKey: parts.tryKey, given: asked.apiKey, signal })
+    const apiKey = await firstKey(config, { tryKey: parts.tryKey, entered: request.apiKey, signal })
     const { file } = apiKey
     await using undoing = new AsyncDisposableStack()
-    if (file !== null && asked.apiKey !== undefined) {
-      await writeKey(file, asked.apiKey)
+    if (file !== null && request.apiKey !== undefined) {
+      await writeKey(file, request.apiKey)
       undoing.defer(() => rm(file, { force: true }))
     } else if (apiKey.trouble?.isLacking) throw new Failure('config_invalid', apiKey.trouble.message)
     if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
@@ -175,7 +187,7 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
       await recordAuditEntry(tx, {
         act: 'config.connected',
         connection: connection.name,
-        by: asked.by,
+        by: request.by,
         details,
         now: sync.now(),
       })
@@ -200,7 +212,7 @@ async function tableOf(
   return await readTable(head, { encoding, delimiter, headerLine }, helpOfPage)
 }
 
-function provenAnswers({ fields = {}, ...said }: FirstVisitAnswers, table: Table): Answers {
+function provenAnswers({ fields = {}, ...others }: FirstVisitAnswers, table: Table): Answers {
   const proven = Object.entries(fields).map(([name, column]) => {
     const field = readFields.find((one) => one === name)
     if (field === undefined)
@@ -210,7 +222,7 @@ function provenAnswers({ fields = {}, ...said }: FirstVisitAnswers, table: Table
       throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
     return [field, header] as const
   })
-  return { ...said, fields: Object.fromEntries(proven) }
+  return { ...others, fields: Object.fromEntries(proven) }
 }
 
 type Drafted = Pick<FirstPlan, 'upload' | 'digest' | 'text' | 'source' | 'makesFolder'> & {
@@ -226,9 +238,9 @@ async function draft(
   {
     upload,
     proposal,
-    place,
+    settings,
     env,
-  }: { upload: Upload; proposal: Proposal; place: FirstConnection; env: NodeJS.ProcessEnv },
+  }: { upload: Upload; proposal: Proposal; settings: FirstConnection; env: NodeJS.ProcessEnv },
 ): Promise<Drafted> {
   const open = proposal.questions.find(isBlocking)
   if (open !== undefined) throw new Failure('usage', requests[open.about])
@@ -239,11 +251,11 @@ async function draft(
   const current = await configOfText({ file, text: before, changedMs: 0 }, env, { secrets: 'when needed' })
   if (current.connections.size > 0)
     throw new Failure('conflict', `${file} has a connection by now: reload the daemon or restart it`)
-  const arrivals = resolve(folder, place.folder)
+  const arrivals = resolve(folder, settings.folder)
   const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
-  const name = toConnectionName(place.name)
-  const timeZone = requireTimeZone(place.timeZone)
-  const text = withConnection(before, proposal, { name, target: place.name, timeZone, source })
+  const name = toConnectionName(settings.name)
+  const timeZone = requireTimeZone(settings.timeZone)
+  const text = withConnection(before, proposal, { name, target: settings.name, timeZone, source })
   const next = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' })
   const connection = next.connections.get(name)
   if (connection === undefined) throw new Error('the connection is in the configuration')

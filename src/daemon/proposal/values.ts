@@ -30,10 +30,10 @@ export function valuesIn(texts: Texts, chosen: ChosenPreset, context: ValueConte
     questions: [
       ...(statuses?.open ?? [])
         .filter(({ value }) => statusAnswers.get(foldValue(value)) !== 'open')
-        .map((seen) => ({ about: 'status', column: statuses?.column ?? '', ...seen }) as const),
+        .map((entry) => ({ about: 'status', column: statuses?.column ?? '', ...entry }) as const),
       ...(contractors?.open ?? [])
         .filter(({ value }) => answers.contractors?.[value] === undefined)
-        .map((seen) => ({ about: 'contractor', column: contractors?.column ?? '', ...seen }) as const),
+        .map((entry) => ({ about: 'contractor', column: contractors?.column ?? '', ...entry }) as const),
     ],
     patch: {
       ...withContractors(chosen, patch, contractors),
@@ -94,8 +94,8 @@ function withStatuses(
   }
 }
 
-function valuesOf(seen: readonly ValueCount[]): string[] {
-  return seen.map(({ value }) => value)
+function valuesOf(counts: readonly ValueCount[]): string[] {
+  return counts.map(({ value }) => value)
 }
 
 function seenContractors(

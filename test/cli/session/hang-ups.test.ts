@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askedOnce, ended, endWithin, nextLife } from '../../../src/cli/commands/serve.ts'
+import { acceptOnce, ended, endWithin, nextLife } from '../../../src/cli/commands/serve.ts'
 import { listenForHangUp } from '../../../src/cli/session/hang-ups.ts'
 import type { Config } from '../../../src/daemon/config/config.ts'
 import { refusalReason } from '../../../src/daemon/config/reload.ts'
@@ -16,7 +16,7 @@ test('a hang-up that comes during a restore has the configuration read in the ne
     rereads++
     return { folder: `/${rereads}` } as Config
   }
-  const life = (asked: Promise<typeof request>) => nextLife({ asked, stop: stop.signal, hangUps, reread })
+  const life = (asked: Promise<typeof request>) => nextLife({ requested: asked, stop: stop.signal, hangUps, reread })
   const never = new Promise<typeof request>(() => {})
 
   const first = await life(Promise.resolve(request))
@@ -29,7 +29,7 @@ test('a hang-up that comes during a restore has the configuration read in the ne
 })
 
 test('a second restore in the same life is refused, and the first is done', async () => {
-  const { asked, ask } = askedOnce<string>()
+  const { requested: asked, ask } = acceptOnce<string>()
   ask('first')
 
   expect(() => ask('second')).toThrow('a restore was just requested')

@@ -60,7 +60,7 @@ async function start(
     platform: { baseUrl: 'http://platform.example', apiKeyName: '${file:key}' },
     audit: { signingKey: signingKey === undefined ? null : new Secret([{ text: signingKey }]) },
   } as Config
-  const { store, keeper } = await openAudit(database, { config, events, now })
+  const { store, audit: keeper } = await openAudit(database, { config, events, now })
   return {
     told,
     ...keeper,

@@ -86,7 +86,7 @@ test('a store that processes work on is not accepted, and one that cannot be tak
   const config = await loadConfig(work.configFile, process.env)
   const accept = () => acceptStore(config, { by: 'ada', reason: 'moved', events, now })
   {
-    const { keeper } = await openAudit(await openStore(config, { events, now }), { config, events, now })
+    const { audit: keeper } = await openAudit(await openStore(config, { events, now }), { config, events, now })
     await keeper[Symbol.asyncDispose]()
   }
   const head = await readFile(join(config.dataDir, 'audit-head.json'), 'utf8')
