@@ -85,35 +85,24 @@ ${options.map(
 )}</fieldset>`
 }
 
-/** A form that does something. Each carries the token of the visitor. */
-export function actionForm({
-  action,
-  formToken,
-  content,
-  kind = 'stack',
-  files = false,
-}: {
+type ActionForm = {
   readonly action: string
   readonly formToken: string
   readonly content: Renderable
   readonly kind?: 'stack' | 'row'
   /** Whether it holds a file, which has to be its last field. */
   readonly files?: boolean
-}): Html {
+}
+
+/** A form that does something. Each carries the token of the visitor. */
+export function actionForm({ action, formToken, content, kind = 'stack', files = false }: ActionForm): Html {
   return html`<form class="${kind}" method="post" action="${action}"${files && html` enctype="multipart/form-data"`}>
 ${tokenField(formToken)}
 ${content}
 </form>`
 }
 
-/** A form that narrows what a page shows. Its fields are the page's address, and with scripts only `part` of the page is replaced. */
-export function filterForm({
-  action,
-  label,
-  fields,
-  part,
-  all,
-}: {
+type FilterForm = {
   readonly action: string
   readonly label: string
   readonly fields: Renderable
@@ -121,7 +110,10 @@ export function filterForm({
   readonly part: string
   /** Where everything is shown; null: everything is shown. */
   readonly all: string | null
-}): Html {
+}
+
+/** A form that narrows what a page shows. Its fields are the page's address, and with scripts only `part` of the page is replaced. */
+export function filterForm({ action, label, fields, part, all }: FilterForm): Html {
   return html`<form class="filter" role="search" method="get" action="${action}" aria-label="${label}" hx-get="${action}" hx-trigger="change, submit" hx-target="#${part}" hx-select="#${part}" hx-swap="outerHTML" hx-push-url="true">
 ${fields}
 <div class="row"><button>Show</button>${all !== null && html`<a href="${all}">Show all</a>`}</div>
@@ -166,21 +158,17 @@ ${fields}
 </section>`
 }
 
-/** A link that looks like a button, to a page that asks before it acts. Without the right to do it, it says who may. */
-export function actionLink({
-  href,
-  name,
-  label,
-  kind,
-  notAllowed = null,
-}: {
+type ActionLink = {
   readonly href: string
   readonly name: string
   /** The name and what it is about, for those who cannot see where it stands. */
   readonly label?: string
   readonly kind?: 'main' | 'danger'
   readonly notAllowed?: string | null
-}): Html {
+}
+
+/** A link that looks like a button, to a page that asks before it acts. Without the right to do it, it says who may. */
+export function actionLink({ href, name, label, kind, notAllowed = null }: ActionLink): Html {
   if (notAllowed !== null) return html`<span class="not-allowed"><b>${name}</b>: ${notAllowed}</span>`
   return html`<a class="button ${kind}" href="${href}"${label !== undefined && html` aria-label="${label}"`}>${name}</a>`
 }

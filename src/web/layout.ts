@@ -78,19 +78,15 @@ export function notice(text: Renderable, kind: 'good' | 'bad' = 'good'): Html {
 }
 
 type Crumb = { readonly name: Renderable; readonly href: string }
-
-/** The beginning of a page: where it lies, its title, what it is about in a line, and what can be done there. */
-export function heading({
-  title,
-  crumbs = [],
-  lead,
-  actions,
-}: {
+type Heading = {
   readonly title: Renderable
   readonly crumbs?: readonly Crumb[]
   readonly lead?: Renderable
   readonly actions?: Renderable
-}): Html {
+}
+
+/** The beginning of a page: where it lies, its title, what it is about in a line, and what can be done there. */
+export function heading({ title, crumbs = [], lead, actions }: Heading): Html {
   return html`<div class="head">
 ${crumbs.length > 0 && html`<nav aria-label="Where this page lies" class="crumbs"><ol>${crumbs.map(({ name, href }) => html`<li class="crumb"><a href="${href}">${name}</a></li>`)}</ol></nav>`}
 <div class="heading">
@@ -101,37 +97,31 @@ ${lead && html`<p class="lead">${lead}</p>`}
 </div>`
 }
 
-/** A part of a page with a title of its own. `id` is its address within the page. */
-export function card({
-  title,
-  content,
-  id,
-  aside,
-  tone,
-}: {
+type Card = {
   readonly title: Renderable
   readonly content: Renderable
   readonly id: string
   /** What stands beside the title, such as a link. */
   readonly aside?: Renderable
   readonly tone?: 'bad' | 'wait'
-}): Html {
+}
+
+/** A part of a page with a title of its own. `id` is its address within the page. */
+export function card({ title, content, id, aside, tone }: Card): Html {
   return html`<section class="card ${tone}" aria-labelledby="${id}">
 <div class="heading"><h2 id="${id}">${title}</h2>${aside}</div>
 ${content}
 </section>`
 }
 
-/** Says why there is no page, in a sentence, and where to go on. */
-export function problemCard({
-  title = 'That did not work',
-  message,
-  back,
-}: {
+type ProblemCard = {
   readonly title?: string
   readonly message: Renderable
   readonly back: { readonly name: string; readonly href: string }
-}): Html {
+}
+
+/** Says why there is no page, in a sentence, and where to go on. */
+export function problemCard({ title = 'That did not work', message, back }: ProblemCard): Html {
   return html`<div class="card narrow">
 <h1>${title}</h1>
 <p role="alert">${message}</p>

@@ -61,22 +61,19 @@ export function code(text: string): Html {
   return html`<code>${text}</code>`
 }
 
+type LivePart = {
+  readonly id: string
+  readonly href: string | null
+  readonly everySeconds: number
+  readonly content: Renderable
+}
+
 /**
  * A part of a page that renews itself while `href` is given: when the page's stream of events says so, and every so many seconds while
  * there is no stream. Without scripts the page is loaded again by hand. Swapping by difference keeps the focus where it is, and what
  * the server cannot answer leaves the part as it was.
  */
-export function live({
-  id,
-  href,
-  everySeconds,
-  content,
-}: {
-  readonly id: string
-  readonly href: string | null
-  readonly everySeconds: number
-  readonly content: Renderable
-}): Html {
+export function live({ id, href, everySeconds, content }: LivePart): Html {
   if (href === null) return html`<div id="${id}" class="live">${content}</div>`
   return html`<div id="${id}" class="live" hx-get="${href}" hx-trigger="renew" hx-swap="outerMorph" hx-status:4xx="swap:none" hx-status:5xx="swap:none" data-renew-seconds="${everySeconds}">${content}
 <noscript><p class="hint"><a href="">Reload this page</a> to see the progress.</p></noscript></div>`

@@ -10,19 +10,16 @@ export type Column<Row> = {
   readonly kind?: 'row' | 'figure' | 'action' | 'long'
 }
 
-/** A table that becomes a list of cards where the screen is narrow. */
-export function table<Row>({
-  caption,
-  columns,
-  rows,
-  empty,
-}: {
+type TableOptions<Row> = {
   readonly caption: Renderable
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   /** What is said where there is no row. */
   readonly empty: Renderable
-}): Html {
+}
+
+/** A table that becomes a list of cards where the screen is narrow. */
+export function table<Row>({ caption, columns, rows, empty }: TableOptions<Row>): Html {
   if (rows.length === 0) return html`<p class="empty" role="status">${empty}</p>`
   return html`<table role="table">
 <caption class="unseen">${caption}</caption>

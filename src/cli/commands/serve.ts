@@ -119,11 +119,10 @@ async function configToServe(options: ServeOptions, roles: readonly ProcessRole[
   return options.port === undefined ? config : { ...config, server: { ...config.server, port: options.port } }
 }
 
+type StartOptions = { readonly events: Events; readonly stop: AbortSignal; readonly awaits: ReadonlySet<FailureCode> }
+
 /** Starts the daemon, and again after each failure that it awaits the end of. Null: it was asked to stop before that. */
-async function begun(
-  start: () => Promise<Daemon>,
-  { events, stop, awaits }: { events: Events; stop: AbortSignal; awaits: ReadonlySet<FailureCode> },
-): Promise<Daemon | null> {
+async function begun(start: () => Promise<Daemon>, { events, stop, awaits }: StartOptions): Promise<Daemon | null> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await start()

@@ -57,16 +57,14 @@ export async function keyIn(file: string): Promise<string> {
   }
 }
 
-/** What the key may do. Trouble with it is told, and does not keep the configuration from being written. */
-export async function tryKey({
-  platform,
-  key,
-  signal,
-}: {
+type KeyToTry = {
   readonly platform: PlatformAddress
   readonly key: string
   readonly signal: AbortSignal
-}): Promise<TriedKey> {
+}
+
+/** What the key may do. Trouble with it is told, and does not keep the configuration from being written. */
+export async function tryKey({ platform, key, signal }: KeyToTry): Promise<TriedKey> {
   const baseUrl = ('baseUrl' in platform ? platform.baseUrl : regions[platform.region]).replace(/\/+$/, '')
   try {
     const client = createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs: 10_000 })

@@ -120,6 +120,8 @@ export async function waitForEnd({ control, output, signal }: Session, run: Run,
   return await followRun(control, run, { waitSeconds, progress, signal })
 }
 
+type FollowOptions = { readonly waitSeconds: number; readonly progress: Progress; readonly signal: AbortSignal }
+
 /**
  * Watches a run until it has come to rest. Throws `blocked` when the platform turned its connection away, and
  * `platform_unreachable` when nothing moved for `waitSeconds`; the run itself stays, and goes on when it can.
@@ -127,7 +129,7 @@ export async function waitForEnd({ control, output, signal }: Session, run: Run,
 export async function followRun(
   control: Control,
   first: Run,
-  { waitSeconds, progress, signal }: { waitSeconds: number; progress: Progress; signal: AbortSignal },
+  { waitSeconds, progress, signal }: FollowOptions,
 ): Promise<Run> {
   using _progressLine = { [Symbol.dispose]: () => progress.end() }
   const movement = watchMovement()

@@ -38,13 +38,15 @@ type AuditedStore = { readonly store: Database<StoreSchema>; readonly audit: Aud
 
 const sealMs = 2000
 
+type AuditOptions = { readonly config: Config; readonly events: Events; readonly now: () => Date }
+
 /**
  * Entries written through the returned store are authenticated with the key of this installation, and signed every two seconds and on
  * close. Without the right key runs continue, but entries stay unsigned until an operator runs `rollcall audit new-key`.
  */
 export async function openAudit(
   opened: Database<StoreSchema>,
-  { config, events, now }: { config: Config; events: Events; now: () => Date },
+  { config, events, now }: AuditOptions,
 ): Promise<AuditedStore> {
   const { dataDir } = config
   const head = await lastCheckpoint(opened.db)

@@ -14,14 +14,12 @@ const poolSize = 16
 const remedies =
   'put it back from a backup with "rollcall restore FILE --replace", or say that what is there counts with "rollcall accept-store"'
 
+type OpenOptions = { readonly events?: Events | null; readonly now?: () => Date; readonly mayBeMoved?: boolean }
+
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. It has to be the one that belongs to this data folder. */
 export async function openStore(
   config: Config,
-  {
-    events = null,
-    now = () => new Date(),
-    mayBeMoved = false,
-  }: { events?: Events | null; now?: () => Date; mayBeMoved?: boolean } = {},
+  { events = null, now = () => new Date(), mayBeMoved = false }: OpenOptions = {},
 ): Promise<Database<StoreSchema>> {
   const { dataDir } = config
   await ensureDataDir(dataDir)
@@ -92,17 +90,14 @@ function refuseMoved(there: Installation | null, location: string): void {
     )
 }
 
-function refuseOther({
-  marker,
-  there,
-  location,
-  dataDir,
-}: {
-  marker: Marker | null
-  there: Installation | null
-  location: string
-  dataDir: string
-}): void {
+type ExpectedStore = {
+  readonly marker: Marker | null
+  readonly there: Installation | null
+  readonly location: string
+  readonly dataDir: string
+}
+
+function refuseOther({ marker, there, location, dataDir }: ExpectedStore): void {
   if (marker === null || marker.installation === there?.id) return
   if (there === null)
     throw new Failure(

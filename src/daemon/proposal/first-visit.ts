@@ -232,16 +232,15 @@ type Drafted = Pick<FirstPlan, 'upload' | 'digest' | 'text' | 'source' | 'makesF
   readonly connection: ConnectionConfig
 }
 
+type DraftRequest = {
+  readonly upload: Upload
+  readonly proposal: Proposal
+  readonly settings: FirstConnection
+  readonly env: NodeJS.ProcessEnv
+}
+
 /** The configuration as it is now with the connection that was proposed, checked as a whole. */
-async function draft(
-  config: Config,
-  {
-    upload,
-    proposal,
-    settings,
-    env,
-  }: { upload: Upload; proposal: Proposal; settings: FirstConnection; env: NodeJS.ProcessEnv },
-): Promise<Drafted> {
+async function draft(config: Config, { upload, proposal, settings, env }: DraftRequest): Promise<Drafted> {
   const open = proposal.questions.find(isBlocking)
   if (open !== undefined) throw new Failure('usage', requests[open.about])
   const { file, folder } = config

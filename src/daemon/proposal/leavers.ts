@@ -10,29 +10,21 @@ import type { Thesaurus } from './thesaurus.ts'
 const maxStatuses = 20
 
 type LeaverColumns = { readonly questions: readonly Question[]; readonly notes: readonly string[] }
+type LeaverSearch = {
+  /** A preset that fits for certain leaves a status out on purpose. */
+  readonly isCertain: boolean
+  /** `dates`: a row has a leaving date. */
+  readonly has: { readonly leavingDate: boolean; readonly dates: boolean; readonly status: boolean }
+  readonly unread: readonly string[]
+  readonly words: Thesaurus
+  readonly answers: Answers
+}
 
 /**
  * Whether the export says who has left, and which of the columns that are not read could say it. A column of leaving dates without a date
  * says nothing.
  */
-export function leaverColumns(
-  table: Table,
-  {
-    has,
-    isCertain,
-    unread,
-    words,
-    answers,
-  }: {
-    /** A preset that fits for certain leaves a status out on purpose. */
-    readonly isCertain: boolean
-    /** `dates`: a row has a leaving date. */
-    readonly has: { readonly leavingDate: boolean; readonly dates: boolean; readonly status: boolean }
-    readonly unread: readonly string[]
-    readonly words: Thesaurus
-    readonly answers: Answers
-  },
-): LeaverColumns {
+export function leaverColumns(table: Table, { has, isCertain, unread, words, answers }: LeaverSearch): LeaverColumns {
   const doubled = doubledNames(table)
   const candidates = unread.filter((header) => !doubled.has(normaliseHeader(header)))
   const dates = has.leavingDate ? [] : candidates.filter((header) => isDateLike(table, header, words))

@@ -49,15 +49,10 @@ async function block(db: Db, connection = 'acme'): Promise<void> {
   })
 }
 
+type OpenOptions = { readonly at?: string; readonly place?: typeof pglitePlace; readonly connections?: string[] }
+
 /** A store, and somebody who looks for alert conditions when the test says so. The clock starts now, as signatures grow old. */
-async function open(
-  settings: AlertSettings,
-  {
-    at,
-    place = pglitePlace,
-    connections = ['acme'],
-  }: { at?: string; place?: typeof pglitePlace; connections?: string[] } = {},
-) {
+async function open(settings: AlertSettings, { at, place = pglitePlace, connections = ['acme'] }: OpenOptions = {}) {
   await using opening = new AsyncDisposableStack()
   const placed = at ?? opening.use(await place()).at
   const store = opening.use(await openDatabase<StoreSchema>({ at: placed, schemas: ['rollcall'], migrations }))

@@ -41,15 +41,14 @@ async function dataFolder(): Promise<string> {
   return folder
 }
 
+type ProcessOptions = {
+  readonly signingKey?: string
+  readonly digest?: string
+  readonly database?: Database<StoreSchema>
+}
+
 /** A process of the installation in that folder. */
-async function start(
-  dataDir: string,
-  {
-    signingKey,
-    digest = 'sha256:1',
-    database = opened,
-  }: { signingKey?: string; digest?: string; database?: Database<StoreSchema> } = {},
-) {
+async function start(dataDir: string, { signingKey, digest = 'sha256:1', database = opened }: ProcessOptions = {}) {
   const told: string[] = []
   const events = silentEvents((event: Event) => {
     if (event.event === 'audit.unsigned') told.push(event.reason)
