@@ -50,38 +50,23 @@ export type ConfigDocument = {
 /** Valid as a token and as an address, and never used. */
 const placeholder = 'https://not-read-yet.invalid/'
 
+type ReferenceContext = { readonly env: NodeJS.ProcessEnv; readonly folder: string }
+
+/** A parsed document, and by its nodes what references made of them. */
+type ParsedText = {
+  readonly document: Document
+  readonly lines: LineCounter
+  readonly problems: Problem[]
+  readonly references: Map<unknown, readonly Reference[]>
+  readonly written: Map<unknown, string>
+  readonly unresolved: Map<unknown, Problem>
+}
+
 /** Parses the text of a configuration and resolves its references. Mistakes are listed, not thrown. */
-export async function parseConfig(
-  text: string,
-  context: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
-): Promise<ConfigDocument> {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const references = new Map<unknown, readonly Reference[]>()
-  const written = new Map<unknown, string>()
-  const unresolved = new Map<unknown, Problem>()
-  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
-    ...positionAt(lines, pos[0]),
-    message,
-  }))
-
-  await visitAsync(document, {
-    Alias(_role, alias) {
-      if (alias.resolve(document)) return
-      const message = `unknown alias *${alias.source}: the anchor &${alias.source} must stand above it`
-      problems.push({ ...positionAt(lines, alias.range?.[0]), message })
-    },
-    async Scalar(role, scalar) {
-      if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
-      const resolved = await resolve(scalar.value, context)
-      written.set(scalar, scalar.value)
-      references.set(scalar, 'problem' in resolved ? [] : resolved.parts)
-      if ('problem' in resolved)
-        unresolved.set(scalar, { ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
-      scalar.value = 'problem' in resolved ? '' : resolved.text
-    },
-  })
-
+export async function parseConfig(text: string, context: ReferenceContext): Promise<ConfigDocument> {
+  const parsed = parseText(text)
+  await resolveScalars(parsed, context)
+  const { document, lines, problems, references, written, unresolved } = parsed
   if (problems.length === 0) problems.push(...excess(document))
   return {
     get problems() {
@@ -125,6 +110,37 @@ export async function parseConfig(
   }
 }
 
+function parseText(text: string): ParsedText {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    ...positionAt(lines, pos[0]),
+    message,
+  }))
+  return { document, lines, problems, references: new Map(), written: new Map(), unresolved: new Map() }
+}
+
+/** Replaces each text that holds a reference by what the reference stands for, or by an empty text. */
+async function resolveScalars(parsed: ParsedText, context: ReferenceContext): Promise<void> {
+  const { document, lines, problems, references, written, unresolved } = parsed
+  await visitAsync(document, {
+    Alias(_role, alias) {
+      if (alias.resolve(document)) return
+      const message = `unknown alias *${alias.source}: the anchor &${alias.source} must stand above it`
+      problems.push({ ...positionAt(lines, alias.range?.[0]), message })
+    },
+    async Scalar(role, scalar) {
+      if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
+      const resolved = await resolve(scalar.value, context)
+      written.set(scalar, scalar.value)
+      references.set(scalar, 'problem' in resolved ? [] : resolved.parts)
+      if ('problem' in resolved)
+        unresolved.set(scalar, { ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
+      scalar.value = 'problem' in resolved ? '' : resolved.text
+    },
+  })
+}
+
 function positionAt(lines: LineCounter, offset = 0): Position {
   const { line, col } = lines.linePos(offset)
   return { line: Math.max(line, 1), column: Math.max(col, 1) }
@@ -132,7 +148,7 @@ function positionAt(lines: LineCounter, offset = 0): Position {
 
 async function resolve(
   text: string,
-  context: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
+  context: ReferenceContext,
 ): Promise<{ readonly problem: string } | { readonly parts: readonly Reference[]; readonly text: string }> {
   const { parts, problem } = resolveReferences(text, context)
   if (problem !== undefined) return { problem }

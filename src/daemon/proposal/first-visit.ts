@@ -114,19 +114,12 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     const why = trouble()
     if (why !== null) throw new Failure('conflict', why)
   }
-  async function proposed({ file }: Upload, answers: FirstVisitAnswers): Promise<Proposal> {
-    const table = await tableOf(file, answers, signal)
-    const presets = await readPresets()
-    if (answers.preset !== undefined && !presets.has(answers.preset))
-      throw new Failure('usage', `unknown preset "${answers.preset}"; there are ${[...presets.keys()].join(', ')}`)
-    return propose(table, presets, provenAnswers(answers, table))
-  }
   async function drafted(id: string, { principal, answers, settings }: VisitRequest): Promise<Drafted> {
     refuseSecond()
     const upload = uploads.find(id, principal)
     return await draft(config, {
       upload,
-      proposal: await proposed(upload, answers),
+      proposal: await proposalFor(upload, answers, signal),
       settings: settings,
       env: parts.env,
     })
@@ -148,7 +141,7 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     },
     async propose(id, { principal, answers }) {
       const upload = uploads.find(id, principal)
-      return { upload, proposal: await proposed(upload, answers) }
+      return { upload, proposal: await proposalFor(upload, answers, signal) }
     },
     async plan(id, request) {
       const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, request)
@@ -159,47 +152,65 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
       return { upload, connection: connection.name, preview, digest, text, source, makesFolder, key }
     },
     async connect(id, request) {
-      const work = last.then(() => connectNow(id, request))
+      const work = last.then(async () => await connectNow(parts, await drafted(id, request), request))
       last = work.catch(() => {})
       return await work
     },
   }
+}
 
-  async function connectNow(id: string, request: VisitRequest & Confirmed): Promise<Connected> {
-    const { connection, digest, before, text, source, makesFolder } = await drafted(id, request)
-    if (digest !== request.digest)
-      throw new Failure(
-        'conflict',
-        `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
-      )
-    const apiKey = await firstKey(config, { tryKey: parts.tryKey, entered: request.apiKey, signal })
-    const { file } = apiKey
-    await using undoing = new AsyncDisposableStack()
-    if (file !== null && request.apiKey !== undefined) {
-      await writeKey(file, request.apiKey)
-      undoing.defer(() => rm(file, { force: true }))
-    } else if (apiKey.trouble?.isLacking) throw new Failure('config_invalid', apiKey.trouble.message)
-    if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
-    // The same checks as at a start: a key that cannot be read would end the daemon.
-    await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
-    await sync.store.db.transaction().execute(async (tx) => {
-      const details = { file: config.file, configuration: digestOf(text) }
-      await recordAuditEntry(tx, {
-        act: 'config.connected',
-        connection: connection.name,
-        by: request.by,
-        details,
-        now: sync.now(),
-      })
-      await replaceConfiguration(config.file, text)
-      // If the record is not committed, the file must not name a connection and a key that are then gone.
-      undoing.defer(() => replaceConfiguration(config.file, before))
+async function proposalFor({ file }: Upload, answers: FirstVisitAnswers, signal: AbortSignal): Promise<Proposal> {
+  const table = await tableOf(file, answers, signal)
+  const presets = await readPresets()
+  if (answers.preset !== undefined && !presets.has(answers.preset))
+    throw new Failure('usage', `unknown preset "${answers.preset}"; there are ${[...presets.keys()].join(', ')}`)
+  return propose(table, presets, provenAnswers(answers, table))
+}
+
+/** Writes the key, the folder and the configuration. Undoes what was written if a step fails. */
+async function connectNow(parts: FirstVisitParts, drafted: Drafted, request: Confirmed): Promise<Connected> {
+  const { config, signal } = parts
+  const { upload, connection, digest, text, source, makesFolder } = drafted
+  if (digest !== request.digest)
+    throw new Failure(
+      'conflict',
+      `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
+    )
+  const apiKey = await firstKey(config, { tryKey: parts.tryKey, entered: request.apiKey, signal })
+  const { file } = apiKey
+  await using undoing = new AsyncDisposableStack()
+  if (file !== null && request.apiKey !== undefined) {
+    await writeKey(file, request.apiKey)
+    undoing.defer(() => rm(file, { force: true }))
+  } else if (apiKey.trouble?.isLacking) throw new Failure('config_invalid', apiKey.trouble.message)
+  if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
+  // The same checks as at a start: a key that cannot be read would end the daemon.
+  await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
+  await saveConfiguration(parts, drafted, { by: request.by, undoing })
+  undoing.move()
+  await parts.uploads.drop(upload.id)
+  parts.takeUp?.()
+  return { connection: connection.name, source, isTakenUp: parts.takeUp !== null }
+}
+
+async function saveConfiguration(
+  { config, sync }: FirstVisitParts,
+  { connection, before, text }: Drafted,
+  { by, undoing }: { readonly by: string; readonly undoing: AsyncDisposableStack },
+): Promise<void> {
+  await sync.store.db.transaction().execute(async (tx) => {
+    const details = { file: config.file, configuration: digestOf(text) }
+    await recordAuditEntry(tx, {
+      act: 'config.connected',
+      connection: connection.name,
+      by,
+      details,
+      now: sync.now(),
     })
-    undoing.move()
-    await uploads.drop(id)
-    parts.takeUp?.()
-    return { connection: connection.name, source, isTakenUp: parts.takeUp !== null }
-  }
+    await replaceConfiguration(config.file, text)
+    // If the record is not committed, the file must not name a connection and a key that are then gone.
+    undoing.defer(() => replaceConfiguration(config.file, before))
+  })
 }
 
 async function tableOf(
