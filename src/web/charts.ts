@@ -2,7 +2,7 @@ import { scaleBand, scaleLinear, scaleUtc } from 'd3-scale'
 import { area, curveMonotoneX, line, stack } from 'd3-shape'
 import { type Html, html, type Renderable } from './html.ts'
 
-// Charts are drawn here as pictures in the page. They need no script, and their colours come from the style sheet of the page.
+// Charts are drawn here as SVG in the page. They need no script, and their colours come from the style sheet of the page.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
@@ -14,7 +14,7 @@ const barLabelWidth = 190
 const barsWidth = 720
 const barValueWidth = 60
 
-/** Lying bars with their values. */
+/** Horizontal bars with their values. */
 export function bars(title: string, entries: readonly Bar[]): Html {
   const height = entries.length * barRow
   const most = Math.max(1, ...entries.map(({ value }) => value))
@@ -41,7 +41,7 @@ type Chart = {
   /** Its id in the page. */
   readonly id: string
   readonly title: string
-  /** What the chart shows, in a sentence, for those who do not see it. */
+  /** A sentence that describes the chart for those who do not see it. */
   readonly description: string
 }
 
@@ -52,7 +52,7 @@ const inside = { right: width - margin.right, bottom: height - margin.bottom }
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const datesInFull = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 
-/** A line over time with the area below it. The scale of the values begins where the values do, so that a small change is seen. */
+/** A line over time with the area below it. The scale begins at the smallest value, so that a small change is visible. */
 export function lineChart({ points, unit, ...chart }: Chart & { points: readonly Point[]; unit: string }): Html {
   const [first, last] = [points.at(0), points.at(-1)]
   if (first === undefined || last === undefined) return nothing(chart.title)

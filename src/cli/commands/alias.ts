@@ -15,7 +15,7 @@ export type AliasOptions = CommonOptions & {
 
 type Keys = { readonly former: string; readonly identityId: string }
 
-/** Says whether two keys name one person or two; without keys, lists the pairs that wait for an answer, and the answers. */
+/** States whether two keys name one person or two; without keys, lists the pairs that wait for an answer, and the answers. */
 export async function alias(
   former: string | undefined,
   identityId: string | undefined,
@@ -73,7 +73,7 @@ export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint
   return `${paint('green', '✔')} ${pluralize(answered, 'pair is', 'pairs are')} answered${next(moved)}${unclearText}`
 }
 
-/** A held plan rests on what keys mean: approving it plans again. */
+/** A held plan depends on what keys mean: approving it plans again. */
 function next(moved: number): string {
   return moved === 0
     ? '; it applies from the next run on (rollcall sync)'

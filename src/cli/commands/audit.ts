@@ -21,7 +21,7 @@ export type AuditExportOptions = CommonOptions & {
   readonly person?: string
 }
 
-/** Goes over the whole audit trail. The exit code says whether something is wrong with it. */
+/** Verifies the whole audit trail. The exit code tells whether something is wrong with it. */
 export async function auditVerify(options: AuditVerifyOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const publicKey = options.publicKey === undefined ? undefined : await readText(options.publicKey)
@@ -52,7 +52,7 @@ function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['res
   return `the store was restored from a backup at ${at} (entry ${ordinal}): ${subject} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
 }
 
-/** Prints acts with what proves them, one line of JSON each. */
+/** Prints audit entries and their proofs, one line of JSON each. */
 export async function auditExport(options: AuditExportOptions): Promise<number> {
   const { from, to, run, person, connection } = options
   const query = {
@@ -60,7 +60,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
     ...(to !== undefined && { to: parseInstant('--to', to) }),
     ...(connection !== undefined && { connection }),
   }
-  // Acts may concern a connection that the configuration no longer has.
+  // Entries may be about a connection that the configuration no longer has.
   return await withSession({ ...options, connection: undefined }, {}, async (session) => {
     const { config, control } = session
     let count = 0
@@ -79,7 +79,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
   })
 }
 
-/** The trail tells of people and connections that are no longer known: a key that is not known is looked for as it stands. */
+/** The trail outlives people and connections: an unknown name is used as the key. */
 async function personInTrail(session: Session, name: string, options: CommonOptions): Promise<{ identityId: string }> {
   const isKnown = options.connection === undefined || session.config.connections.has(options.connection)
   const match = isKnown ? await findPerson(session, name, options) : null

@@ -10,13 +10,13 @@ import type { Output } from '../session/output.ts'
 export type ProbeOptions = {
   /** Whether the platform is probed at all. */
   readonly probe?: boolean
-  /** Whether it may be changed without a question. */
+  /** Whether the platform may be changed without asking. */
   readonly yes?: boolean
 }
 
 type Probing = { readonly options: ProbeOptions; readonly output: Output; readonly signal: AbortSignal }
 
-/** Where no person can be asked, the caller has to say that the platform may be changed. */
+/** If no person can be asked, the caller has to state that the platform may be changed. */
 export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: boolean }): void {
   const canAsk = process.stdin.isTTY && standardError.isTerminal && !json
   if (yes || canAsk) return
@@ -25,7 +25,7 @@ export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: bo
   throw new Failure('usage', message)
 }
 
-/** The results of a probe, unless the checks before it show that the platform cannot be asked. */
+/** The results of a probe, unless earlier checks show that the platform cannot be asked. */
 export async function* probed(
   config: Config,
   checks: readonly CheckResult[],

@@ -30,8 +30,8 @@ type Doctored = {
 }
 
 /**
- * Writes one file with what somebody needs who helps: no value of a person and no secret. A part that cannot be had says why, and the
- * others are there all the same.
+ * Writes a file for whoever helps: no value of a person and no secret. If a part cannot be had, the file says why; the other parts are
+ * there all the same.
  */
 export async function doctor(file: string | undefined, options: CommonOptions): Promise<number> {
   const output = createOutput(options)
@@ -115,7 +115,7 @@ async function openControl(config: Config, signal: AbortSignal) {
   return { control: () => here.control, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
 }
 
-/** What was tested, in words of ours: what a message quotes comes from a source or from the platform. */
+/** The results of the checks without quotes, because a quote in a message comes from a source or from the platform. */
 async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
   const results = []
   const query = { connection: undefined, findDaemon: () => daemonForCheck(config) }
@@ -125,7 +125,7 @@ async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
   return results
 }
 
-/** A warning, and what fails about a source, is told in words that stand in the source, its name or its address; its code says what it is. */
+/** The message of a warning or of a failing source may hold the source's text, name or address; its code says what it is. */
 function checkText(
   { name, level, message }: Pick<CheckResult, 'name' | 'level' | 'message'>,
   scrub: Scrub,
@@ -150,14 +150,14 @@ function machine() {
   }
 }
 
-/** The secrets that can be read, so that none of them leaves in whatever text it stands. */
+/** The readable secrets, so that they can be removed from every text. */
 async function secretTexts(config: Config): Promise<string[]> {
   const read = await Promise.all(secretsIn(config).map((secret) => secret.read().catch(() => '')))
-  // What stands in a file ends with a line break, which is none of the secret.
+  // The content of a file ends with a line break, which is not part of the secret.
   return read.flatMap((secret) => [secret, secret.trim()])
 }
 
-/** All secrets below a value, wherever they stand: a setting that is added later is covered as well. */
+/** All secrets below a value, at any depth: a setting that is added later is covered as well. */
 export function secretsIn(value: unknown, visited = new Set<unknown>()): Secret[] {
   if (typeof value !== 'object' || value === null || visited.has(value)) return []
   visited.add(value)

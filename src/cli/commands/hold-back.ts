@@ -17,7 +17,7 @@ export type HoldBackOptions = CommonOptions & {
   readonly showValues?: boolean
 }
 
-/** Holds leavings of a person back until a day, or no longer; without a key, lists the people who are held back. */
+/** Holds departures of a person back until a day, or ends that; without a key, lists the people who are held back. */
 export async function holdBack(name: string | undefined, options: HoldBackOptions): Promise<number> {
   const { by, until, reason, end = false } = options
   const hasBoth = until !== undefined && reason !== undefined
@@ -43,7 +43,7 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
   })
 }
 
-/** The run of the roster that brings the person back, or separates them, once it has come to rest. */
+/** The run of the roster that brings the person back or separates them, once it has ended. */
 async function followed(session: Session, { runId }: HeldBack, waitSeconds: number): Promise<Run | null> {
   if (runId === null) return null
   return await waitForEnd(session, await session.control.getRun({ params: { runId } }), waitSeconds)

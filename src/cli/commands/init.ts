@@ -45,7 +45,7 @@ type Written = TriedKey & {
   readonly source: Readonly<Record<string, unknown>>
 }
 
-/** Looks at an export, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
+/** Previews an export, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
 export async function init(options: InitOptions): Promise<number> {
   const output = createOutput({ json: options.json })
   const prompts = await promptsFor(options)
@@ -69,7 +69,7 @@ async function promptsFor({ yes = false, json = false }: InitOptions): Promise<P
 
 type Asking = { readonly output: Output; readonly prompts: Prompts | null; readonly signal: AbortSignal }
 
-/** Every step up to the configuration that is written. `prompts`: null asks nothing. */
+/** All steps up to the written configuration. `prompts`: null asks nothing. */
 export async function write(options: InitOptions, asking: Asking): Promise<Written> {
   const { output, prompts, signal } = asking
   const file = resolve(options.out)
@@ -92,7 +92,7 @@ export async function write(options: InitOptions, asking: Asking): Promise<Writt
   return { file, proposal: shownProposal(proposal, options, output), source, ...tried }
 }
 
-/** Asks until the answer can be used. What was said as an option is not asked for, and refused at once. */
+/** Asks until the answer can be used. A value given as an option is not asked for; an unusable one is refused at once. */
 async function untilGood<T>(
   ask: () => Promise<T>,
   { output, prompts }: Asking,
@@ -127,7 +127,7 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
   )
 }
 
-/** The proposal that the person says is right, or that options alone lead to. */
+/** The proposal that the person confirms, or that follows from the options alone. */
 async function agreed({ head }: ExportPreview, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
   let { form, table } = await tableOf(head, options, { prompts, output })
   let knownAnswers = await answersOf(table, options)
@@ -149,7 +149,7 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
   }
 }
 
-/** The path of the exports, where a single file was named; null: as it is. */
+/** The path pattern of the exports if a single file was named; null: the path stays. */
 async function pathOf({ laterExports: later }: ExportPreview, prompts: Prompts | null): Promise<string | null> {
   if (later === null) return null
   if (prompts === null) return later.isAlone ? later.pattern : later.path
@@ -211,7 +211,7 @@ async function timeZoneOf(proposal: Proposal, { timeZone }: InitOptions, prompts
   return requireTimeZone(named)
 }
 
-/** Examples are cells of people: they are shown on a terminal, and to who asks for values. */
+/** Examples are cells of people: they are shown on a terminal, and on request. */
 function shownProposal(proposal: Proposal, { showValues = false }: InitOptions, output: Output): Proposal {
   if (output.mayShowValues({ showValues: !output.json || showValues })) return proposal
   return { ...proposal, fields: proposal.fields.map((field) => ({ ...field, examples: [] })) }

@@ -11,7 +11,10 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 /** The options of `rollcall problems`. */
 export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
 
-/** Lists the changes that do not come to pass, the people whose rows cannot be read or contradict themselves, those whom only the platform knows, and the events that could not be understood. */
+/**
+ * Lists changes that do not take effect, people whose rows are unreadable or contradict themselves, people whom only the platform knows,
+ * and events that could not be understood.
+ */
 export async function problems(options: ProblemsOptions): Promise<number> {
   return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
     const { connection } = options
@@ -67,7 +70,7 @@ function renderLists(lists: Lists, paint: Paint): string {
   ].join('\n\n')
 }
 
-/** Leavers first, and of those and the others the longest standing first. */
+/** Leavers first; among leavers and among the others, the oldest first. */
 function byUrgency(a: Problem | BlockedPerson, b: Problem | BlockedPerson): number {
   if (a.leaver !== b.leaver) return a.leaver ? -1 : 1
   return Date.parse(a.firstAt) - Date.parse(b.firstAt)

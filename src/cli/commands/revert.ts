@@ -12,7 +12,7 @@ export type RevertOptions = CommonOptions & { readonly reason: string; readonly 
 
 type RevertRun = Run & { readonly reverted: RevertAccount | null }
 
-/** Takes back what a run did, and stays until that has come to rest. */
+/** Reverts a run, and waits until that has ended. */
 export async function revert(name: string, { reason, by, wait, ...options }: RevertOptions): Promise<number> {
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { control, output } = session

@@ -10,7 +10,7 @@ export type SeparateOptions = CommonOptions & {
   readonly wait: number
 }
 
-/** Prepares the departure of people whom only the platform knows; the run it makes waits for an approval. */
+/** Prepares the departure of people whom only the platform knows; its run waits for an approval. */
 export async function separate(
   identityIds: readonly string[],
   { on, reason, by, wait, ...options }: SeparateOptions,

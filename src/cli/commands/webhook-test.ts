@@ -22,7 +22,7 @@ type WebhookTest = {
 const timeoutMs = 10_000
 const answerBytes = 64 * 1024
 
-/** How the command ends with an answer other than 200. */
+/** The exit code and advice for answers other than 200. */
 const endings: Readonly<Record<number, { readonly code: FailureCode; readonly help: string }>> = {
   401: { code: 'blocked', help: 'the daemon has different secrets, signature settings or time than this command' },
   404: { code: 'not_found', help: 'the daemon has no webhook of this name: restart it with this configuration' },
@@ -107,7 +107,7 @@ function refused(url: URL, status: number, text: string): Failure {
   return new Failure(code, `${shownAddress(url)} answered ${status}${message}: ${help}`)
 }
 
-/** The address as it may be shown: without what may be secret in it. */
+/** The address without the parts that may be secret. */
 function shownAddress({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }

@@ -1,20 +1,20 @@
 import type { Argument, Command, Option } from 'commander'
 
-/** What completion may offer that the command line itself does not know. It is asked for only where it fits. */
+/** What completion may offer beyond the command line itself. It is read only where it fits. */
 export type Known = {
   connections(config: string | undefined): Promise<readonly string[]>
   runs(config: string | undefined): Promise<readonly Candidate[]>
 }
 
-/** A word that may stand here, and what it means. */
+/** A word that may be completed here, and its meaning. */
 export type Candidate = { readonly word: string; readonly about: string }
 
-/** What may stand in the place of the last word: candidates, or the files of the folder. */
+/** What may replace the last word: candidates, or the files of the folder. */
 export type Candidates = { readonly files: boolean; readonly candidates: readonly Candidate[] }
 
 type Position = {
   readonly command: Command
-  /** How many arguments of the command stand before the word. */
+  /** The number of arguments of the command before the word. */
   readonly argumentCount: number
   /** The option whose value the word is. */
   readonly option: Option | null
@@ -28,7 +28,7 @@ const runNames: readonly Candidate[] = [
   { word: '@held', about: 'the run that is held' },
 ]
 
-/** What may stand in the place of the last of these words, which follow the name of the program. */
+/** What may replace the last of these words, which follow the name of the program. */
 export async function candidatesFor(program: Command, words: readonly string[], known: Known): Promise<Candidates> {
   const current = words.at(-1) ?? ''
   const position = positionOf(program, words.slice(0, -1))
@@ -90,7 +90,7 @@ async function argumentValues(
   known: Known,
 ): Promise<Candidates> {
   if (argument.argChoices) return wordCandidates(argument.argChoices)
-  // Commands below another one, such as `platform keys revoke`, have ids of their own.
+  // Commands below another one, such as `platform keys revoke`, have their own IDs.
   const isRun = argument.name() === 'id' && command.parent?.parent === null
   if (isRun) return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
   if (argument.name() === 'connection' || command.parent?.name() === 'webhook')

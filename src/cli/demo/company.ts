@@ -1,6 +1,6 @@
 import { familyNames, givenNames, jobTitles } from './names.ts'
 
-/** Somebody as an imaginary company's HR system exports them. Dates are texts, as they stand in the export: `YYYY-MM-DD`, or blank. */
+/** A person as the HR system of an imaginary company exports them. Dates are texts as in the export: `YYYY-MM-DD`, or blank. */
 export type Person = {
   readonly workerId: string
   readonly firstName: string
@@ -14,7 +14,7 @@ export type Person = {
   readonly terminationDate: string
 }
 
-/** What one night brings, and to how many. */
+/** How many people of each event one night has. */
 export const usualNight = {
   joiner: 6,
   mover: 9,
@@ -35,7 +35,7 @@ export const usualNight = {
 /** What can happen to a person in one night. */
 export type NightEvent = keyof typeof usualNight
 
-/** The next export, and who changed in it. */
+/** The next export, and what changed in it. */
 export type Night = {
   readonly people: readonly Person[]
   /** Whom each event happened to, by worker id. */

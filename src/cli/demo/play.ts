@@ -41,8 +41,8 @@ const seed = 20_261
 const waitSeconds = 60
 
 /**
- * The whole path on this machine: a platform, a company, two nights of HR exports, and the second export once more. Everything
- * lives in a folder of its own, which goes with the demo. Exits with 0 when everybody arrived.
+ * The whole path on this machine: a platform, a company, two nights of HR exports, and the second export once more. Everything lives in its
+ * own folder, which is removed at the end. Exits with 0 if everybody arrived.
  */
 export async function play(options: DemoOptions): Promise<number> {
   const startedMs = performance.now()
@@ -162,7 +162,7 @@ async function dropExport(folder: string, { date, content, time = 'nightly' }: D
 
 type RunningDemo = { readonly platform: string; readonly folder: string; readonly signal: AbortSignal }
 
-/** Keeps the platform and a daemon running until they are stopped, and says what can be looked at. */
+/** Keeps the platform and a daemon running until they are stopped, and prints what can be looked at. */
 async function stayForALook(config: Config, { platform, folder, signal }: RunningDemo): Promise<void> {
   const events = createEvents(createLogger({ level: 'warn' }))
   await using daemon = await startDaemon(config, { events })

@@ -4,7 +4,7 @@ import type { FormChoice } from '../../daemon/proposal/table.ts'
 import { type Prompts, Stopped } from '../session/prompts.ts'
 import { answerTo } from './questions.ts'
 
-/** What a person says is different: how the file is written, or how its columns are read. */
+/** What a person corrects: how the file is written, or how its columns are read. */
 type Change = { readonly form?: FormChoice; readonly answers?: Answers }
 
 const kinds = [
@@ -18,7 +18,7 @@ const kinds = [
 
 const nothing = '(no column)'
 
-/** Asks what is not right in a proposal. */
+/** Asks what is wrong in a proposal. */
 export async function askChange(proposal: Proposal, prompts: Prompts): Promise<Change> {
   const possible = kinds.filter(({ value }) => value !== 'status' || proposal.statuses !== null)
   const kind = await prompts.choose('What is different?', possible)

@@ -8,11 +8,11 @@ import type { Prompts } from '../session/prompts.ts'
 
 type PlatformAddress = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
 
-/** What a key may do, as far as the platform could be asked. */
+/** What a key may do, as far as the platform answered. */
 export type TriedKey = {
   /** null: the platform could not be asked. */
   readonly permissions: readonly PermissionResult[] | null
-  /** What keeps runs from working, though the configuration is written. */
+  /** What keeps runs from working, although the configuration is written. */
   readonly trouble: { readonly code: FailureCode; readonly message: string } | null
 }
 
@@ -23,7 +23,7 @@ const regionChoices = [
   { value: 'own', label: 'another platform, by its address' },
 ] as const
 
-/** Where changes go, by options or by asking. */
+/** Where changes are sent, by options or by asking. */
 export async function platformOf(
   { platformUrl, region }: { readonly platformUrl?: string; readonly region?: string },
   prompts: Prompts | null,

@@ -6,7 +6,7 @@ export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
   return alerts.map((alert) => `${headline(alert, paint)} (${sentText(alert)})`)
 }
 
-/** What needs attention, what was sent where about it, and where alerts go. */
+/** What needs attention, the messages sent about it, and where alerts go. */
 export function renderAlerts(
   { data, channels }: { readonly data: readonly Alert[]; readonly channels: readonly AlertChannel[] },
   paint: Paint,
@@ -21,7 +21,7 @@ export function renderAlerts(
   ].join('\n')
 }
 
-/** What became of each test message, one line each. */
+/** The result of each test message, one line each. */
 export function renderAlertTests({ data }: { readonly data: readonly AlertTest[] }, paint: Paint): string {
   return data
     .map(({ channel, type, failure }) =>

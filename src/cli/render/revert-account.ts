@@ -2,10 +2,10 @@ import type { RevertAccount } from '../../contract/control/shapes.ts'
 import { pluralize, listed, number, type Paint, roomIn, shortId, escapeText } from './text.ts'
 
 const keysWidth = 100
-/** So many people are named on a terminal; `--json` has more. */
+/** Maximum number of people named on a terminal; `--json` has more. */
 const namedAtMost = 200
 
-/** What becomes of the people of a run that is reverted, and what is left to do. */
+/** What happens to the people of a run that is reverted, and what remains to do. */
 export function renderRevertAccount({ runId, people, joiners, retracted, left }: RevertAccount, paint: Paint): string {
   const blocks = [
     [

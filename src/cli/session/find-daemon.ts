@@ -14,8 +14,8 @@ export type DaemonEndpoint = {
 }
 
 /**
- * The daemon that left its address in the data folder of this configuration, if it answers. It is asked at a socket that only its
- * account can have made; what listens on a port is never asked.
+ * The daemon that announced its address in the data folder of this configuration, if it responds. Only a socket that its account alone can
+ * have made is used, never a port.
  */
 export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<DaemonEndpoint | null> {
   const announced = await readAddress(dataDir)
@@ -40,7 +40,7 @@ function doubtAbout(socket: string, dataDir: string): string | null {
 }
 
 async function answers(socket: string): Promise<boolean> {
-  // Most often none was ever announced; then nothing of this is needed.
+  // Most often no daemon was ever announced; then none of this is loaded.
   const [{ control, controlPrefix }, { createClient }, { socketEndpoint: throughSocket }] = await Promise.all([
     import('../../contract/control/control.ts'),
     import('../../http/client/client.ts'),

@@ -14,31 +14,31 @@ import { type CommonOptions, configOf } from './session.ts'
 import { listenForStop } from './stop-signal.ts'
 
 const everyMs = 1000
-/** Somebody who presses q breaks a view off, as with Ctrl-C. */
+/** A person who presses q ends a view, as with Ctrl-C. */
 const exitOfQuit = 128 + constants.signals.SIGINT
 
-/** Something that is looked at while it changes. */
+/** A value that is watched while it changes. */
 type Live<T> = {
   look(control: Control): Promise<T>
-  /** What stands on a terminal, and stays there at the end. */
+  /** What is drawn on a terminal, and stays there at the end. */
   render(value: T, paint: Paint): string
-  /** What has changed since the last look, a line each: for a file, a pipe and a terminal that cannot redraw. */
+  /** The changes since the last look, a line each: for a file, a pipe and a terminal that cannot redraw. */
   changes(value: T, before: T | null, paint: Paint): string[]
   /** True once nothing will change any more. */
   isOver?(value: T): boolean
 }
 
 type Watched<T> = {
-  /** What was seen last. */
+  /** The value of the last look. */
   readonly latest: T | null
   /** The exit code if a person or a signal ended the view; null if it was over. */
   readonly brokenOff: number | null
 }
 
 /**
- * Shows something until it is over or a person has seen enough, at most once a second. On a terminal it is drawn in place; elsewhere
- * changes are printed as lines, and with --json as one document a line. A daemon that goes away is said and waited for. Without a
- * daemon the store is looked at once, and not kept from the daemon that may start.
+ * Shows a value until it is over or a person quits, refreshed every second. On a terminal it is redrawn in place; elsewhere changes are
+ * printed as lines, and with --json as one document a line. A daemon that goes away is reported and waited for. Without a daemon the store
+ * is read once, and is left to a daemon that may start.
  */
 export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<Watched<T>> {
   const output = createOutput(options)
@@ -66,13 +66,13 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<W
   return { latest, brokenOff: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
 }
 
-/** What was seen, or since when and why nothing can be seen. */
+/** The value, or since when and why there is none. */
 type LookResult<T> = { readonly value: T; readonly away: null } | { readonly away: Away }
 type Away = { readonly since: Date; readonly reason: string }
 
 type Source = { look<T>(look: (control: Control) => Promise<T>): Promise<LookResult<T>> }
 
-/** Looks through the daemon that runs. Before one has run, it looks into the store itself: each time on a server, and once in the data folder. */
+/** Reads through the running daemon. Before one has run, it reads the store itself: each time on a server, and once in the data folder. */
 async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
   let control = await daemonsControl(config)
   let away: Away | null = null

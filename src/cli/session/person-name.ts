@@ -11,14 +11,13 @@ type Named = { readonly connection: string; readonly identityId: string }
 type PersonQuery = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
 type Matches = { readonly people: readonly PersonSearchResult[]; readonly isWhole: boolean }
 
-/** How many matches are read. If there may be more, no single person can be chosen. */
+/** Maximum number of matches that are read. If there may be more, no single person can be chosen. */
 const defaultMaxMatches = 200
 const maxListed = 20
 
 /**
- * The person that somebody has named, by key, whole e-mail address or whole words of the name. Several are listed with their keys, and
- * people who are only called nearly so are listed too: no one is ever guessed. A text that is found nowhere is taken for a key, of which
- * the operation says what it makes.
+ * The person whom the text names by key, whole e-mail address or whole words of the name. If several match, or only partly, all of them are
+ * listed with their keys: nobody is ever guessed. A text without a match is used as a key, and the operation reports whether it is one.
  */
 export async function requirePerson(session: Session, text: string, options: Options): Promise<Named> {
   const match = await findPerson(session, text, options)
@@ -28,14 +27,14 @@ export async function requirePerson(session: Session, text: string, options: Opt
   throw new Failure('not_found', `nobody in ${connection} has the e-mail address or name "${text}"`)
 }
 
-/** The same for what is looked for in the source, which may tell of people who are new: their keys and addresses stay as they are. */
+/** The same for a person in the source, who may be new: keys and addresses are passed on unchanged. */
 export async function resolvePersonInSource(session: Session, text: string, options: Options): Promise<Named> {
   const asItIs = { connection: requireConnection(options, session.config), identityId: text }
   if (text.includes('@')) return asItIs
   return (await findPerson(session, text, options)) ?? asItIs
 }
 
-/** The same; null if nobody is known who is called so. */
+/** The same; null if no known person matches. */
 export async function findPerson(session: Session, text: string, options: Options): Promise<Named | null> {
   const { config, control } = session
   const search = text.trim()
@@ -62,7 +61,10 @@ function namedAs({ connection, identityId }: Named): Named {
   return { connection, identityId }
 }
 
-/** Who has exactly this key, also as one that HR has used since. It is asked for without values, so that no look at people is recorded. */
+/**
+ * The people with exactly this key, including one that HR has replaced since. Values are not requested, so that no access to people is
+ * recorded.
+ */
 async function withKey(control: Control, identityId: string, connections: readonly string[]): Promise<Named[]> {
   if (/[\s@]/.test(identityId)) return []
   const people = await Promise.all(
@@ -78,7 +80,7 @@ async function withKey(control: Control, identityId: string, connections: readon
   return people.flat()
 }
 
-/** The people found, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
+/** The matches, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
 async function matches(control: Control, { connection, search, maxMatches }: PersonQuery): Promise<Matches> {
   const people: PersonSearchResult[] = []
   let after: string | undefined
@@ -90,7 +92,7 @@ async function matches(control: Control, { connection, search, maxMatches }: Per
   return { people: people.slice(0, maxMatches), isWhole: after === undefined && people.length <= maxMatches }
 }
 
-/** Whether the e-mail address, or each word of the name, is the one that is looked for. */
+/** Whether the e-mail address, or each word of the name, is the one searched for. */
 function isCalled({ person }: PersonSearchResult, search: string): boolean {
   if (search.includes('@')) return typeof person.email === 'string' && folded(person.email) === folded(search)
   const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
@@ -114,7 +116,7 @@ type Listing = {
   readonly showValues?: boolean
 }
 
-/** Names are shown to who asks for them at a terminal; the failure itself holds keys. */
+/** Names are shown on request and on a terminal; the failure itself holds keys. */
 function several({ output }: Session, people: readonly PersonSearchResult[], listing: Listing): Failure {
   const message = whySeveral(people, listing)
   const listed = people.slice(0, maxListed)

@@ -1,8 +1,8 @@
 import { escapeText } from '../../text/escape.ts'
 
-/** The person at the terminal. A question that is broken off ends the command. */
+/** The person at the terminal. Cancelling a question ends the command. */
 export type Prompts = {
-  /** `what` is visible text of ours and of the export. */
+  /** `message`: may quote the export; it is escaped. */
   text(message: string, usual: string): Promise<string>
   choose<T extends string>(
     message: string,
@@ -11,7 +11,7 @@ export type Prompts = {
   confirm(message: string): Promise<boolean>
 }
 
-/** Thrown when the person breaks a question off. */
+/** Thrown when the person cancels a question. */
 export class Stopped extends Error {}
 
 /** Asks at the terminal, on stderr. */

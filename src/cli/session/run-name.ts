@@ -12,7 +12,7 @@ export function isMoving(name: string): boolean {
   return /^(?:last|@)/i.test(name.trim())
 }
 
-/** The id of the run that a person has named: by its id, by the beginning of it, as `last` or `last-1`, or as `@held`. It is never guessed. */
+/** The ID of the run that a person named: by its ID, by the beginning of it, as `last` or `last-1`, or as `@held`. It is never guessed. */
 export async function requireRunId(control: Control, name: string, { connection }: RunScope = {}): Promise<string> {
   if (wholeId.test(name)) return name.toLowerCase()
   await refuseNoName(name)
@@ -30,7 +30,7 @@ export async function requireRunId(control: Control, name: string, { connection 
 }
 
 async function refuseNoName(name: string): Promise<void> {
-  // The schema is loaded with what asks for the run.
+  // The schema is loaded with the request for the run.
   const { RunName } = await import('../../contract/control/run-names.ts')
   const { error } = RunName.safeParse(name)
   if (error) throw new Failure('usage', `"${name}" ${error.issues[0]?.message}`)

@@ -31,8 +31,8 @@ export type Session = {
 }
 
 /**
- * Reads the configuration that the options name, or the one that is found. A secret that cannot be read is refused at once, unless
- * it is said to be needed later or never. So is a connection that the options name and the configuration does not have.
+ * Reads the configuration that the options name, or the default one. An unreadable secret is refused at once, unless it may be read later
+ * or never. A connection that the options name and the configuration lacks is refused too.
  */
 export async function configOf(
   options: CommonOptions,
@@ -47,8 +47,8 @@ export async function configOf(
 }
 
 /**
- * Runs a command against the daemon where one runs, and otherwise against the opened store itself. With `works` this process then
- * also does the work that the command asks for; with `looks` it opens no queue.
+ * Runs a command against the running daemon, or else against the store itself. With `hasWorkers` this process also does the work that the
+ * command requests; with `isReadOnly` it opens no queue.
  */
 export async function withSession(
   options: CommonOptions,
@@ -81,15 +81,15 @@ export async function withSession(
   }
 }
 
-/** What asks a daemon takes a while to load, and where none runs it is not needed. */
+/** The client of the daemon takes a while to load, and is not needed without a daemon. */
 async function controlOf(daemon: DaemonEndpoint): Promise<Control> {
   const { controlOverSocket } = await import('./control-client.ts')
   return controlOverSocket(daemon)
 }
 
 /**
- * The daemon that has an embedded store in use, once it answers; null if none does soon. One that starts, or takes up a configuration
- * that was changed, has its store some seconds before it answers.
+ * The daemon that uses an embedded store, once it responds; null if none does soon. While it starts or reloads, it has its store some
+ * seconds before it responds.
  */
 async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<DaemonEndpoint | null> {
   if (!(error instanceof Failure) || error.code !== 'already_active') return null
@@ -102,7 +102,7 @@ async function daemonBehind(error: unknown, config: Config, signal: AbortSignal)
   return null
 }
 
-/** Said of an http:// address of another machine, which `platform.insecure` allows. */
+/** Warns about an http:// address of another machine, which `platform.insecure` allows. */
 function readableWarning({ platform }: Config): string {
   return `! others on the network can read and change what is sent to ${platform.baseUrl}: use https:// in platform.baseUrl`
 }
