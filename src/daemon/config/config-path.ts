@@ -9,7 +9,7 @@ const defaultPaths = ['rollcall.yaml', 'config/rollcall.yaml', '/etc/rollcall/ro
 type ConfigLocation = { readonly file: string; readonly namedBy: '--config' | 'ROLLCALL_CONFIG' | 'its place' }
 
 type ConfigSearch = {
-  /** What `--config` names. */
+  /** The value of `--config`. */
   readonly option: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
   readonly workingDirectory: string

@@ -57,7 +57,7 @@ function withoutSecrets(value: unknown, path: readonly string[]): unknown {
   )
 }
 
-/** The same value with the members of its objects in the order of their names: a file may list them in any order. */
+/** The same value with the members of its objects sorted by name: a file may list them in any order. */
 export function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
   if (typeof value !== 'object' || value === null) return value

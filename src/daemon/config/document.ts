@@ -19,23 +19,23 @@ type Position = { readonly line: number; readonly column: number }
 /** A mistake in a configuration and its position. */
 export type Problem = Position & { readonly message: string }
 
-/** A parsed YAML file whose values still know where they stand and what they were made of. */
+/** A parsed YAML file that knows the positions and the references of its values. */
 export type ConfigDocument = {
   /** The mistakes, without those of deferred references. */
   readonly problems: readonly Problem[]
   /** The plain values, references resolved. */
   values(): unknown
-  /** Where the value stands; for one that is missing, where the nearest thing around it stands. */
+  /** The position of the value; for a missing one, of the nearest setting around it. */
   positionOf(path: Path): Position
-  /** Where the name of a setting stands. */
+  /** The position of the name of a setting. */
   positionOfKey(path: Path): Position
-  /** What a value was made of, where it holds a reference. */
+  /** The references of a value, if it has any. */
   referencesAt(path: Path): readonly Reference[] | undefined
-  /** A value as it is written, where it holds a reference. */
+  /** The text of a value as written, if it has a reference. */
   writtenAt(path: Path): string | undefined
   /**
-   * Where the value stands, or the text that became the object which holds it, and the text as it is written where it holds a
-   * reference; null if it is not written.
+   * The position of the value, or of the text that became the object which holds it, with the text as written if it has a reference; null
+   * if it is not written.
    */
   writtenValueAt(path: Path): (Position & { readonly written: string | undefined }) | null
   /**
@@ -43,16 +43,16 @@ export type ConfigDocument = {
    * nothing is.
    */
   defer(path: Path, refuse?: (text: string) => string | null): Problem | null
-  /** Turns a value that came from a reference, hence a text, into the number or the boolean that it spells. True when it did. */
+  /** Converts a text that came from a reference into the number or the boolean that it spells. True if it did. */
   convert(path: Path): boolean
 }
 
-/** Valid as a token and as an address, and never used. */
+/** A placeholder that is valid as a token and as an address. */
 const placeholder = 'https://not-read-yet.invalid/'
 
 type ReferenceContext = { readonly env: NodeJS.ProcessEnv; readonly folder: string }
 
-/** A parsed document, and by its nodes what references made of them. */
+/** A parsed document, with the references of its nodes and their texts. */
 type ParsedText = {
   readonly document: Document
   readonly lines: LineCounter
@@ -160,7 +160,7 @@ async function resolve(
   }
 }
 
-/** Aliases of aliases can spell out more than memory holds; the parser counts them when it builds the values. */
+/** Aliases of aliases can expand to more than memory holds; the parser counts them when it builds the values. */
 function excess(document: Document): Problem[] {
   try {
     document.toJS()
@@ -173,7 +173,7 @@ function excess(document: Document): Problem[] {
 
 type NearestNode = { readonly key?: Node; readonly value: Node | undefined; readonly exact: boolean }
 
-/** Walks down as far as the path leads. */
+/** Follows the path as far as it exists. */
 function nearest(document: Document, path: Path): NearestNode {
   let nearestNode: NearestNode = { value: nodeOf(document.contents), exact: path.length === 0 }
   for (const [index, name] of path.entries()) {

@@ -30,7 +30,7 @@ export function effectiveSettings(values: unknown, known: SettingsKnown): Settin
 
 type Leaf = { readonly path: Path; readonly value: unknown }
 
-/** The values that hold no others, but for lists of such. */
+/** The values without members, and lists of such values. */
 function leavesOf(value: unknown, path: Path): Leaf[] {
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null) return [{ path, value }]
@@ -54,7 +54,7 @@ function isSecret(path: Path, value: unknown, secrets: ReadonlySet<string>): boo
 function shownValue(path: Path, value: unknown, document: ConfigDocument): string {
   if (Array.isArray(value)) return value.map((member, at) => shownValue([...path, at], member, document)).join(', ')
   if (typeof value !== 'string') return value === null ? '' : String(value)
-  // What a reference yields may hold a secret anywhere, and so may the text that stands in for it.
+  // A resolved reference may hold a secret anywhere, and so may its placeholder.
   const written = document.writtenValueAt(path)?.written
   return written === undefined ? value : written.replaceAll(/(\$\{env:\w+):-[^}]*\}/g, '$1}')
 }

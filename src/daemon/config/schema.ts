@@ -10,7 +10,7 @@ import { TracesFile } from './trace-settings.ts'
 /** Options for a schema that is used once: compiling its check would take longer than the check. */
 export const checkedOnce = { jitless: true } as const
 
-/** The configuration as it is written: references resolved, presets not yet applied. */
+/** The configuration as written: references resolved, presets not yet applied. */
 export const ConfigFile = z.strictObject({
   platform: PlatformSettings,
   database: z
@@ -60,7 +60,7 @@ export const ConfigFile = z.strictObject({
 export type ConfigFile = z.infer<typeof ConfigFile>
 /** A connection as the file has it. */
 export type ConnectionSettings = ConfigFile['connections'][string]
-/** What a connection says of its source, or of its webhook. */
+/** The settings of a source or of a webhook. */
 export type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
 /** A linked connection as the file has it. */
 export type AlsoSettings = ConnectionSettings['also'][string]

@@ -4,8 +4,8 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 
 /**
- * Handlers that ask the store for nothing that no database can hold, and that say of a store that is away or cannot work what an
- * operator can do. The same for the server and for a command that does the work itself.
+ * Handlers that refuse texts that no database can hold, and that explain an unreachable or failing store to an operator. The same for the
+ * server and for a command that does the work itself.
  */
 export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx>): Handlers<T, Ctx> {
   type Handler = (context: Ctx, input: never) => Promise<unknown>
@@ -25,7 +25,7 @@ export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx
   return Object.fromEntries(wrapped) as unknown as Handlers<T, Ctx>
 }
 
-/** Where in an input a text holds the one character that PostgreSQL refuses; null if nowhere. */
+/** The path of the first text in an input with the one character that PostgreSQL refuses; null if there is none. */
 function nulIn(value: unknown, path = ''): string | null {
   if (typeof value === 'string') return value.includes('\0') ? path : null
   if (typeof value !== 'object' || value === null || Symbol.asyncIterator in value) return null

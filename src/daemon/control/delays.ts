@@ -7,7 +7,7 @@ import type { SyncContext } from '../../sync/sync.ts'
 
 type Unfinished = { readonly id: string; readonly connection: string; readonly state: RunState }
 
-/** Why an unfinished run does not move now, in words; null: nothing keeps it. */
+/** Why an unfinished run does not progress now, in words; null: nothing delays it. */
 export async function delayOf(sync: SyncContext, run: Unfinished): Promise<string | null> {
   switch (run.state) {
     case 'reading':
@@ -21,7 +21,7 @@ export async function delayOf(sync: SyncContext, run: Unfinished): Promise<strin
   }
 }
 
-/** Why no request gets through to the platform, and when a run, or any of them, is tried again. */
+/** Why no request reaches the platform, and when this run, or any, is tried again. */
 export async function platformDelay(sync: SyncContext, runId?: string): Promise<string | null> {
   const { pool, db } = sync.store
   const trouble = await platformTrouble(pool, sync.platform.baseUrl)
@@ -34,7 +34,7 @@ async function budgetDelay({ platform }: SyncContext): Promise<string | null> {
   return remaining > 0 ? null : `waiting for the request budget (${Math.ceil(remainingMs / 1000)} s)`
 }
 
-/** Runs of a connection go one after the other: the one at work may be what a process left behind that ended. */
+/** Runs of a connection take turns: the current one may be left from a process that ended. */
 async function rivalDelay(sync: SyncContext, { id, connection }: Unfinished): Promise<string | null> {
   const rivalId = await activeRun(sync.store.db, connection)
   const rival = rivalId === null || rivalId === id ? null : await getRun(sync.store.db, rivalId)

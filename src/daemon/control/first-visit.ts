@@ -19,7 +19,7 @@ const minuteMs = 60_000
 /** What was uploaded is shown to the one who has it at hand. */
 const shown = { values: true } as const
 
-/** The control API's part about the first connection. */
+/** Handlers of the operations about the first connection. */
 export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisitContext & Acting> = {
   async getFirstVisit(ctx) {
     const { file, limits, trouble } = visitsIn(ctx)

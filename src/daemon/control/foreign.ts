@@ -8,7 +8,7 @@ import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
 import { secondsSince } from './views.ts'
 
-/** The control API's part about people whom only the platform knows. */
+/** Handlers of the operations about people whom only the platform knows. */
 export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync: SyncContext } & Acting> = {
   async listForeign({ sync }, { query: { connection, after, limit } }) {
     if (connection !== undefined) requireConnection({ sync }, connection)

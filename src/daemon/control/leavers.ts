@@ -23,7 +23,7 @@ import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.
 import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
 
-/** What is known of departures, and by what they are judged. */
+/** The stored facts about departures, and what they are judged by. */
 type LeaverContext = {
   readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
   readonly monitored: Pick<MonitoredConnections, 'leaverBounds'>
@@ -37,7 +37,7 @@ type ReportWanted = {
 }
 
 const defaultBoundHours = 24
-/** Such departures did not come to pass, or were undone; they are listed and not counted. */
+/** Such departures did not take effect or were undone; they are listed and not counted. */
 const undone: ReadonlySet<string> = new Set(['returned', 'withdrawn', 'retracted', 'dropped'])
 
 /** Handlers of the operations about departures and the report on them. */
@@ -88,7 +88,7 @@ export function leaverView(
   }
 }
 
-/** The report on the departures of a period, judged as of now. What only plans state that were not accepted is none yet. */
+/** The report on the departures of a period, judged as of now. A departure that only unaccepted plans state is not included. */
 export async function leaverReport(
   ctx: LeaverContext,
   { from, to, connection, values }: ReportWanted,
@@ -114,7 +114,7 @@ export async function leaverReport(
   }
 }
 
-/** The report with what proves it, as files. The key of the installation has to be there. */
+/** The report and its proofs, as files. Needs the key of the installation. */
 async function leaverPack(
   ctx: LeaverContext & { readonly audit: Pick<AuditService, 'seal'> },
   desired: ReportWanted,

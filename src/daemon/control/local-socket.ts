@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 
-/** The path of a Unix socket has to fit into the system's structure for it, and libuv cuts a longer one without a word. */
+/** The path of a Unix socket has to fit into the system's structure for it, and libuv cuts a longer one silently. */
 const longestPath = process.platform === 'darwin' ? 103 : 107
-/** What a file system says that holds no sockets, such as a folder that another machine shares. */
+/** The errors of a file system that cannot hold sockets, such as a folder shared by another machine. */
 const noSockets = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS'])
 
 /**
- * Listens on a socket that only this account can reach, and answers its path. It lies in a folder of its own with mode 700, so that no
- * one else can put another one in its place: in the data folder, or below the folder for temporary files where the path would be too
- * long or the file system holds no sockets.
+ * Listens on a socket that only this account can reach, and returns its path. Its own folder has mode 700, so that no one else can replace
+ * the socket. The folder is in the data folder, or below the folder for temporary files if the path would be too long or the file system
+ * cannot hold sockets.
  */
 export async function listenLocally(
   dataDir: string,
@@ -76,7 +76,7 @@ async function makeOwnFolder(folder: string, uid: number | undefined): Promise<v
   if ((stats.mode & 0o777) !== 0o700) await chmod(folder, 0o700)
 }
 
-/** Removes the socket of a daemon that was killed. One that answers belongs to a daemon that lives. */
+/** Removes the socket of a daemon that was killed. If it responds, its daemon is alive. */
 async function removeLeftOver(path: string, dataDir: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<string | null>()
   const socket = connect(path)

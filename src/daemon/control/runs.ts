@@ -56,7 +56,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting
     const { db } = ctx.sync.store
     const scope = { list: 'changes', runId, kind, search, values: search === undefined ? undefined : values }
     const { changes, next } = await readChanges(ctx, runId, { kind, search, values, scope, after, limit })
-    // A retraction holds no record: who it is about stands in the roster.
+    // A retraction holds no record: the person is in the roster.
     const retracted = values
       ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
       : []

@@ -11,7 +11,7 @@ type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonl
 
 const timesShown = 10
 
-/** The control API's part about what happens by itself. */
+/** Handlers of the operations about schedules. */
 export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleContext> = {
   async listSchedules(ctx, { query }) {
     if (query.connection !== undefined) requireConnection(ctx, query.connection)
@@ -35,7 +35,7 @@ export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleConte
   },
 }
 
-/** When a connection does something by itself next; after a pause at once, where something was missed meanwhile. */
+/** When a connection does something by itself next; immediately after a pause in which something was missed. */
 function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now: Date }): Date | null {
   if (pause === null) return nextSlotAt(schedule, now)
   const { since, until } = pause
@@ -53,7 +53,7 @@ function nextTimes(schedule: Schedule, state: { pause: Pause | null; now: Date }
   return times
 }
 
-/** When the connection's next run comes by itself, whatever it is for: each tries again the people that the platform refused. */
+/** When the connection's next run starts by itself, for any purpose: each run tries again the people that the platform refused. */
 export function nextRunAt(ctx: ScheduleContext, connection: string): string | null {
   const times = purposes.flatMap((purpose) => nextAt(ctx, { connection, purpose, pause: null }) ?? [])
   const [first] = times.sort()

@@ -8,7 +8,7 @@ import type { SyncContext } from '../../sync/context/context.ts'
 import { nextCursor, RunCursor, readCursor } from './cursors.ts'
 import { existingRun, requireConnection } from './require-connection.ts'
 
-/** The control API's part about exports. */
+/** Handlers of the operations about exports. */
 export const sourceHandlers: Handlers<typeof sourceOperations, { readonly sync: SyncContext }> = {
   async listSources(ctx, { query: { connection, after, limit } }) {
     if (connection !== undefined) requireConnection(ctx, connection)

@@ -9,12 +9,12 @@ import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors
 
 type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal'> }
 
-/** The control API's part about reading the audit trail. */
+/** Handlers of the operations that read the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
   async readAudit({ sync, audit }, { query: { after, limit, ...filter } }) {
     const scope = { list: 'audit', ...filter }
     const before = readCursor(scope, after, NumberCursor)
-    // Without a key nothing is added, and what was signed before can be read all the same.
+    // Without a key nothing is added; entries signed before can still be read.
     if (before === undefined) await audit.seal().catch(unlessFailure)
     const { found: rows, next } = await newestEntries(sync.store.db, filter, {
       before,

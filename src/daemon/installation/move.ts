@@ -23,8 +23,9 @@ const linesAhead = 4
 type MoveOptions = { readonly to: string; readonly by: string; readonly now: () => Date }
 
 /**
- * Carries the embedded store to an empty PostgreSQL, with its history and all that the platform has acknowledged. The embedded one then
- * refuses to be opened. It is marked before the other one counts: a move that was cut off in between is simply asked for again.
+ * Moves the embedded store to an empty PostgreSQL, with its history and all that the platform has acknowledged. The embedded one is marked
+ * as moved and then refuses to be opened. The mark is set before the other store is committed: a move that was interrupted in between is
+ * simply repeated.
  */
 export async function moveStore(config: Config, { to, by, now }: MoveOptions): Promise<Moved> {
   if (config.database)
@@ -48,7 +49,7 @@ export async function moveStore(config: Config, { to, by, now }: MoveOptions): P
   return { from: source.place, to: target.place, people }
 }
 
-/** Hands what one store holds to the other, a little at a time. */
+/** Streams the content of one store to the other. */
 async function carry(source: Database<StoreSchema>, tx: Db, now: Date): Promise<void> {
   const lines = new PassThrough({ objectMode: true, highWaterMark: linesAhead })
   const take = async (line: BackupLine): Promise<void> => {

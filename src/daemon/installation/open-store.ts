@@ -16,7 +16,10 @@ const remedies =
 
 type OpenOptions = { readonly events?: Events | null; readonly now?: () => Date; readonly mayBeMoved?: boolean }
 
-/** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. It has to be the one that belongs to this data folder. */
+/**
+ * Opens the store of this data folder: the configured PostgreSQL, or else the embedded database in the folder, which one process at a time
+ * may use. Refuses any other store.
+ */
 export async function openStore(
   config: Config,
   { events = null, now = () => new Date(), mayBeMoved = false }: OpenOptions = {},
@@ -37,7 +40,7 @@ export async function openStore(
   return { ...store, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** Opens the store without asking whether it belongs here. Damage is refused in any case, unless what is there is put aside. */
+/** Opens the store without checking whether it belongs here. A damaged store is refused, unless it is to be moved aside. */
 export async function openAnyStore(config: Config, existing: Existing): Promise<Database<StoreSchema>> {
   const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
   try {
@@ -55,7 +58,7 @@ export async function openAnyStore(config: Config, existing: Existing): Promise<
   }
 }
 
-/** Makes the data folder, or says that it cannot be written. Answers the topmost folder that was made; null if all were there. */
+/** Creates the data folder and checks that it is writable. Returns the topmost folder that was created; null if all existed. */
 export async function ensureDataDir(dataDir: string): Promise<string | null> {
   try {
     // The folder holds personal data: only this account may read it.
@@ -71,7 +74,7 @@ export async function ensureDataDir(dataDir: string): Promise<string | null> {
   }
 }
 
-/** Refuses an embedded store whose folder is gone, before a new one is made there. */
+/** Refuses an embedded store whose folder is gone, before a new one is created there. */
 async function refuseMissingFolder({ database, dataDir }: Config): Promise<void> {
   if (database) return
   const folder = join(dataDir, 'store')

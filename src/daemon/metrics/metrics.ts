@@ -69,8 +69,8 @@ type Counting = {
 }
 
 /**
- * Rows that could not become a record, of the run that reads a connection: each part of it tells all so far. A run that another process
- * took over ends elsewhere, so the next one of the connection takes its place.
+ * Rejected rows of the run that reads a connection: each part of the run reports the total so far. If another process takes a run over, the
+ * next run of the connection replaces its entry.
  */
 type Rejected = Map<string, { readonly runId: string; readonly rows: number }>
 

@@ -6,7 +6,7 @@ import type { PermissionResult } from '../probe/key-permissions.ts'
 /** The platform's API key at a first visit. */
 export type PlatformKey = {
   readonly isKnown: boolean
-  /** The file that a key is to be written into, if there is none; null: it comes from elsewhere. */
+  /** The file for a key, if there is none; null: the key comes from elsewhere. */
   readonly file: string | null
   /** Why runs could not use it. `isLacking`: there is none. */
   readonly trouble: { readonly message: string; readonly isLacking: boolean } | null
@@ -24,7 +24,7 @@ type KeyOptions = {
   readonly signal: AbortSignal
 }
 
-/** The state of the configured key, or of a given one. Throws a failure if the platform refuses the given key. */
+/** The state of the configured key, or of an entered one. Throws a failure if the platform refuses the entered key. */
 export async function firstKey(config: Config, { tryKey, entered, signal }: KeyOptions): Promise<PlatformKey> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(trialMs)])
   const configured = await configuredKey(config)

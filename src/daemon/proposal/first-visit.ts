@@ -35,19 +35,19 @@ export type FirstPlan = {
   readonly upload: Upload
   readonly connection: string
   readonly preview: Preview
-  /** Of the configuration as it is and as it will be. */
+  /** Covers the current and the future configuration. */
   readonly digest: string
   readonly text: string
   /** Where exports are looked for. */
   readonly source: string
-  /** The folder that will be made; null: it is there. */
+  /** The folder that will be created; null: it exists. */
   readonly makesFolder: string | null
   readonly key: PlatformKey
 }
 
 type Connected = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
 
-/** How an export that a person gives becomes the first connection of a configuration that has none. */
+/** Turns an uploaded export into the first connection of a configuration that has none. */
 export type FirstVisits = {
   readonly file: string
   readonly limits: UploadLimits
@@ -80,7 +80,7 @@ type FirstVisitParts = {
   readonly sync: Pick<SyncContext, 'store' | 'now'>
   readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
   readonly tryKey: KeyTrial
-  /** Has the configuration taken up; null: a person has to. */
+  /** Reloads the configuration; null: a person has to. */
   readonly takeUp: (() => void) | null
   readonly signal: AbortSignal
 }
@@ -103,7 +103,7 @@ const helpOfPage: FormHelp = {
 /** Lets people set up the first connection from an uploaded export. Steps of several visits do not interleave. */
 export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
   const { config, uploads, sync, signal } = parts
-  // What one step of a visit writes must not go between the steps of another.
+  // What one step of a visit writes must not come between the steps of another.
   let last: Promise<unknown> = Promise.resolve()
 
   function trouble(): string | null {
@@ -250,7 +250,7 @@ type DraftRequest = {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** The configuration as it is now with the connection that was proposed, checked as a whole. */
+/** Adds the proposed connection to the current configuration, and checks the result as a whole. */
 async function draft(config: Config, { upload, proposal, settings, env }: DraftRequest): Promise<Drafted> {
   const open = proposal.questions.find(isBlocking)
   if (open !== undefined) throw new Failure('usage', requests[open.about])
@@ -291,7 +291,7 @@ async function isFolder(path: string): Promise<boolean> {
   )
 }
 
-/** The export as a run would read it, though it lies elsewhere. */
+/** The export as a run would read it, although it is elsewhere. */
 async function readingOf(
   { file, name, at }: Upload,
   { source }: ConnectionConfig,
@@ -318,7 +318,7 @@ async function writeKey(file: string, key: string): Promise<void> {
   }
 }
 
-/** Whether it was made now. */
+/** Whether the folder was created now. */
 async function makeFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path)
