@@ -24,7 +24,7 @@ function documentOf({ stdout }: Ended): Record<string, unknown> {
 
 test('a sync delivers everybody, and the same export again sends nothing', async () => {
   const { at, client } = await open({ hasStore: false })
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(30))
 
   const first = await at.run('sync', '--json')
@@ -50,7 +50,7 @@ test('a sync delivers everybody, and the same export again sends nothing', async
 // The other tests run commands in a process that stays; these end theirs by themselves.
 test('as processes of their own, the commands say and answer the same', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(30))
   const spawned = (...args: string[]) => rollcall([...args, '--config', at.configFile])
 
@@ -59,20 +59,20 @@ test('as processes of their own, the commands say and answer the same', async ()
   const synced = await spawned('sync', '--json')
   const { id } = documentOf(synced) as { id: string }
   const others = await Promise.all([spawned('run', 'abc'), rollcall(['--version']), rollcall(['sync', '--nonsense'])])
-  const told = [
+  const results = [
     await spawned('person', 'E0001'),
     await spawned('run', id),
     await spawned('runs'),
     await spawned('status'),
   ]
 
-  expect([checked, plan, synced, ...told].map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(
-    [checked, plan, synced, ...told].map(() => ({ exit: 0, stderr: '' })),
+  expect([checked, plan, synced, ...results].map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(
+    [checked, plan, synced, ...results].map(() => ({ exit: 0, stderr: '' })),
   )
   expect(documentOf(plan)).toMatchObject({ counts: { join: 30 } })
   expect((await peopleOn(client)).size).toBe(30)
   expect(others.map(({ exit }) => exit)).toEqual([2, 0, 2])
-  expect(told.map(({ stdout }) => stdout)).toEqual([
+  expect(results.map(({ stdout }) => stdout)).toEqual([
     (await at.run('person', 'E0001')).stdout,
     (await at.run('run', id)).stdout,
     (await at.run('runs')).stdout,
@@ -82,7 +82,7 @@ test('as processes of their own, the commands say and answer the same', async ()
 
 test('a plan shows what would change, personal values only on request, and changes nothing', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(30))
   await at.run('sync')
   await at.hrSays(change(staff(30), { id: 'E0002', title: 'Lead' }, { id: 'E0003', left: '2026-10-31' }))
@@ -114,7 +114,7 @@ test('a plan shows what would change, personal values only on request, and chang
 
 test('too many leavers are held with 65, and go out once exactly that plan is approved', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(30))
   await at.run('sync')
   await at.hrSays(staff(20))
@@ -135,7 +135,7 @@ test('too many leavers are held with 65, and go out once exactly that plan is ap
 
 test('a rejected plan is dropped', async () => {
   const { at } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(30))
   await at.run('sync')
   await at.hrSays(staff(10))
@@ -154,7 +154,7 @@ test('a rejected plan is dropped', async () => {
 
 test('a person is taken back after an approval, and the account of it stays', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(5))
   await at.run('sync')
 
@@ -179,7 +179,7 @@ test('a person is taken back after an approval, and the account of it stays', as
 describe('what stands in the way has an exit code of its own', () => {
   test('a missing source is 66', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
 
     const { exit, stdout } = await at.run('sync')
 
@@ -203,7 +203,7 @@ describe('what stands in the way has an exit code of its own', () => {
 
   test('a key that the platform does not accept is 77, and the right one delivers', async () => {
     const { at, key, client } = await open()
-    await using _place = at
+    await using _installation = at
     await at.hrSays(staff(5))
     await at.setKey('wrong')
 
@@ -219,7 +219,7 @@ describe('what stands in the way has an exit code of its own', () => {
 
   test('a store that another process has is 75, with its pid', async () => {
     const { at } = await open({ hasStore: false })
-    await using _place = at
+    await using _installation = at
     await using _store = await openDatabase({ at: `${at.dataDir}/store`, schemas: ['rollcall'], migrations: [] })
 
     const { exit, stderr } = await at.run('status')
@@ -235,7 +235,7 @@ describe('what stands in the way has an exit code of its own', () => {
     ['a connection that is not configured', ['sync', '--connection', 'other'], 2],
   ])('%s', async (_what, args, expected) => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
 
     const { exit, stdout } = await at.run(...args)
 
@@ -246,7 +246,7 @@ describe('what stands in the way has an exit code of its own', () => {
 describe('a check', () => {
   test('tells what would be rejected and reaches the platform, without changing it', async () => {
     const { at, client } = await open()
-    await using _place = at
+    await using _installation = at
     await at.hrSays([...staff(5), { id: 'E0006', start: '2026-02-31' }])
 
     const { exit, stdout } = await at.run('check')
@@ -259,7 +259,7 @@ describe('a check', () => {
 
   test('says how many have left, and what the first plan would be held for, until there was one', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
     const gone = staff(20).map((person) => ({ ...person, left: '2001-01-01', status: '' }))
     await at.hrSays(gone)
 
@@ -284,7 +284,7 @@ describe('a check', () => {
 
   test('counts the rows as a plan counts them, and tells once what is wrong with several', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
     await at.hrSays([...staff(6), { id: 'E0002' }, { id: 'E0003' }])
 
     const checked = await at.run('check')
@@ -302,7 +302,7 @@ describe('a check', () => {
     ['the daemon that has it open', true],
   ])('counts a status that a person has classed as a plan counts it, as %s knows it', async (_what, serves) => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
     await at.hrSays(change(staff(6), { id: 'E0002', status: 'Exited' }, { id: 'E0003', status: 'On loan' }))
     if (serves) await at.start('serve').says('daemon.started')
 
@@ -318,7 +318,7 @@ describe('a check', () => {
 
   test('ends with the code of the first thing that fails, and tests the rest all the same', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
     await at.setKey('wrong')
 
     const checked = await at.run('check', '--json')
@@ -339,7 +339,7 @@ describe('a check', () => {
 
   test('goes on where the store is locked', async () => {
     const { at } = await open({ hasStore: true, isEmbedded: true })
-    await using _place = at
+    await using _installation = at
     await at.hrSays(staff(5))
     await at.run('status')
     await using _lock = await lockFolder(`${at.dataDir}/store`)
@@ -354,7 +354,7 @@ describe('a check', () => {
 
 test('nobody is lost who leaves', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(30))
   await at.run('sync')
   await at.hrSays(without(staff(30), 'E0007'))

@@ -103,7 +103,7 @@ test('people whom only the platform knows are told after a sync, in status, as a
   const listed = await at.run('problems')
   const { document } = await at.json<{ foreign: object[] }>('problems')
   const status = await at.run('status')
-  const asked = await at.run('separate', 'E0002', 'E0004', '--reason', 'left before the move')
+  const separated = await at.run('separate', 'E0002', 'E0004', '--reason', 'left before the move')
   const approved = await at.run('approve', '@held', '--digest', (await heldRun(at)).digest)
   const after = await at.run('resync', '--verify', '--strict')
 
@@ -118,7 +118,7 @@ test('people whom only the platform knows are told after a sync, in status, as a
   ])
   expect(document.foreign).toMatchObject([{ identityId: 'E0002' }, { identityId: 'E0004' }])
   expect(status.stdout).toContain(line)
-  expect(asked.exit).toBe(65)
+  expect(separated.exit).toBe(65)
   expect(approved.exit).toBe(0)
   expect([after.exit, after.stdout]).toEqual([0, expect.not.stringContaining('only to the platform')])
 })

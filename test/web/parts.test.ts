@@ -94,7 +94,7 @@ test('of a few options the one that is given is chosen, and none is the empty on
 })
 
 test('a question before an act carries the token and what it is about, and a way back', () => {
-  const asked = {
+  const question = {
     title: 'Reject it?',
     explanation: 'Nothing is sent.',
     button: 'Reject',
@@ -102,7 +102,7 @@ test('a question before an act carries the token and what it is about, and a way
     cancel: '/back',
   }
 
-  const text = String(confirmation({ ...asked, formToken: 'secret', hidden: { digest: nasty }, danger: true }))
+  const text = String(confirmation({ ...question, formToken: 'secret', hidden: { digest: nasty }, danger: true }))
 
   expect(text).toContain('<input type="hidden" name="token" value="secret">')
   expect(text).toContain('name="digest" value="&quot;&gt;&lt;script&gt;')
@@ -161,8 +161,8 @@ test.each([
   [725_000, '12 min 5 s'],
   [103_307_000, '28 h 41 min'],
   [300_000_000, '3 days'],
-])('a duration of %d ms is told in the units that it is felt in', (ms, told) => {
+])('a duration of %d ms is told in the units that it is felt in', (ms, expected) => {
   const text = duration(ms)
 
-  expect(text).toBe(told)
+  expect(text).toBe(expected)
 })

@@ -97,9 +97,9 @@ test('a daemon whose store a command has taken while it reloads waits for it, an
 test('a daemon whose database is down when it starts waits and says so, and works as soon as it is there', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
-  const place = stack.use(await postgresPlace())
-  const there = new URL(place.at)
-  const between = new URL(place.at)
+  const server = stack.use(await postgresPlace())
+  const there = new URL(server.at)
+  const between = new URL(server.at)
   between.port = String(await freePort())
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: between.href }))
   const daemon = at.start('serve', '--json')

@@ -16,7 +16,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const run = promisify(execFile)
 const period = ['--from', '2026-11-01', '--to', '2026-11-30']
-const left = change(
+const people = change(
   staff(12),
   { id: 'E0003', left: '2026-11-19', first: '=1+1' },
   { id: 'E0004', left: '2026-11-18', first: '<script>alert(1)</script>' },
@@ -27,7 +27,7 @@ async function open() {
   const at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   await at.hrSays(staff(12))
   await at.run('sync')
-  await at.hrSays(left)
+  await at.hrSays(people)
   await at.run('sync')
   return at
 }

@@ -32,7 +32,7 @@ async function openDelivering(fate: Fault, stack: AsyncDisposableStack) {
   await at.hrSays(staff(people))
   const daemon = at.start('serve')
   await daemon.says('daemon.started')
-  proxy.fault((seen) => (isUpsert(seen) ? fate : pass))
+  proxy.fault((request) => (isUpsert(request) ? fate : pass))
   const first = proxy.hold(isUpsert, 'arrived')
   at.start('sync')
   const held = await first
@@ -57,7 +57,7 @@ function documentOf({ stdout }: Ended): unknown {
 
 test('the daemon goes on when the reader of its log has gone away, and says so where somebody still reads', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(3))
   const daemon = at.start('serve')
   await daemon.says('daemon.started')
@@ -75,7 +75,7 @@ test('the daemon goes on when the reader of its log has gone away, and says so w
 
 test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leaves its folder free', async (signal) => {
   const { at } = await open()
-  await using _place = at
+  await using _installation = at
   const daemon = at.start('serve')
   await daemon.says('daemon.started')
 
@@ -140,7 +140,7 @@ test('a second signal ends the daemon at once, and the next one delivers the res
 
 test('commands go through the daemon that runs', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(10))
   const daemon = at.start('serve')
   await daemon.says('daemon.started')
@@ -160,7 +160,7 @@ test('commands go through the daemon that runs', async () => {
 
 test('a second daemon on the same folder ends with 75 and the pid of the first', async () => {
   const { at } = await open({ isEmbedded: true })
-  await using _place = at
+  await using _installation = at
   const first = at.start('serve')
   await first.says('daemon.started')
 
@@ -172,7 +172,7 @@ test('a second daemon on the same folder ends with 75 and the pid of the first',
 
 test('after a daemon was killed the commands do without it', async () => {
   const { at, client } = await open()
-  await using _place = at
+  await using _installation = at
   await at.hrSays(staff(10))
   const daemon = at.start('serve')
   await daemon.says('daemon.started')

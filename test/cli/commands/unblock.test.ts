@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const ways = [
+const modes = [
   { way: 'without a daemon', begin: async () => {} },
   {
     way: 'with a daemon',
@@ -19,7 +19,7 @@ const ways = [
   },
 ]
 
-describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
+describe.each(modes)('a blocked connection, $way,', ({ begin }) => {
   /** An installation with five people to deliver and a key that the platform does not accept. */
   async function open() {
     const { key, client } = await host.tenant()
@@ -32,7 +32,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
 
   test('is free again as soon as its key was replaced and somebody says so', async () => {
     const { at, key, client, blocked } = await open()
-    await using _place = at
+    await using _installation = at
     await at.setKey(key)
 
     const freed = await at.run('unblock', '--by', 'ana')
@@ -44,7 +44,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
 
   test('stays blocked under a key that is still wrong, which ends the command with 77', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
 
     const { exit, stdout, stderr } = await at.run('unblock', '--json')
 
@@ -77,14 +77,14 @@ test('a platform that does not answer is told from one that turns us away', asyn
 })
 
 test('a run that only begins or ends says nothing of what the platform answered', () => {
-  const status = (given: object) =>
+  const status = (values: object) =>
     ({
       people: { desired: 5, separated: 0, due: 5 },
       active: null,
       last: null,
-      ...given,
+      ...values,
     }) as unknown as ConnectionStatus
-  const run = (given: object) => runDocument({ id: 'r1', state: 'delivering', confirmed: 1, problems: 0, ...given })
+  const run = (values: object) => runDocument({ id: 'r1', state: 'delivering', confirmed: 1, problems: 0, ...values })
   const before = status({ active: run({}) })
 
   expect(hasAnswered(status({ active: run({ state: 'reading' }) }), before)).toBe(false)

@@ -16,7 +16,7 @@ test('a hang-up that comes during a restore has the configuration read in the ne
     rereads++
     return { folder: `/${rereads}` } as Config
   }
-  const life = (asked: Promise<typeof request>) => nextLife({ requested: asked, stop: stop.signal, hangUps, reread })
+  const life = (requested: Promise<typeof request>) => nextLife({ requested, stop: stop.signal, hangUps, reread })
   const never = new Promise<typeof request>(() => {})
 
   const first = await life(Promise.resolve(request))
@@ -29,11 +29,11 @@ test('a hang-up that comes during a restore has the configuration read in the ne
 })
 
 test('a second restore in the same life is refused, and the first is done', async () => {
-  const { requested: asked, ask } = acceptOnce<string>()
+  const { requested, ask } = acceptOnce<string>()
   ask('first')
 
   expect(() => ask('second')).toThrow('a restore was just requested')
-  expect(await asked).toBe('first')
+  expect(await requested).toBe('first')
 })
 
 test('an error that nobody expected refuses a reload, and does not end what works', () => {

@@ -105,10 +105,10 @@ test('the status counts whom the platform refused and who cannot be delivered ap
   reach(world, withWrongKey(host))
   await world.night(without(staff(6), 'E0003'), { asOf: '2026-11-21T01:00:00.000Z' })
 
-  const found = await standing()
+  const status = await standing()
 
   // Whom it refused is tried again by the run that now waits behind the block.
-  expect(found).toMatchObject({
+  expect(status).toMatchObject({
     problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 1 } },
     blocked: { status: 401, code: 'key_refused', probeAt: expect.stringMatching(/Z$/) },
     nextAt: '2026-11-21T02:00:00.000Z',
@@ -148,10 +148,10 @@ test('every answer of the platform is explained', async () => {
 test('blocked people come page by page with their age, those first who may have left', async () => {
   await using opened = await open()
   const { world, control, standing } = opened
-  const left = { left: '31/02/2025', status: '' }
+  const unreadable = { left: '31/02/2025', status: '' }
   const broken = [
-    { id: 'E0004', ...left },
-    { id: 'E/5', ...left },
+    { id: 'E0004', ...unreadable },
+    { id: 'E/5', ...unreadable },
     ...['E0001', 'E0002'].map((id) => ({ id, email: 'DISABLED' })),
   ]
   const people = [...staff(4), { id: 'E/5', email: 'e5@acme.example', status: 'Active' }]
@@ -220,14 +220,14 @@ test('who asks for no values is told no names, and a viewer may not ask for them
   const viewer = controlOf({ name: 'vera', role: 'viewer', via: 'token', principal: 'token:vera' })
 
   const keys = [await viewer.listProblems({ query: {} }), await viewer.listBlockedPeople({ query: {} })]
-  const asked = [
+  const answers = [
     viewer.listProblems({ query: { values: true } }),
     viewer.listBlockedPeople({ query: { values: true } }),
   ]
 
   expect(keys.map(({ data }) => data.map(({ identityId }) => identityId))).toEqual([['E0002'], ['E0003']])
   expect(JSON.stringify(keys)).not.toMatch(/"name"|Person/)
-  for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'forbidden' })
+  await Promise.all(answers.map((answer) => expect(answer).rejects.toMatchObject({ code: 'forbidden' })))
   expect(await looks(world)).toMatchObject([{ act: 'access.refused' }, { act: 'access.refused' }])
 })
 
@@ -243,11 +243,11 @@ test('a connection that nobody knows has no problems and no block', async () => 
   await using opened = await open()
   const { control } = opened
 
-  const asked = [
+  const answers = [
     control.listProblems({ query: { connection: 'other' } }),
     control.listBlockedPeople({ query: { connection: 'other' } }),
     control.unblockConnection({ params: { connection: 'other' }, body: { by: 'ana' } }),
   ]
 
-  for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'not_found' })
+  await Promise.all(answers.map((answer) => expect(answer).rejects.toMatchObject({ code: 'not_found' })))
 })

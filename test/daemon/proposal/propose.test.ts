@@ -305,12 +305,12 @@ describe('who has left', () => {
 
     const open = await proposed(text)
     const named = await proposed(text, { fields: { status: header } })
-    const classed = { [here]: 'employed', [gone]: 'left' } as const
-    const said = await proposed(text, { fields: { status: header }, statuses: classed })
+    const statuses = { [here]: 'employed', [gone]: 'left' } as const
+    const answered = await proposed(text, { fields: { status: header }, statuses })
 
     expect(open.questions).toEqual([{ about: 'leavers', dates: [], statuses: [header] }])
     expect(named.questions).toMatchObject([{ about: 'status' }, { about: 'status' }])
-    expect(said).toMatchObject({
+    expect(answered).toMatchObject({
       questions: [],
       statuses: { left: [{ value: gone }], employed: [{ value: here }] },
       mapping: { status: { column: header } },
