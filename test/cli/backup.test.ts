@@ -20,7 +20,7 @@ const sizes = [
 ].filter(({ size }) => isFull || size === 'embedded')
 
 describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
-  test('while the daemon runs, the store is backed up and put back, and nobody who left since is brought back', async () => {
+  test('a running daemon backs up and restores the store, and brings nobody back who left since', async () => {
     await using server = hasServer ? await postgresPlace() : null
     const { key, client } = await host.tenant()
     await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: !hasServer, isEmbedded: true })

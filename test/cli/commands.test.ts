@@ -112,7 +112,7 @@ test('a plan shows what would change, personal values only on request, and chang
   expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
 })
 
-test('too many leavers are held with 65, and go out once exactly that plan is approved', async () => {
+test('too many leavers are held with 65, and delivered once exactly that plan is approved', async () => {
   const { at, client } = await open()
   await using _installation = at
   await at.hrSays(staff(30))
@@ -176,7 +176,7 @@ test('a person is taken back after an approval, and the account of it stays', as
   })
 })
 
-describe('what stands in the way has an exit code of its own', () => {
+describe('each obstacle has its own exit code', () => {
   test('a missing source is 66', async () => {
     const { at } = await open()
     await using _installation = at
@@ -244,7 +244,7 @@ describe('what stands in the way has an exit code of its own', () => {
 })
 
 describe('a check', () => {
-  test('tells what would be rejected and reaches the platform, without changing it', async () => {
+  test('shows what would be rejected and reaches the platform, without changing it', async () => {
     const { at, client } = await open()
     await using _installation = at
     await at.hrSays([...staff(5), { id: 'E0006', start: '2026-02-31' }])
@@ -257,7 +257,7 @@ describe('a check', () => {
     expect((await peopleOn(client)).size).toBe(0)
   })
 
-  test('says how many have left, and what the first plan would be held for, until there was one', async () => {
+  test('shows how many have left, and what would hold the first plan, until there was one', async () => {
     const { at } = await open()
     await using _installation = at
     const gone = staff(20).map((person) => ({ ...person, left: '2001-01-01', status: '' }))
@@ -282,7 +282,7 @@ describe('a check', () => {
     expect(after.stdout).not.toContain('would be held')
   })
 
-  test('counts the rows as a plan counts them, and tells once what is wrong with several', async () => {
+  test('counts the rows as a plan does, and reports a fault of several rows once', async () => {
     const { at } = await open()
     await using _installation = at
     await at.hrSays([...staff(6), { id: 'E0002' }, { id: 'E0003' }])
@@ -316,7 +316,7 @@ describe('a check', () => {
     expect(planned.stdout).toContain('\n6 rows, 6 records, 0 rejected, 1 with a bad cell, 0 unchanged\n')
   })
 
-  test('ends with the code of the first thing that fails, and tests the rest all the same', async () => {
+  test('ends with the code of the first failure, and tests the rest all the same', async () => {
     const { at } = await open()
     await using _installation = at
     await at.setKey('wrong')
@@ -337,7 +337,7 @@ describe('a check', () => {
     })
   })
 
-  test('goes on where the store is locked', async () => {
+  test('continues if the store is locked', async () => {
     const { at } = await open({ hasStore: true, isEmbedded: true })
     await using _installation = at
     await at.hrSays(staff(5))

@@ -84,7 +84,7 @@ describe('held or refused with a reason, and nobody is sent', () => {
   })
 })
 
-test('exports of known systems: whoever has left is separated, and nobody else, or the plan is held', {
+test('exports of known systems: only leavers are separated, or the plan is held', {
   timeout: 1_200_000,
   tags: ['full'],
 }, async () => {

@@ -35,14 +35,14 @@ test.each([
   expect(stdout).toMatch(/^started: \S+\/bin\/start\.mjs status a b\n$/)
 })
 
-test('without any Node the command says what helps', async () => {
+test('the command explains what to do if there is no Node', async () => {
   const { exit, stderr, root } = await runBeside(null)
 
   expect(exit).toBe(78)
   expect(stderr).toBe(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
 })
 
-test('without the packages the command says what helps, at its start and where one is loaded later', async () => {
+test('the command explains what to do if packages are missing, at its start and later', async () => {
   await using copy = await copyOfSource()
 
   const first = await copy.run('runs')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { withOutages } from '../../src/daemon/outages.ts'
 import { type Event, silentEvents } from '../../src/telemetry/events.ts'
 
-test('a store that is away is told of once a minute, with what helps and how often it was noticed', () => {
+test('an unreachable store is reported once a minute, with advice and the number of errors', () => {
   const reported: Event[] = []
   let nowMs = 0
   const events = withOutages(

@@ -125,7 +125,7 @@ test('processes with different settings are told of in the log and the status of
   ])
 })
 
-test('folders, files, secrets and where a process listens count for nothing in what processes agree about', async () => {
+test('processes may differ in folders, files, secrets and listening addresses', async () => {
   const installations = await Promise.all(
     ['one', 'other'].map((key) => install({ baseUrl: host.platform.baseUrl, key: `${key} key` })),
   )
@@ -140,7 +140,7 @@ test('folders, files, secrets and where a process listens count for nothing in w
   expect(same).toEqual([])
 })
 
-test('how records are delivered, and whether a connection reads for itself, is what processes agree about', async () => {
+test('processes have to agree on how records are delivered and whether a connection reads by itself', async () => {
   await using installation = await install({ baseUrl: host.platform.baseUrl, key: 'the key' })
   const one = await loadConfig(installation.configFile, process.env)
   const shape = {} as Shape

@@ -18,7 +18,7 @@ test('a line over time has a title, a description and its figures as a table, th
   expect(cells(chart)).toEqual(['Day', 'People', '2 Mar 2026', '1,003', '1 Mar 2026', '1,000'])
 })
 
-test('bars stand on one another, and a part of nothing is not drawn', () => {
+test('bars are stacked, and an empty part is not drawn', () => {
   const series = [
     { name: 'Joiners', tone: 'one' },
     { name: 'Leavers', tone: 'two' },

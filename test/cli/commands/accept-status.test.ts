@@ -13,7 +13,7 @@ async function open() {
   return { client, at: await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true }) }
 }
 
-test('a status that no list holds holds the plan until a person says what it means', async () => {
+test('an unlisted status holds the plan until a person states its meaning', async () => {
   const { at, client } = await open()
   await using _installation = at
   await at.hrSays(staff(12))
@@ -40,7 +40,7 @@ test('a status that no list holds holds the plan until a person says what it mea
   expect(listed.stdout).toMatch(/^"exited" +left +status +ana, .*\n"sabbatical" +employed +status +ana, /)
 })
 
-test('what is said last of a value counts', async () => {
+test('the last meaning given to a value applies', async () => {
   const { at } = await open()
   await using _installation = at
   await at.run('accept-status', 'Exited', '--as', 'employed')
@@ -56,7 +56,7 @@ test.each([
   [['--as', 'left'], 'give a value and --as'],
   [['Exited', '--as', 'gone'], 'Allowed choices are employed, left, contractor, employee'],
   [['Extern', '--as', 'contractor'], 'maps no column to isContractor'],
-])('what makes no sense is refused: %j', async (args, sentence) => {
+])('invalid arguments are refused: %j', async (args, sentence) => {
   const { at } = await open()
   await using _installation = at
 

@@ -82,7 +82,7 @@ describe('what is proposed is right: check reads every row and every cell', () =
   })
 })
 
-describe('what is open is said, with what to do', () => {
+describe('open questions are printed with what to do', () => {
   test.each([
     ['zero-dates', 'Status', 1, 39],
     ['frappe-hr', 'Status', 4, 36],

@@ -91,7 +91,7 @@ test('a first run delivers what the configuration says, and the check has nothin
   expect(JSON.stringify([...there.values()])).not.toContain('5000')
 })
 
-test('the text has no cell of a person where it may end in a file, and the document none unless asked', async () => {
+test('the text has no personal cell if it may end in a file, and the document none unless requested', async () => {
   const source = join(samples, 'generic.csv')
 
   const printed = await init('printed.yaml', '--source', source)
@@ -110,7 +110,7 @@ test('the text has no cell of a person where it may end in a file, and the docum
   expect(values.stdout).toContain('Singh')
 })
 
-describe('what is wrong is said in a sentence, and nothing is written', () => {
+describe('a mistake is explained in a sentence, and nothing is written', () => {
   const source = join(samples, 'generic.csv')
 
   test('a configuration that is there stays, unless it is to be replaced', async () => {

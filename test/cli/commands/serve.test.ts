@@ -55,7 +55,7 @@ function documentOf({ stdout }: Ended): unknown {
   return JSON.parse(stdout)
 }
 
-test('the daemon goes on when the reader of its log has gone away, and says so where somebody still reads', async () => {
+test('the daemon continues when the reader of its log has gone, and reports it where somebody still reads', async () => {
   const { at, client } = await open()
   await using _installation = at
   await at.hrSays(staff(3))
@@ -89,7 +89,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leav
   expect(documentOf(status)).toMatchObject({ daemon: null })
 })
 
-test('a daemon that is stopped in the middle of a delivery ends what is under way, and the next one delivers the rest', async () => {
+test('a daemon that is stopped during a delivery ends its running work, and the next one delivers the rest', async () => {
   await using stack = new AsyncDisposableStack()
   const { daemon, arrived, sync } = await openDelivering(faults.delayed(1000), stack)
 
@@ -186,7 +186,7 @@ test('after a daemon was killed the commands do without it', async () => {
   expect((await peopleOn(client)).size).toBe(10)
 })
 
-test('a sync that is interrupted while it waits stays, and the next one goes on', async () => {
+test('a sync that is interrupted while it waits remains, and the next one continues it', async () => {
   const { key, client } = await host.tenant()
   await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key }, { hasStore: true })
   await away.hrSays(staff(5))

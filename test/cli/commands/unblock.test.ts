@@ -30,7 +30,7 @@ describe.each(modes)('a blocked connection, $way,', ({ begin }) => {
     return { key, client, at, blocked }
   }
 
-  test('is free again as soon as its key was replaced and somebody says so', async () => {
+  test('is unblocked as soon as its key is replaced and an operator unblocks it', async () => {
     const { at, key, client, blocked } = await open()
     await using _installation = at
     await at.setKey(key)
@@ -54,7 +54,7 @@ describe.each(modes)('a blocked connection, $way,', ({ begin }) => {
   })
 })
 
-test('a connection that is not blocked is told from one that was', async () => {
+test('a connection that is not blocked is distinguished from one that was', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
 
@@ -63,7 +63,7 @@ test('a connection that is not blocked is told from one that was', async () => {
   expect(answer).toEqual({ exit: 0, document: { connection: 'acme', wasBlocked: false, due: 0 } })
 })
 
-test('a platform that does not answer is told from one that turns us away', async () => {
+test('a platform that does not respond is distinguished from one that refuses the key', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
   await at.hrSays(staff(5))
@@ -76,7 +76,7 @@ test('a platform that does not answer is told from one that turns us away', asyn
   expect(stderr).toContain('nothing of acme was accepted within 1 second; Rollcall tries again')
 })
 
-test('a run that only begins or ends says nothing of what the platform answered', () => {
+test('a run that only begins or ends does not show that the platform answered', () => {
   const status = (values: object) =>
     ({
       people: { desired: 5, separated: 0, due: 5 },

@@ -38,7 +38,7 @@ function listen(): string[] {
   return printed
 }
 
-test('a sample is signed, taken by the daemon, and kept for no run', async () => {
+test('a sample is signed, accepted by the daemon, and used by no run', async () => {
   await using served = await serveInbox()
   await using work = await configured()
   const printed = listen()
@@ -58,7 +58,7 @@ test('a sample is signed, taken by the daemon, and kept for no run', async () =>
   expect(printed.join('')).not.toContain(secret)
 })
 
-test('what came of it is told in words, too', () => {
+test('the result is also printed in words', () => {
   const result = { connection: 'acme', url: 'http://x/webhooks/acme', id: 'rollcall-test-1', status: 200, answer: null }
 
   const text = renderWebhookTest(result, plain)

@@ -30,7 +30,7 @@ function alert(values: Partial<Alert>): Alert {
   }
 }
 
-test('each alert is a line that says what, since when and whether it was sent', () => {
+test('each alert is a line with its subject, its start and whether it was sent', () => {
   const lines = alertLines(
     [
       alert({}),
@@ -54,7 +54,7 @@ test('each alert is a line that says what, since when and whether it was sent', 
   ])
 })
 
-test('the list of alerts says what was sent where, and where alerts go', () => {
+test('the list of alerts shows what was sent to which channel, and the channels', () => {
   const text = renderAlerts(
     {
       data: [

@@ -68,7 +68,7 @@ Foreign: only the platform has them; they are not changed (250)
     expect(text.split('\n').filter((line) => line.length > 102)).toEqual([])
   })
 
-  test('of which no keys were kept, or that found nothing, is told by its counts alone', () => {
+  test('shows only its counts if no keys were stored or nothing differs', () => {
     const old = { listed: 1200, lost: 2, changed: 0, foreign: 0 }
     const sound = { listed: 1200, lost: 0, changed: 0, foreign: 0, people: none }
 
@@ -94,7 +94,7 @@ ${short}  acme        2026-11-20 02:00 UTC  failed     cannot read people.csv
 ${short}  acme        2026-11-20 02:00 UTC  unchanged  12 unchanged`)
 })
 
-test('without a run the table says so', () => {
+test('the table of no runs says that there are none', () => {
   const text = renderRuns([], plain)
 
   expect(text).toBe('No runs yet.')
@@ -169,13 +169,13 @@ describe('a run at its end', () => {
     expect(outcome).toEqual({ text: `✔ acme: nothing to change (9 unchanged)\n! acme: ${line}`, exit: 0 })
   })
 
-  test('says nothing of blocked people where what it read was not accepted', () => {
+  test('does not mention blocked people if its plan was not accepted', () => {
     const run = runDocument({ state: 'cancelled', blockedPeople: { people: 2, leavers: 1, rows: 1 } })
 
     expect(renderOutcome(run, plain)).toBe('- acme: cancelled')
   })
 
-  test('names the people in doubt though all were delivered, and that is no failure', () => {
+  test('names the people in doubt although all were delivered, without failing', () => {
     const inDoubt = { people: 1, leavers: 1, until: '2026-11-20T02:31:00.000Z' }
     const run = runDocument({ decidedBy: 'ana', counts: counts({ leave: 4 }), confirmed: 4, inDoubt })
 

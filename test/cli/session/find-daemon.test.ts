@@ -71,7 +71,7 @@ test('a daemon that was killed is not found, though its socket is left, and the 
   expect(await findDaemon(at)).toMatchObject({ socket: address?.socket })
 })
 
-test('a daemon is looked for with a question that it answers without a look into its store', async () => {
+test('a daemon is found by a request that it answers without reading its store', async () => {
   await using work = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using daemon = startImpostor()
   const socket = await listenLocally(work.dataDir, (path) => listening(daemon.server, path))
@@ -83,7 +83,7 @@ test('a daemon is looked for with a question that it answers without a look into
   expect(daemon.received).toEqual([expect.stringMatching(/^GET \/api\/v1\/about /)])
 })
 
-test('what holds the port of the configuration is sent nothing, by any command', async () => {
+test('no command sends anything to a stranger on the port of the configuration', async () => {
   await using work = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using impostor = startImpostor()
   const port = await freePort()

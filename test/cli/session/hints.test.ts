@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createProgram } from '../../../src/cli/program.ts'
 import { configIn, hinted, pasteable } from '../../../src/cli/session/hints.ts'
 
-test('a command in a hint names the configuration that was given, and the program as it was called', () => {
+test('a command in a hint has the given --config and the name of the program as it was called', () => {
   const text = '  rollcall approve 12  lets it go; see "rollcall audit verify" or `rollcall person KEY`'
   const env = { ROLLCALL_SELF: 'bin/rollcall', PATH: '/usr/bin' }
 

@@ -487,7 +487,7 @@ describe.each([
     await block(store.db)
   }
 
-  test('between raising an alert and telling it loses nothing: the next one tells', async () => {
+  test('between raising an alert and sending it loses nothing: the next process sends it', async () => {
     await using work = await folder()
     await prepared(work.at)
     await using receiver = await startAlertReceiver()
@@ -503,7 +503,7 @@ describe.each([
     expect(opened.reported.map(({ event }) => event)).toEqual(['alert.raised'])
   })
 
-  test('while it tells has it told again under the same id, so that the receiver can tell', async () => {
+  test('while it sends makes the next one send it again under the same id, so that the receiver can recognise it', async () => {
     await using work = await folder()
     await prepared(work.at)
     let telling: Child | null = null

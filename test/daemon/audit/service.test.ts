@@ -130,7 +130,7 @@ test('a trail that was cut back to an earlier head is told at the next act, and 
   })
 })
 
-test('a lost key stops no act, is told, and is replaced by a person with a reason', async () => {
+test('a lost key stops no action, is reported, and is replaced by a person with a reason', async () => {
   const folder = await dataFolder()
   await during(folder, (process) => process.act())
   await rm(join(folder, 'audit-key.pem'))
@@ -195,7 +195,7 @@ test('a takeover that was killed before the new key was in its place is finished
   expect(verified).toMatchObject({ finding: null, entries: 5, pending: 0, untiedUpTo: null })
 })
 
-test('a copy of the last head that cannot be understood is told, and stops no act', async () => {
+test('an unreadable copy of the last head is reported, and stops no action', async () => {
   const folder = await dataFolder()
   await during(folder, (process) => process.act())
   await writeFile(join(folder, 'audit-head.json'), '{"ordinal"')
@@ -247,7 +247,7 @@ async function startSigning(opening: AsyncDisposableStack) {
   return { process, database, folder, waiting, first, locking, letGo: letGo.resolve }
 }
 
-test('an act that was committed is in its place for whoever asks, also while the process is signing others', async () => {
+test('a committed entry is visible to every reader, also while the process signs others', async () => {
   await using opening = new AsyncDisposableStack()
   const { process, database, first, locking, letGo } = await startSigning(opening)
 

@@ -97,7 +97,7 @@ test('a refused person of a connection that no schedule runs waits for whoever a
   expect((await control.listProblems({ query: {} })).data).toMatchObject([{ state: 'refused', nextAt: null }])
 })
 
-test('the status counts whom the platform refused and who cannot be delivered apart, and the leavers among them', async () => {
+test('the status counts refused and undeliverable people separately, and the leavers among them', async () => {
   await using opened = await open(nightly, weekly)
   const { world, sound, standing } = opened
   reach(world, refusing(sound, 'E0002'))
@@ -116,7 +116,7 @@ test('the status counts whom the platform refused and who cannot be delivered ap
   })
 })
 
-test('a block is lifted on request, and what was due behind it is delivered', async () => {
+test('a block is lifted on request, and the due changes behind it are delivered', async () => {
   await using opened = await open()
   const { world, sound, control, standing } = opened
   reach(world, withWrongKey(host))
@@ -145,7 +145,7 @@ test('every answer of the platform is explained', async () => {
   expect(data.find(({ code }) => code === 'key_refused')).toMatchObject({ action: 'block', uncertain: false })
 })
 
-test('blocked people come page by page with their age, those first who may have left', async () => {
+test('blocked people are listed page by page with their age, possible leavers first', async () => {
   await using opened = await open()
   const { world, control, standing } = opened
   const unreadable = { left: '31/02/2025', status: '' }
@@ -212,7 +212,7 @@ test('a caller who asks for values is told names page by page, and the audit tra
   ])
 })
 
-test('who asks for no values is told no names, and a viewer may not ask for them', async () => {
+test('names are returned only with values, which a viewer may not request', async () => {
   await using opened = await open()
   const { world, sound, controlOf } = opened
   reach(world, refusing(sound, 'E0002'))

@@ -83,7 +83,7 @@ describe.each(databases)('what happens on $name', ({ place }) => {
     expect(received[1]).toMatchObject({ event: 'run', data: { id: held, state: 'rejected' } })
   })
 
-  test('an alert is told of when it comes and when it goes', async () => {
+  test('an alert is reported when it is raised and when it is closed', async () => {
     using live = startLive(store.db)
     const { received, until } = await listen(live)
     const blocked = {
@@ -111,7 +111,7 @@ describe.each(databases)('what happens on $name', ({ place }) => {
     expect(JSON.stringify(received)).not.toContain('"reason"')
   })
 
-  test('nobody is told anything after they have left, and the store is left alone when no one listens', async () => {
+  test('a listener that left gets no events, and the store is not read without listeners', async () => {
     using live = startLive(store.db)
     const { received, leave } = await listen(live)
     leave()

@@ -125,7 +125,7 @@ test('without a yes nothing is changed', async () => {
   expect(await connections()).toEqual([])
 })
 
-test('results in another order are seen', async () => {
+test('detects results in another order', async () => {
   proxy.fault((request) => (isBatch(request) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
 
   const checks = await probed()
@@ -137,14 +137,14 @@ test('results in another order are seen', async () => {
   expect(await connections()).toEqual([])
 })
 
-test('results that are sorted by their success are seen', async () => {
+test('detects results that are sorted by their success', async () => {
   const sorted = (results: readonly ItemResult[]) => results.toSorted((a, b) => b.statusCode - a.statusCode)
   proxy.fault((request) => (isBatch(request) ? faults.results('sorted', sorted) : faults.pass))
 
   expect(unmet(await probed())).toEqual([expect.stringContaining('a good one and a bad one are answered 400, 200')])
 })
 
-test('a leaving date that can be written twice is seen', async () => {
+test('detects a leaving date that can be written twice', async () => {
   const clearFirst = after(async ({ body, path }) => {
     const [{ separatedAt = null, identityId }] = body as [Pick<IdentityRecord, 'identityId' | 'separatedAt'>]
     if (separatedAt === null) return
@@ -183,7 +183,7 @@ test('a list without those who have left is seen, and where the platform does no
   ])
 })
 
-test('paths that do not take keys are seen', async () => {
+test('detects paths that do not take keys', async () => {
   proxy.fault(({ operation, path }) =>
     operation === 'getHrisUserIdentity' && !path.includes('/0/') ? faults.answer({ status: 404 }) : faults.pass,
   )
@@ -235,7 +235,7 @@ test('a platform that is down ends the probe', async () => {
   expect(checks).toMatchObject([{ name: 'probe', level: 'failed', code: 'platform_unreachable' }])
 })
 
-test('what the probe made is removed when the platform fails in the middle', async () => {
+test('everything that the probe created is removed when the platform fails halfway', async () => {
   proxy.fault((request) => (isBatch(request) ? faults.answer({ status: 500 }) : faults.pass))
 
   const checks = await probed()
