@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 
-/** A command line as a person types it, and what it is for. */
+/** A command line as a person types it, and its purpose. */
 type Example = readonly [line: string, about: string]
 
-/** Examples of each command, by its name. A test gives each of them to the commands. */
+/** Examples of each command, by its name. A test passes each of them to the commands. */
 export const examples: Readonly<Record<string, readonly Example[]>> = {
   demo: [['rollcall demo --once', 'run the demo and leave nothing behind']],
   init: [
@@ -121,7 +121,7 @@ export function withExamples(program: Command): Command {
   return program
 }
 
-/** Every command by its name, such as `audit export`, that does something by itself. */
+/** Every command that does something itself, by its name, such as `audit export`. */
 export function namedCommands(command: Command, above = ''): [string, Command][] {
   return command.commands.flatMap((one): [string, Command][] => {
     const name = `${above} ${one.name()}`.trim()

@@ -8,6 +8,6 @@ export function missingPackage(error: unknown): Failure | null {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const [, name] =
     /Cannot find (?:package|module) '([^'/][^']*)'/.exec(error instanceof Error ? error.message : '') ?? []
-  const what = name === undefined ? 'a file of Rollcall or of its packages' : `the package ${name}`
-  return new Failure('config_invalid', `${what} is missing: run "npm ci" in ${root}`, { cause: error })
+  const missing = name === undefined ? 'a file of Rollcall or of its packages' : `the package ${name}`
+  return new Failure('config_invalid', `${missing} is missing: run "npm ci" in ${root}`, { cause: error })
 }

@@ -31,7 +31,7 @@ const definitions: readonly Definition[] = [
   ...supportCommands,
 ]
 
-/** The commands of Rollcall; each loads what it uses when it runs. `exit` is told the code that a command ended with; what goes wrong is thrown. */
+/** The commands of Rollcall; each loads its code when it runs. `exit` gets the exit code of a command; failures are thrown. */
 export function createProgram(exit: (code: number) => void): Command {
   const program: Command = new Command('rollcall')
     .description('Keeps the people of a compliance platform in sync with HR.')

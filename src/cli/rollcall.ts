@@ -28,7 +28,7 @@ function report(error: unknown, { json, config }: { json: boolean; config: strin
   const output = createOutput({ json, config })
   const mark = output.paint('red', '✖')
   if (error instanceof CommanderError) {
-    // Commander has printed its message already. Help and the version are no failures.
+    // Commander has already printed its message. Help and the version are not failures.
     if (error.exitCode === 0) return 0
     if (json) output.printResult(errorDocument('usage', error.message.replace(/^error: /, '')), () => '')
     return failures.usage.exit

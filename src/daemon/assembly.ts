@@ -59,7 +59,7 @@ export async function assemble(
     tracesRuns && config.traces ? opening.use(await openTraces(config.traces, { card, events: log })) : noTraces
   const events = withTraces(log, traces)
   const opened = opening.use(await openStore(config, { events, now }))
-  const { store, keeper: audit } = await openAudit(opened, { config, events, now })
+  const { store, audit } = await openAudit(opened, { config, events, now })
   opening.use(audit)
   const openQueue = () => openConfiguredQueue(config, { store, events })
   // If the job tables exist, opening the queue creates nothing and can wait.

@@ -238,8 +238,8 @@ function serveProcessMetrics(
 }
 
 async function tryGivenKey(config: Config, key: string, signal: AbortSignal): Promise<readonly PermissionResult[]> {
-  const given = { ...config, platform: { ...config.platform, apiKey: new Secret([{ text: key }]) } }
-  await using platform = openPlatform(given, null)
+  const configured = { ...config, platform: { ...config.platform, apiKey: new Secret([{ text: key }]) } }
+  await using platform = openPlatform(configured, null)
   return await testPermissions(platform, signal)
 }
 

@@ -14,7 +14,7 @@ const maxPieceMs = 250
 
 /** Decides which of its jobs a process works on. All of them share one processor. */
 export type WorkScheduler = {
-  /** Does work that is short as far as is known. It counts as long once it reports as many rows as a long run has. */
+  /** Does work that is expected to be short. It counts as long once it reports as many rows as a long run has. */
   short(work: (yieldToShortWork: YieldToShortWork) => Promise<void>): Promise<void>
   /** Does long work, which yields to short work between its pieces. */
   long(work: (yieldToShortWork: YieldToShortWork) => Promise<void>): Promise<void>

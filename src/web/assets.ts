@@ -34,7 +34,7 @@ const headers = {
 }
 const compress: FastifyCompressOptions = { threshold: 1024, encodings: ['br', 'gzip', 'deflate'] }
 
-/** Serves these files below `prefix` to everybody. Each has one address and nothing else lies there, so that no path leads elsewhere. */
+/** Serves these files below `prefix` to everybody. Each has one address and nothing else is there, so that no path leads elsewhere. */
 export async function serveAssets(
   app: FastifyInstance,
   { prefix, names }: { readonly prefix: string; readonly names: readonly AssetName[] },

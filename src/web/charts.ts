@@ -2,7 +2,7 @@ import { scaleBand, scaleLinear, scaleUtc } from 'd3-scale'
 import { area, curveMonotoneX, line, stack } from 'd3-shape'
 import { type Html, html, type Renderable } from './html.ts'
 
-// Charts are drawn here as pictures in the page. They need no script, and their colours come from the style sheet of the page.
+// Charts are drawn here as SVG in the page. They need no script, and their colours come from the style sheet of the page.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
@@ -14,16 +14,16 @@ const barLabelWidth = 190
 const barsWidth = 720
 const barValueWidth = 60
 
-/** Lying bars with their values. */
-export function bars(title: string, given: readonly Bar[]): Html {
-  const height = given.length * barRow
-  const most = Math.max(1, ...given.map(({ value }) => value))
+/** Horizontal bars with their values. */
+export function bars(title: string, entries: readonly Bar[]): Html {
+  const height = entries.length * barRow
+  const most = Math.max(1, ...entries.map(({ value }) => value))
   const long = scaleLinear([0, most], [0, barsWidth - barLabelWidth - barValueWidth])
   const row = scaleBand(
-    given.map((_, at) => at),
+    entries.map((_, at) => at),
     [0, height],
   )
-  const lines = given.map(({ label, value, kind }, at) => {
+  const lines = entries.map(({ label, value, kind }, at) => {
     const middle = (row(at) ?? 0) + row.bandwidth() / 2
     return html`<g><text class="label" x="${barLabelWidth - 12}" y="${middle}">${label}</text>
 <rect class="bar ${kind}" x="${barLabelWidth}" y="${middle - 10}" width="${Math.max(value === 0 ? 1 : 3, long(value)).toFixed(1)}" height="20" rx="3"/>
@@ -41,7 +41,7 @@ type Chart = {
   /** Its id in the page. */
   readonly id: string
   readonly title: string
-  /** What the chart shows, in a sentence, for those who do not see it. */
+  /** A sentence that describes the chart for those who do not see it. */
   readonly description: string
 }
 
@@ -52,7 +52,7 @@ const inside = { right: width - margin.right, bottom: height - margin.bottom }
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const datesInFull = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 
-/** A line over time with the area below it. The scale of the values begins where the values do, so that a small change is seen. */
+/** A line over time with the area below it. The scale begins at the smallest value, so that a small change is visible. */
 export function lineChart({ points, unit, ...chart }: Chart & { points: readonly Point[]; unit: string }): Html {
   const [first, last] = [points.at(0), points.at(-1)]
   if (first === undefined || last === undefined) return nothing(chart.title)
@@ -61,14 +61,14 @@ export function lineChart({ points, unit, ...chart }: Chart & { points: readonly
   const room = Math.max(1, (most - least) / 4)
   const x = scaleUtc([first.at, last.at], [margin.left, inside.right])
   const y = scaleLinear([Math.max(0, least - room), most + room], [inside.bottom, margin.top]).nice(3)
-  const place = ({ at }: Point) => x(at)
+  const xOf = ({ at }: Point) => x(at)
   const filled = area<Point>()
-    .x(place)
+    .x(xOf)
     .y0(inside.bottom)
     .y1(({ value }) => y(value))
     .curve(curveMonotoneX)
   const drawn = line<Point>()
-    .x(place)
+    .x(xOf)
     .y(({ value }) => y(value))
     .curve(curveMonotoneX)
   return figure(chart, {

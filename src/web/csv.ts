@@ -3,7 +3,7 @@ import { escapeText } from '../text/escape.ts'
 /** A value of a CSV file; null is an empty cell. */
 export type Cell = string | number | boolean | null
 
-/** What a spreadsheet takes for a formula, also in the wide forms of East Asian text and behind blanks. */
+/** A text that a spreadsheet takes for a formula, also in the wide forms of East Asian text and behind blanks. */
 const formula = /^\s*[=+\-@＝＋－＠]/
 
 /** A table as CSV (RFC 4180, UTF-8). A text that a spreadsheet would run as a formula begins with an apostrophe. */

@@ -1,6 +1,6 @@
 import { type Html, html, type Renderable } from './html.ts'
 
-/** The field that shows that a form came from a page of ours. */
+/** The field that proves that a form came from a page of ours. */
 export function tokenField(formToken: string): Html {
   return hidden('token', formToken)
 }
@@ -60,7 +60,7 @@ export function selectField({
   )
 }
 
-/** What a list of options holds, for one that stands in a table. */
+/** The options of a select, for one in a table. */
 export function optionList(options: readonly Option[], chosen: string | number): Html[] {
   return options.map(
     ({ value, name }) => html`<option value="${value}"${value === chosen && html` selected`}>${name}</option>`,
@@ -72,7 +72,7 @@ export function checkField({ checked, ...field }: Common & { readonly checked: b
   return html`<div class="check"><input id="${field.name}" name="${field.name}" type="checkbox" value="1"${checked && html` checked`}${attributes(field)}><label for="${field.name}">${field.label}</label>${field.hint && html`<p class="hint" id="${field.name}-hint">${field.hint}</p>`}</div>`
 }
 
-/** One of a few answers, all of them in view. */
+/** A choice of one from a few answers, all of them visible. */
 export function choiceField({
   options,
   value,
@@ -85,43 +85,35 @@ ${options.map(
 )}</fieldset>`
 }
 
-/** A form that does something. Each carries the token of the visitor. */
-export function actionForm({
-  action,
-  formToken,
-  content,
-  kind = 'stack',
-  files = false,
-}: {
+type ActionForm = {
   readonly action: string
   readonly formToken: string
   readonly content: Renderable
   readonly kind?: 'stack' | 'row'
   /** Whether it holds a file, which has to be its last field. */
   readonly files?: boolean
-}): Html {
+}
+
+/** A form that does something. Each carries the token of the visitor. */
+export function actionForm({ action, formToken, content, kind = 'stack', files = false }: ActionForm): Html {
   return html`<form class="${kind}" method="post" action="${action}"${files && html` enctype="multipart/form-data"`}>
 ${tokenField(formToken)}
 ${content}
 </form>`
 }
 
-/** A form that narrows what a page shows. Its fields are the page's address, and with scripts only `part` of the page is replaced. */
-export function filterForm({
-  action,
-  label,
-  fields,
-  part,
-  all,
-}: {
+type FilterForm = {
   readonly action: string
   readonly label: string
   readonly fields: Renderable
-  /** The id of what the filter is about. */
+  /** The id of the filtered part. */
   readonly part: string
-  /** Where everything is shown; null: everything is shown. */
+  /** The address of the unfiltered list; null: it is shown already. */
   readonly all: string | null
-}): Html {
+}
+
+/** A form that narrows what a page shows. Its fields are the page's address, and with scripts only `part` of the page is replaced. */
+export function filterForm({ action, label, fields, part, all }: FilterForm): Html {
   return html`<form class="filter" role="search" method="get" action="${action}" aria-label="${label}" hx-get="${action}" hx-trigger="change, submit" hx-target="#${part}" hx-select="#${part}" hx-swap="outerHTML" hx-push-url="true">
 ${fields}
 <div class="row"><button>Show</button>${all !== null && html`<a href="${all}">Show all</a>`}</div>
@@ -134,31 +126,31 @@ export type Confirmation = {
   /** What will happen, before anything does. */
   readonly explanation: Renderable
   readonly fields?: Renderable
-  /** What the button says: the act itself, such as `Approve and deliver 12 changes`. */
+  /** The button's text: the action itself, such as `Approve and deliver 12 changes`. */
   readonly button: string
-  /** Whether it takes something away. */
+  /** Whether the action takes something away. */
   readonly danger?: boolean
-  /** Where the form is sent, and what with it. */
+  /** Where the form is sent, with hidden fields. */
   readonly action: string
   readonly hidden?: Readonly<Record<string, string | number>>
   readonly formToken: string
   /** Where to go instead. */
   readonly cancel: string
-  /** Why the last attempt came to nothing. */
+  /** Why the last attempt failed. */
   readonly error?: string | null
 }
 
-/** Asks before something is done: what will happen, what has to be said, and one button that does it. */
-export function confirmation(asked: Confirmation): Html {
-  const { title, explanation: says, fields, button, danger = false, action, formToken, cancel, error = null } = asked
+/** Asks before an action: what will happen, what has to be stated, and one button for it. */
+export function confirmation(options: Confirmation): Html {
+  const { title, explanation, fields, button, danger = false, action, formToken, cancel, error = null } = options
   return html`<section class="card confirm" aria-labelledby="confirm">
 <h1 id="confirm">${title}</h1>
 ${error && html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${error}</p>`}
-<div class="says">${says}</div>
+<div class="says">${explanation}</div>
 ${actionForm({
   action,
   formToken,
-  content: html`${Object.entries(asked.hidden ?? {}).map(([name, value]) => hidden(name, value))}
+  content: html`${Object.entries(options.hidden ?? {}).map(([name, value]) => hidden(name, value))}
 ${fields}
 <div class="row"><button class="main${danger && ' danger'}">${button}</button>
 <a class="button" href="${cancel}">Cancel</a></div>`,
@@ -166,21 +158,17 @@ ${fields}
 </section>`
 }
 
-/** A link that looks like a button, to a page that asks before it acts. Without the right to do it, it says who may. */
-export function actionLink({
-  href,
-  name,
-  label,
-  kind,
-  notAllowed = null,
-}: {
+type ActionLink = {
   readonly href: string
   readonly name: string
-  /** The name and what it is about, for those who cannot see where it stands. */
+  /** The name and its subject, for those who cannot see the context. */
   readonly label?: string
   readonly kind?: 'main' | 'danger'
   readonly notAllowed?: string | null
-}): Html {
+}
+
+/** A link that looks like a button, to a page that asks before it acts. Without permission, it says who may. */
+export function actionLink({ href, name, label, kind, notAllowed = null }: ActionLink): Html {
   if (notAllowed !== null) return html`<span class="not-allowed"><b>${name}</b>: ${notAllowed}</span>`
   return html`<a class="button ${kind}" href="${href}"${label !== undefined && html` aria-label="${label}"`}>${name}</a>`
 }

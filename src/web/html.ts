@@ -15,7 +15,7 @@ class Markup {
 
 /** Safe markup, made by `html`. */
 export type Html = Markup
-/** What may stand in a template: text is made visible and escaped, markup stays, nothing is left out. */
+/** What a template may hold: text is escaped, markup stays, false and null are left out. */
 export type Renderable = Html | string | number | null | undefined | false | readonly Renderable[]
 
 const entities: Readonly<Record<string, string>> = {

@@ -3,9 +3,9 @@ import { type Html, html, type Renderable } from './html.ts'
 type NavItem = {
   readonly name: string
   readonly href: string
-  /** Whether the page that is shown lies there. */
+  /** Whether the page shown is there. */
   readonly current: boolean
-  /** How many things wait there for a person; zero shows nothing. */
+  /** How many items wait there for a person; zero shows nothing. */
   readonly waiting?: number
 }
 
@@ -15,20 +15,20 @@ export type Frame = {
   readonly content: Renderable
   /** Where the name in the header leads. */
   readonly home: string
-  /** The addresses of what the page loads. */
+  /** The addresses of the page's assets. */
   readonly assets: { readonly style: string; readonly icon: string; readonly scripts?: readonly string[] }
   readonly nav?: readonly NavItem[]
-  /** What stands at the end of the header, such as who is signed in. */
+  /** The end of the header, such as who is signed in. */
   readonly aside?: Renderable
-  /** What stands below the content. */
+  /** The footer. */
   readonly foot?: Renderable
-  /** The stream of events that says when live parts of the page are worth renewing; null: there is nothing to wait for. */
+  /** The stream of events that tells when to renew live parts of the page; null: none is needed. */
   readonly stream?: string | null
 }
 
 /**
- * How htmx works on our pages. It adds no style sheet of its own, it asks no other site, and going back loads the page again. There is
- * nothing in our markup that it would have to evaluate, and the policy of the pages would not let it.
+ * How htmx works on our pages. It adds no style sheet, calls no other site, and going back loads the page again. Our markup holds nothing
+ * to evaluate, and the policy of the pages would forbid it.
  */
 const htmxConfig = JSON.stringify({ includeIndicatorCSS: false, history: 'reload', mode: 'same-origin' })
 
@@ -78,19 +78,15 @@ export function notice(text: Renderable, kind: 'good' | 'bad' = 'good'): Html {
 }
 
 type Crumb = { readonly name: Renderable; readonly href: string }
-
-/** The beginning of a page: where it lies, its title, what it is about in a line, and what can be done there. */
-export function heading({
-  title,
-  crumbs = [],
-  lead,
-  actions,
-}: {
+type Heading = {
   readonly title: Renderable
   readonly crumbs?: readonly Crumb[]
   readonly lead?: Renderable
   readonly actions?: Renderable
-}): Html {
+}
+
+/** The beginning of a page: its breadcrumbs, its title, its subject in a line, and its actions. */
+export function heading({ title, crumbs = [], lead, actions }: Heading): Html {
   return html`<div class="head">
 ${crumbs.length > 0 && html`<nav aria-label="Where this page lies" class="crumbs"><ol>${crumbs.map(({ name, href }) => html`<li class="crumb"><a href="${href}">${name}</a></li>`)}</ol></nav>`}
 <div class="heading">
@@ -101,37 +97,31 @@ ${lead && html`<p class="lead">${lead}</p>`}
 </div>`
 }
 
-/** A part of a page with a title of its own. `id` is its address within the page. */
-export function card({
-  title,
-  content,
-  id,
-  aside,
-  tone,
-}: {
+type Card = {
   readonly title: Renderable
   readonly content: Renderable
   readonly id: string
-  /** What stands beside the title, such as a link. */
+  /** The content beside the title, such as a link. */
   readonly aside?: Renderable
   readonly tone?: 'bad' | 'wait'
-}): Html {
+}
+
+/** A part of a page with a title of its own. `id` is its address within the page. */
+export function card({ title, content, id, aside, tone }: Card): Html {
   return html`<section class="card ${tone}" aria-labelledby="${id}">
 <div class="heading"><h2 id="${id}">${title}</h2>${aside}</div>
 ${content}
 </section>`
 }
 
-/** Says why there is no page, in a sentence, and where to go on. */
-export function problemCard({
-  title = 'That did not work',
-  message,
-  back,
-}: {
+type ProblemCard = {
   readonly title?: string
   readonly message: Renderable
   readonly back: { readonly name: string; readonly href: string }
-}): Html {
+}
+
+/** Explains in a sentence why there is no page, and where to continue. */
+export function problemCard({ title = 'That did not work', message, back }: ProblemCard): Html {
   return html`<div class="card narrow">
 <h1>${title}</h1>
 <p role="alert">${message}</p>

@@ -1,6 +1,6 @@
 import { type Html, html, type Renderable } from './html.ts'
 
-/** How something stands: well, in between, badly, at work, or neither. */
+/** The state of something: good, in between, bad, running, or none of these. */
 export type Tone = 'good' | 'wait' | 'bad' | 'busy' | 'plain'
 
 /** A short word with a colour. */
@@ -34,23 +34,23 @@ export type TimelineEntry = {
   readonly tone?: Tone
 }
 
-/** What happened, the first first. */
+/** Events, the oldest first. */
 export function timeline(label: string, moments: readonly TimelineEntry[]): Html {
-  return html`<ol class="timeline" aria-label="${label}">${moments.map(({ at, title: what, detail, tone = 'plain' }) => html`<li class="${tone}"><span class="what">${what}</span> <span class="at">${at}</span>${detail && html`<p class="hint">${detail}</p>`}</li>\n`)}</ol>`
+  return html`<ol class="timeline" aria-label="${label}">${moments.map(({ at, title, detail, tone = 'plain' }) => html`<li class="${tone}"><span class="what">${title}</span> <span class="at">${at}</span>${detail && html`<p class="hint">${detail}</p>`}</li>\n`)}</ol>`
 }
 
-/** What becomes of a value. */
+/** A value and its replacement. */
 export function difference(from: Renderable, to: Renderable): Html {
   return html`<span class="difference"><del>${from}</del><span class="arrow" aria-hidden="true">→</span><span class="unseen">becomes</span> <ins>${to}</ins></span>`
 }
 
-/** Parts of a sentence or a line, apart from one another. */
+/** Parts of a sentence or a line, with a separator. */
 export function joined(parts: readonly Renderable[], between: Renderable = ', '): Html {
   const shown = parts.filter((part) => part !== null && part !== undefined && part !== false && part !== '')
   return html`${shown.map((part, at) => html`${at > 0 && between}${part}`)}`
 }
 
-/** A text of several lines as it stands in a file. */
+/** A text of several lines as in a file. */
 export function listing(label: string, text: string): Html {
   const lines = text.replace(/\n$/, '').split('\n')
   return html`<div class="listing" role="region" tabindex="0" aria-label="${label}"><pre>${lines.map((line) => html`<code>${line}</code>\n`)}</pre></div>`
@@ -61,22 +61,18 @@ export function code(text: string): Html {
   return html`<code>${text}</code>`
 }
 
-/**
- * A part of a page that renews itself while `href` is given: when the page's stream of events says so, and every so many seconds while
- * there is no stream. Without scripts the page is loaded again by hand. Swapping by difference keeps the focus where it is, and what
- * the server cannot answer leaves the part as it was.
- */
-export function live({
-  id,
-  href,
-  everySeconds,
-  content,
-}: {
+type LivePart = {
   readonly id: string
   readonly href: string | null
   readonly everySeconds: number
   readonly content: Renderable
-}): Html {
+}
+
+/**
+ * A part of a page that renews itself if `href` is given: when the page's stream of events says so, and every so many seconds without a
+ * stream. Without scripts the page is loaded again by hand. Morphing keeps the focus, and an error of the server leaves the part unchanged.
+ */
+export function live({ id, href, everySeconds, content }: LivePart): Html {
   if (href === null) return html`<div id="${id}" class="live">${content}</div>`
   return html`<div id="${id}" class="live" hx-get="${href}" hx-trigger="renew" hx-swap="outerMorph" hx-status:4xx="swap:none" hx-status:5xx="swap:none" data-renew-seconds="${everySeconds}">${content}
 <noscript><p class="hint"><a href="">Reload this page</a> to see the progress.</p></noscript></div>`

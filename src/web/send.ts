@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify'
 import type { Html } from './html.ts'
 
 /**
- * The headers of every page. No page has a script or a style in itself, and none is framed. With `scripts` it loads scripts of ours,
- * and they ask for parts of pages; without it no script runs at all.
+ * The headers of every page. No page has an inline script or style, and none is framed. With `scripts` it loads our scripts, which request
+ * parts of pages; without it no script runs at all.
  */
 export function pageHeaders({ scripts }: { readonly scripts: boolean }): Readonly<Record<string, string>> {
   const policy = [
@@ -27,7 +27,7 @@ export function pageHeaders({ scripts }: { readonly scripts: boolean }): Readonl
   }
 }
 
-/** Something that the reader keeps, rather than a page of the site. */
+/** A file download. */
 export type Download = { readonly name: string; readonly type: string; readonly content: Buffer }
 
 /** Sends a file to save. */

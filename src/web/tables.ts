@@ -3,26 +3,23 @@ import { type Html, html, type Renderable } from './html.ts'
 
 /** A column of a table. */
 export type Column<Row> = {
-  /** Stands above the column, and beside each cell where the screen is narrow. */
+  /** The header of the column, shown beside each cell on a narrow screen. */
   readonly name: string
   readonly cell: (row: Row) => Renderable
-  /** `row`: what the row is about. `figure`: numbers. `action`: what can be done; its name is for screen readers alone. */
+  /** `row`: the subject of the row. `figure`: numbers. `action`: what can be done; its name is for screen readers only. */
   readonly kind?: 'row' | 'figure' | 'action' | 'long'
 }
 
-/** A table that becomes a list of cards where the screen is narrow. */
-export function table<Row>({
-  caption,
-  columns,
-  rows,
-  empty,
-}: {
+type TableOptions<Row> = {
   readonly caption: Renderable
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** What is said where there is no row. */
+  /** The text for a table without rows. */
   readonly empty: Renderable
-}): Html {
+}
+
+/** A table that becomes a list of cards on a narrow screen. */
+export function table<Row>({ caption, columns, rows, empty }: TableOptions<Row>): Html {
   if (rows.length === 0) return html`<p class="empty" role="status">${empty}</p>`
   return html`<table role="table">
 <caption class="unseen">${caption}</caption>
@@ -37,13 +34,13 @@ function cellOf<Row>({ name, kind, cell }: Column<Row>, row: Row): Html {
   return html`<td role="cell" class="${kind}" data-label="${name}">${cell(row)}</td>`
 }
 
-/** Where a list stands among its pages, and how its other pages are addressed. */
+/** The position of a list among its pages, and the addresses of its other pages. */
 type Paging = {
   readonly label: string
   readonly path: string
-  /** What the address says of the list besides its page. */
+  /** The query of the list besides its page. */
   readonly query: Readonly<Record<string, string | boolean | null | undefined>>
-  /** What the address names the page by. */
+  /** The name of the page in the query. */
   readonly name?: string
   /** The page that is shown; empty: the first. */
   readonly after: string
@@ -52,7 +49,7 @@ type Paging = {
   readonly anchor?: string
 }
 
-/** Leads to the first page and to the next one of a list; nothing where there is one page alone. */
+/** Links to the first and the next page of a list; nothing if there is only one page. */
 export function paging({ label, path, query, name = 'after', after, next, anchor }: Paging): Html | null {
   if (after === '' && next === null) return null
   const to = (page: string | null) =>
@@ -70,7 +67,7 @@ type Tile = {
   readonly current: boolean
 }
 
-/** A few ways to narrow a list, with how much each would show. */
+/** Options to narrow a list, with the number of entries of each. */
 export function tiles(label: string, items: readonly Tile[]): Html {
   return html`<nav aria-label="${label}"><ul class="tiles">${items.map(({ name, count, href, current }) => html`<li><a class="tile" href="${href}"${current && html` aria-current="true"`}><span>${name}</span>${count !== undefined && html` <b>${count.toLocaleString('en')}</b>`}</a></li>\n`)}</ul></nav>`
 }

@@ -20,7 +20,7 @@ export function pluralize(value: number, one: string, many = `${one}s`): string 
   return `${number(value)} ${value === 1 ? one : many}`
 }
 
-/** `2 Mar 2026, 10:00 UTC`. Where it is too long for its place, the time stands below the date. */
+/** `2 Mar 2026, 10:00 UTC`. If there is too little room, the time is below the date. */
 export function formatInstant(at: Date | string): Html {
   const date = new Date(at)
   return html`<time datetime="${date.toISOString()}"><span>${days.format(date)},</span> <span>${clocks.format(date)} UTC</span></time>`
@@ -32,7 +32,7 @@ export function day(at: Date | string): Html {
   return html`<time datetime="${date.toISOString()}">${days.format(date)}</time>`
 }
 
-/** How long ago something was, or how soon it will be: `5 h ago`, `in 12 min`. The time itself shows when it is pointed at. */
+/** How long ago something was, or how soon it will be: `5 h ago`, `in 12 min`. The exact time shows on hover. */
 export function formatRelativeTime(at: Date | string, now: Date): Html {
   const date = new Date(at)
   const seconds = Math.round((date.getTime() - now.getTime()) / secondMs)

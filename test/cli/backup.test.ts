@@ -25,7 +25,7 @@ describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
     const { key, client } = await host.tenant()
     await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: !hasServer, isEmbedded: true })
     await at.configure({
-      ...(place && { database: place.at }),
+      ...(server && { database: server.at }),
       ...(hasRedis && { queue: await redisUrl() }),
     })
     const before = staff(12)
@@ -63,7 +63,7 @@ test('an embedded store that is moved to PostgreSQL goes on there, and refuses t
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   await at.writeExport(staff(5))
   const { document: run } = await at.json<{ id: string }>('sync')
-  await writeFile(join(at.folder, 'target'), place.at)
+  await writeFile(join(at.folder, 'target'), database.at)
   const to = ['--to', '${file:target}']
 
   const moved = await at.run('move', ...to)
@@ -77,7 +77,7 @@ test('an embedded store that is moved to PostgreSQL goes on there, and refuses t
     stderr: expect.stringContaining('holds a store already'),
   })
 
-  await at.configure({ database: place.at })
+  await at.configure({ database: database.at })
   expect((await at.json('sync')).document).toMatchObject({ state: 'unchanged', counts: { unchanged: 5 } })
   expect((await at.json('run', run.id)).document).toMatchObject({ state: 'finished', confirmed: 5 })
   expect((await at.run('audit', 'verify')).exit).toBe(0)

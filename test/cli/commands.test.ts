@@ -59,20 +59,20 @@ test('as processes of their own, the commands say and answer the same', async ()
   const synced = await spawned('sync', '--json')
   const { id } = documentOf(synced) as { id: string }
   const others = await Promise.all([spawned('run', 'abc'), rollcall(['--version']), rollcall(['sync', '--nonsense'])])
-  const told = [
+  const results = [
     await spawned('person', 'E0001'),
     await spawned('run', id),
     await spawned('runs'),
     await spawned('status'),
   ]
 
-  expect([checked, plan, synced, ...told].map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(
-    [checked, plan, synced, ...told].map(() => ({ exit: 0, stderr: '' })),
+  expect([checked, plan, synced, ...results].map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(
+    [checked, plan, synced, ...results].map(() => ({ exit: 0, stderr: '' })),
   )
   expect(documentOf(plan)).toMatchObject({ counts: { join: 30 } })
   expect((await peopleOn(client)).size).toBe(30)
   expect(others.map(({ exit }) => exit)).toEqual([2, 0, 2])
-  expect(told.map(({ stdout }) => stdout)).toEqual([
+  expect(results.map(({ stdout }) => stdout)).toEqual([
     (await at.run('person', 'E0001')).stdout,
     (await at.run('run', id)).stdout,
     (await at.run('runs')).stdout,
@@ -112,7 +112,7 @@ test('a plan shows what would change, personal values only on request, and chang
   expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
 })
 
-test('too many leavers are held with 65, and go out once exactly that plan is approved', async () => {
+test('too many leavers are held with 65, and delivered once exactly that plan is approved', async () => {
   const { at, client } = await open()
   await using _place = at
   await at.writeExport(staff(30))
@@ -176,10 +176,10 @@ test('a person is taken back after an approval, and the account of it stays', as
   })
 })
 
-describe('what stands in the way has an exit code of its own', () => {
+describe('each obstacle has its own exit code', () => {
   test('a missing source is 66', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
 
     const { exit, stdout } = await at.run('sync')
 
@@ -219,7 +219,7 @@ describe('what stands in the way has an exit code of its own', () => {
 
   test('a store that another process has is 75, with its pid', async () => {
     const { at } = await open({ hasStore: false })
-    await using _place = at
+    await using _installation = at
     await using _store = await openDatabase({ at: `${at.dataDir}/store`, schemas: ['rollcall'], migrations: [] })
 
     const { exit, stderr } = await at.run('status')
@@ -235,7 +235,7 @@ describe('what stands in the way has an exit code of its own', () => {
     ['a connection that is not configured', ['sync', '--connection', 'other'], 2],
   ])('%s', async (_what, args, expected) => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
 
     const { exit, stdout } = await at.run(...args)
 
@@ -244,7 +244,7 @@ describe('what stands in the way has an exit code of its own', () => {
 })
 
 describe('a check', () => {
-  test('tells what would be rejected and reaches the platform, without changing it', async () => {
+  test('shows what would be rejected and reaches the platform, without changing it', async () => {
     const { at, client } = await open()
     await using _place = at
     await at.writeExport([...staff(5), { id: 'E0006', start: '2026-02-31' }])
@@ -257,7 +257,7 @@ describe('a check', () => {
     expect((await peopleOn(client)).size).toBe(0)
   })
 
-  test('says how many have left, and what the first plan would be held for, until there was one', async () => {
+  test('shows how many have left, and what would hold the first plan, until there was one', async () => {
     const { at } = await open()
     await using _place = at
     const gone = staff(20).map((person) => ({ ...person, leavingDate: '2001-01-01', status: '' }))
@@ -282,7 +282,7 @@ describe('a check', () => {
     expect(after.stdout).not.toContain('would be held')
   })
 
-  test('counts the rows as a plan counts them, and tells once what is wrong with several', async () => {
+  test('counts the rows as a plan does, and reports a fault of several rows once', async () => {
     const { at } = await open()
     await using _place = at
     await at.writeExport([...staff(6), { id: 'E0002' }, { id: 'E0003' }])
@@ -316,9 +316,9 @@ describe('a check', () => {
     expect(planned.stdout).toContain('\n6 rows, 6 records, 0 rejected, 1 with a bad cell, 0 unchanged\n')
   })
 
-  test('ends with the code of the first thing that fails, and tests the rest all the same', async () => {
+  test('ends with the code of the first failure, and tests the rest all the same', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
     await at.setKey('wrong')
 
     const checked = await at.run('check', '--json')
@@ -337,7 +337,7 @@ describe('a check', () => {
     })
   })
 
-  test('goes on where the store is locked', async () => {
+  test('continues if the store is locked', async () => {
     const { at } = await open({ hasStore: true, isEmbedded: true })
     await using _place = at
     await at.writeExport(staff(5))

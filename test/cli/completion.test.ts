@@ -28,7 +28,7 @@ async function wordsFor(...words: string[]): Promise<string[]> {
   return (await complete(...words)).candidates.map(({ word }) => word)
 }
 
-test('what may stand in a place is completed: commands, options, choices, connections, runs, and files', async () => {
+test('commands, options, choices, connections, runs and files are completed where they fit', async () => {
   expect(await wordsFor('statu')).toEqual(['status'])
   expect(await wordsFor('audit', '')).toEqual(['verify', 'export', 'new-key'])
   expect(await wordsFor('--config', 'x.yaml', 'plat')).toEqual(['platform'])

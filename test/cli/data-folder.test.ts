@@ -37,7 +37,7 @@ test('a configuration is named with its whole path to a command that is started 
 
   const stderr = await new Promise<string>((resolve) => {
     const root = new URL('../../bin/rollcall', import.meta.url).pathname
-    execFile(root, ['plan', '--config', config], { cwd: '/' }, (_error, _stdout, said) => resolve(said))
+    execFile(root, ['plan', '--config', config], { cwd: '/' }, (_error, _stdout, errorOutput) => resolve(errorOutput))
   })
 
   expect(stderr).toContain(`cannot read ${config} (ENOENT)`)

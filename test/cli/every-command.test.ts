@@ -100,14 +100,14 @@ test('a connection that the configuration does not have ends every command with 
     ),
   )
   // What the trail has of a former connection can be had.
-  const asked = connected.filter((command) => command !== 'audit export').map((command) => wordsOf(command))
+  const names = connected.filter((command) => command !== 'audit export').map((command) => wordsOf(command))
 
-  for (const words of [...asked.map((some) => [...some, '--connection', 'nope']), ['webhook', 'test', 'nope']]) {
+  for (const words of [...names.map((name) => [...name, '--connection', 'nope']), ['webhook', 'test', 'nope']]) {
     const { exit, stdout, stderr } = await at.run(...words)
     const sentence = '✖ there is no connection "nope" in the configuration; it has acme\n'
     expect({ words, exit, stdout, stderr }).toEqual({ words, exit: 2, stdout: '', stderr: sentence })
   }
-  expect(asked.length).toBeGreaterThan(15)
+  expect(names.length).toBeGreaterThan(15)
 })
 
 describe('where the file of the platform key is missing', () => {

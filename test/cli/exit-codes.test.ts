@@ -67,8 +67,8 @@ describe('a configuration that is wrong ends with 78', () => {
   })
 
   test('where a key is unknown: file, line and column are named', async () => {
-    await using place = await folder()
-    const file = join(place.path, 'rollcall.yaml')
+    await using work = await folder()
+    const file = join(work.path, 'rollcall.yaml')
     await writeFile(file, 'platform:\n  region: eu\n  pollSeconds: 5\nconnections: {}\n')
 
     const { exit, stdout, stderr } = await run('sync', '--config', file, '--json')
@@ -89,9 +89,9 @@ test('help and the version end with 0', async () => {
 })
 
 test('the command works through links and from any folder', async () => {
-  await using place = await folder()
-  const link = join(place.path, 'rollcall')
-  const linkToLink = join(place.path, 'rc')
+  await using work = await folder()
+  const link = join(work.path, 'rollcall')
+  const linkToLink = join(work.path, 'rc')
   await symlink(new URL('../../bin/rollcall', import.meta.url).pathname, link)
   await symlink('rollcall', linkToLink)
 

@@ -40,13 +40,13 @@ test('every command has examples, and each of them is a command line that it tak
   }
 })
 
-test('the help of no option tells an empty default', async () => {
+test('no help text shows an empty default', async () => {
   const helps = (await everyCommand()).map((command) => command.helpInformation())
 
   expect(helps.filter((help) => /\(default: (?:\[\]|\{\}|""|)\)/.test(help))).toEqual([])
 })
 
-test('the help of no option tells two defaults', async () => {
+test('no help text shows two defaults', async () => {
   const helps = (await everyCommand()).map((command) => command.helpInformation().replaceAll(/\n {4,}/g, ' '))
 
   const twice = helps.flatMap((help) => help.match(/^.*\(default.*\(default.*$/gm) ?? [])

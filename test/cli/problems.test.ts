@@ -32,7 +32,7 @@ test('problems list leavers first, with why they wait', async () => {
   ])
 })
 
-test('the same broken rows every night are never out of sight, hold nothing, and name first who may have left', async () => {
+test('the same broken rows every night stay listed, hold nothing, and list possible leavers first', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   const disabled = ['E0001', 'E0002', 'E0003', 'E0005'].map((id) => ({ id, email: 'DISABLED' }))
@@ -88,7 +88,7 @@ test('a status that contradicts the leaving date is listed with both facts, in t
   expect([second.exit, document.blockedPeople]).toEqual([0, []])
 })
 
-test('people whom only the platform knows are told after a sync, in status, as a failure with --strict, and separated by a command', async () => {
+test('people whom only the platform knows are reported after a sync and in status, fail --strict, and can be separated by a command', async () => {
   const { key } = await host.tenant()
   const account = { baseUrl: host.platform.baseUrl, key }
   {
@@ -103,7 +103,7 @@ test('people whom only the platform knows are told after a sync, in status, as a
   const listed = await at.run('problems')
   const { document } = await at.json<{ foreign: object[] }>('problems')
   const status = await at.run('status')
-  const asked = await at.run('separate', 'E0002', 'E0004', '--reason', 'left before the move')
+  const separated = await at.run('separate', 'E0002', 'E0004', '--reason', 'left before the move')
   const approved = await at.run('approve', '@held', '--digest', (await heldRun(at)).digest)
   const after = await at.run('resync', '--verify', '--strict')
 
@@ -118,7 +118,7 @@ test('people whom only the platform knows are told after a sync, in status, as a
   ])
   expect(document.foreign).toMatchObject([{ identityId: 'E0002' }, { identityId: 'E0004' }])
   expect(status.stdout).toContain(line)
-  expect(asked.exit).toBe(65)
+  expect(separated.exit).toBe(65)
   expect(approved.exit).toBe(0)
   expect([after.exit, after.stdout]).toEqual([0, expect.not.stringContaining('only to the platform')])
 })

@@ -114,15 +114,15 @@ describe('the examples for Kubernetes', () => {
           allowPrivilegeEscalation: false,
           capabilities: { drop: ['ALL'] },
         })
-        const places = Object.fromEntries(container.volumeMounts.map(({ name, mountPath }) => [name, mountPath]))
-        expect(places).toEqual({
+        const mounts = Object.fromEntries(container.volumeMounts.map(({ name, mountPath }) => [name, mountPath]))
+        expect(mounts).toEqual({
           tmp: '/tmp',
           data: '/app/data',
           exports: '/app/exports',
           secrets: '/run/secrets',
           config: '/app/config/rollcall.yaml',
         })
-        expect(pod.volumes.map(({ name }) => name)).toEqual(Object.keys(places))
+        expect(pod.volumes.map(({ name }) => name)).toEqual(Object.keys(mounts))
         expect(pod.volumes).toContainEqual(
           expect.objectContaining({ secret: { secretName: 'rollcall', defaultMode: 0o440 } }),
         )
@@ -180,12 +180,12 @@ async function documentsOf(file: string): Promise<unknown[]> {
 }
 
 function one(documents: readonly unknown[], kind: string, name: string): unknown {
-  const found = documents.filter((document) => {
+  const matches = documents.filter((document) => {
     const named = Named.parse(document)
     return named.kind === kind && named.metadata.name === name
   })
-  expect(found, `${kind} ${name}`).toHaveLength(1)
-  return found[0]
+  expect(matches, `${kind} ${name}`).toHaveLength(1)
+  return matches[0]
 }
 
 function podOf(document: unknown): Pod[] {
@@ -215,19 +215,19 @@ function rolesOf({ containers: [{ args }] }: Pod, config: Config) {
 function unknownOptions([name, ...words]: readonly string[]): string[] {
   const command = createProgram(() => {}).commands.find((known) => known.name() === name)
   const flags = command?.options.map(({ long }) => long) ?? []
-  const asked = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/, ''))
-  return [...(command ? [] : [name ?? '']), ...asked.filter((flag) => !flags.includes(flag))]
+  const given = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/, ''))
+  return [...(command ? [] : [name ?? '']), ...given.filter((flag) => !flags.includes(flag))]
 }
 
 /** The units beside each other, with the program where it is here. */
 async function copiedUnits(folder: ExportFolder): Promise<string[]> {
-  const place = join(folder.path, 'units')
-  await mkdir(place)
+  const unitFolder = join(folder.path, 'units')
+  await mkdir(unitFolder)
   return await Promise.all(
     (await readdir(units)).sort().map(async (name) => {
       const text = await readFile(join(units, name), 'utf8')
-      await writeFile(join(place, name), text.replace('/usr/local/bin/rollcall', join(root, 'bin/rollcall')))
-      return join(place, name)
+      await writeFile(join(unitFolder, name), text.replace('/usr/local/bin/rollcall', join(root, 'bin/rollcall')))
+      return join(unitFolder, name)
     }),
   )
 }

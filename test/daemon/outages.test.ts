@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { withOutages } from '../../src/daemon/outages.ts'
 import { type Event, silentEvents } from '../../src/telemetry/events.ts'
 
-test('a store that is away is told of once a minute, with what helps and how often it was noticed', () => {
-  const told: Event[] = []
+test('an unreachable store is reported once a minute, with advice and the number of errors', () => {
+  const reported: Event[] = []
   let nowMs = 0
   const events = withOutages(
-    silentEvents((event) => told.push(event)),
+    silentEvents((event) => reported.push(event)),
     () => nowMs,
   )
   const away = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
@@ -16,7 +16,7 @@ test('a store that is away is told of once a minute, with what helps and how oft
   events.unexpected({ during: 'sweep', error: bug })
 
   const reason = 'the database does not answer: check that it runs and can be reached (ECONNREFUSED)'
-  expect(told).toEqual([
+  expect(reported).toEqual([
     { event: 'store.unreachable', during: 'event-runs', reason, times: 1 },
     { event: 'store.unreachable', during: 'event-runs', reason, times: 60 },
     { event: 'unexpected', during: 'sweep', error: bug },

@@ -87,15 +87,15 @@ test('processes with different settings are told of in the log and the status of
     stack.use(await install({ baseUrl: host.platform.baseUrl, key, database })),
   ]
   await second.configure({ connection: '    leavers: { boundHours: 48 }\n', extra: 'retention: { valuesDays: 7 }\n' })
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const events = silentEvents((event) => {
-    if (event.event === 'settings.differ') told.push(event.settings)
+    if (event.event === 'settings.differ') reported.push(event.settings)
   })
   const one = stack.use(await start(first, ['api'], { events, settingsCheckMs: 20 }))
   const other = stack.use(await start(second, ['api', 'scheduler'], { events, settingsCheckMs: 20 }))
 
   await expect
-    .poll(() => told)
+    .poll(() => reported)
     .toEqual([
       ['acme', 'general'],
       ['acme', 'general'],
@@ -125,12 +125,12 @@ test('processes with different settings are told of in the log and the status of
   ])
 })
 
-test('folders, files, secrets and where a process listens count for nothing in what processes agree about', async () => {
-  const places = await Promise.all(
+test('processes may differ in folders, files, secrets and listening addresses', async () => {
+  const installations = await Promise.all(
     ['one', 'other'].map((key) => install({ baseUrl: host.platform.baseUrl, key: `${key} key` })),
   )
-  const [one, other] = await Promise.all(places.map(({ configFile }) => loadConfig(configFile, process.env)))
-  for (const place of places) await place[Symbol.asyncDispose]()
+  const [one, other] = await Promise.all(installations.map(({ configFile }) => loadConfig(configFile, process.env)))
+  for (const installation of installations) await installation[Symbol.asyncDispose]()
 
   const same =
     one &&
@@ -140,9 +140,9 @@ test('folders, files, secrets and where a process listens count for nothing in w
   expect(same).toEqual([])
 })
 
-test('how records are delivered, and whether a connection reads for itself, is what processes agree about', async () => {
-  await using place = await install({ baseUrl: host.platform.baseUrl, key: 'the key' })
-  const one = await loadConfig(place.configFile, process.env)
+test('processes have to agree on how records are delivered and whether a connection reads by itself', async () => {
+  await using installation = await install({ baseUrl: host.platform.baseUrl, key: 'the key' })
+  const one = await loadConfig(installation.configFile, process.env)
   const shape = {} as Shape
   const withAcme = (own: Partial<ConnectionConfig>) => {
     const connections = [...one.connections].map(([name, settings]) => [name, { ...settings, ...own }] as const)

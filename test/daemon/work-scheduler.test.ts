@@ -2,53 +2,53 @@ import { expect, test } from 'vitest'
 import { type Clock, createWorkScheduler } from '../../src/daemon/work-scheduler.ts'
 
 test('long work waits between two pieces while short work is under way, and for what follows from it', async () => {
-  const { clock, pass } = standingClock()
+  const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
-  const told: string[] = []
+  const order: string[] = []
   const run = Promise.withResolvers<void>()
   const batch = Promise.withResolvers<void>()
 
   const short = turns.short(() => run.promise)
   const long = turns.long(async (yieldToShortWork) => {
     await yieldToShortWork()
-    told.push('long')
+    order.push('long')
   })
   await pass(1000)
-  told.push('run ends')
+  order.push('run ends')
   run.resolve()
   await short
   await pass(40)
   const next = turns.short(() => batch.promise)
   await pass(500)
-  told.push('batch ends')
+  order.push('batch ends')
   batch.resolve()
   await next
   await pass(50)
   await long
 
-  expect(told).toEqual(['run ends', 'batch ends', 'long'])
+  expect(order).toEqual(['run ends', 'batch ends', 'long'])
 })
 
 test('what was enqueued goes first before it has begun', async () => {
-  const { clock, pass } = standingClock()
+  const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
-  const told: string[] = []
+  const order: string[] = []
 
   turns.expectShort()
   const long = turns.long(async (yieldToShortWork) => {
     await yieldToShortWork()
-    told.push('long')
+    order.push('long')
   })
   await pass(199)
-  await turns.short(async () => void told.push('short'))
+  await turns.short(async () => void order.push('short'))
   await pass(50)
   await long
 
-  expect(told).toEqual(['short', 'long'])
+  expect(order).toEqual(['short', 'long'])
 })
 
 test('short work that never ends leaves a quarter of the time to long work, a piece at a time', async () => {
-  const { clock, pass } = standingClock()
+  const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
   const workedMs = { one: 0, other: 0 }
   let atOnce = 0
@@ -84,41 +84,41 @@ test('short work that never ends leaves a quarter of the time to long work, a pi
 })
 
 test('a piece that does not end soon keeps no other long work from going on', async () => {
-  const { clock, pass } = standingClock()
+  const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
-  const told: string[] = []
+  const order: string[] = []
   const commit = Promise.withResolvers<void>()
 
   void turns.short(() => new Promise(() => {}))
   const committing = turns.long(async (yieldToShortWork) => {
     await yieldToShortWork()
-    told.push('commits')
+    order.push('commits')
     await commit.promise
   })
   const other = turns.long(async (yieldToShortWork) => {
     await yieldToShortWork()
-    told.push('leaver')
+    order.push('leaver')
   })
   await pass(2000)
   await pass(249)
-  const before = [...told]
+  const before = [...order]
   await pass(1)
   await other
   commit.resolve()
   await committing
 
   expect(before).toEqual(['commits'])
-  expect(told).toEqual(['commits', 'leaver'])
+  expect(order).toEqual(['commits', 'leaver'])
 })
 
 test('a long run that ends makes way for the next one, however often short work comes and goes', async () => {
-  const { clock, pass } = standingClock()
+  const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
-  const told: string[] = []
+  const order: string[] = []
   const works = (who: string) =>
     turns.long(async (yieldToShortWork) => {
       await yieldToShortWork()
-      told.push(who)
+      order.push(who)
     })
   const comesAndGoes = async (untilMs: number) => {
     while (clock.nowMs() < untilMs) await turns.short(() => clock.wait(100, new AbortController().signal))
@@ -127,7 +127,7 @@ test('a long run that ends makes way for the next one, however often short work 
   const short = comesAndGoes(5000)
   const long = [works('one'), works('other')]
   await pass(2200)
-  const soon = [...told]
+  const soon = [...order]
   await pass(10_000)
   await Promise.all([short, ...long])
 
@@ -135,30 +135,30 @@ test('a long run that ends makes way for the next one, however often short work 
 })
 
 test('a run of which nothing was known gives way once it has read as many rows as a long one', async () => {
-  const { clock, pass } = standingClock()
+  const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
-  const told: string[] = []
+  const order: string[] = []
   const small = Promise.withResolvers<void>()
 
   const short = turns.short(() => small.promise)
   const first = turns.short(async (yieldToShortWork) => {
     await yieldToShortWork({ rows: 4999 })
-    told.push('4999 rows')
+    order.push('4999 rows')
     await yieldToShortWork({ rows: 5000 })
-    told.push('5000 rows')
+    order.push('5000 rows')
   })
   await pass(1000)
-  told.push('small')
+  order.push('small')
   small.resolve()
   await short
   await pass(50)
   await first
 
-  expect(told).toEqual(['4999 rows', 'small', '5000 rows'])
+  expect(order).toEqual(['4999 rows', 'small', '5000 rows'])
 })
 
 test('work that fails makes way all the same', async () => {
-  const { clock, pass } = standingClock()
+  const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
 
   await expect(turns.short(() => Promise.reject(new Error('gone')))).rejects.toThrow('gone')
@@ -169,10 +169,10 @@ test('work that fails makes way all the same', async () => {
 })
 
 /** A clock that stands until a test lets time pass. */
-function standingClock(): { readonly clock: Clock; pass(ms: number): Promise<void> } {
+function manualClock(): { readonly clock: Clock; pass(ms: number): Promise<void> } {
   let nowMs = 0
   const timers = new Set<{ readonly atMs: number; readonly ring: () => void }>()
-  const settled = async () => {
+  const idle = async () => {
     for (let round = 0; round < 3; round++) await new Promise((resolve) => setImmediate(resolve))
   }
   return {
@@ -191,7 +191,7 @@ function standingClock(): { readonly clock: Clock; pass(ms: number): Promise<voi
     async pass(ms) {
       const untilMs = nowMs + ms
       for (;;) {
-        await settled()
+        await idle()
         const [next] = [...timers].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)
         if (next === undefined) break
         timers.delete(next)
@@ -199,7 +199,7 @@ function standingClock(): { readonly clock: Clock; pass(ms: number): Promise<voi
         next.ring()
       }
       nowMs = untilMs
-      await settled()
+      await idle()
     },
   }
 }

@@ -18,7 +18,7 @@ test('a line over time has a title, a description and its figures as a table, th
   expect(cells(chart)).toEqual(['Day', 'People', '2 Mar 2026', '1,003', '1 Mar 2026', '1,000'])
 })
 
-test('bars stand on one another, and a part of nothing is not drawn', () => {
+test('bars are stacked, and an empty part is not drawn', () => {
   const series = [
     { name: 'Joiners', tone: 'one' },
     { name: 'Leavers', tone: 'two' },
@@ -32,8 +32,8 @@ test('bars stand on one another, and a part of nothing is not drawn', () => {
 
   const parts = [...chart.matchAll(/class="part (\w+)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"/g)]
   expect(parts.map(([, tone]) => tone)).toEqual(['one', 'one', 'two'])
-  const [, joined, left] = parts.map(([, , , y, height]) => ({ top: Number(y), bottom: Number(y) + Number(height) }))
-  expect(left?.bottom).toBeCloseTo(joined?.top ?? 0, 1)
+  const [, joined, leaving] = parts.map(([, , , y, height]) => ({ top: Number(y), bottom: Number(y) + Number(height) }))
+  expect(leaving?.bottom).toBeCloseTo(joined?.top ?? 0, 1)
 })
 
 test('no figures, one figure and equal figures are drawn without a number that is none', () => {

@@ -25,7 +25,7 @@ describe('a template of markup', () => {
     expect(list.toString()).toBe('<ul><li>&lt;a&gt;</li><li>b</li></ul>')
   })
 
-  test('shows nothing of what is not there, and zero as zero', () => {
+  test('renders missing values as nothing, and zero as zero', () => {
     expect(html`${null}${undefined}${false}${0}${''}`.toString()).toBe('0')
   })
 

@@ -27,14 +27,14 @@ describe('a page', () => {
   })
 })
 
-test('an address leaves out what says nothing', () => {
+test('an address leaves out empty values', () => {
   expect(address('/runs', { connection: 'a b&c', after: null, q: '', whole: false, kind: undefined, n: 0 })).toBe(
     '/runs?connection=a+b%26c&n=0',
   )
   expect(address('/runs', {})).toBe('/runs')
 })
 
-test('a table says what it is about, what each cell is, and why it is empty', () => {
+test('a table has a caption, a label for each cell, and a reason if it is empty', () => {
   const columns = [
     { name: 'Key', kind: 'row', cell: (key: string) => key },
     { name: 'Length', kind: 'figure', cell: (key: string) => key.length },
@@ -53,7 +53,7 @@ test('a list of one page has no way to others', () => {
   expect(paging({ label: 'Pages', path: '/runs', query: {}, after: '', next: null })).toBeNull()
 })
 
-test('a list of several pages leads to the first and to the next, with what the address says besides', () => {
+test('a list of several pages links to the first and the next, and keeps the rest of the address', () => {
   const first = String(paging({ label: 'Pages', path: '/runs', query: { connection: 'hr' }, after: '', next: 'b' }))
   const last = String(
     paging({
@@ -80,7 +80,7 @@ test('a field is tied to its label and its hint', () => {
   expect(field).toContain('aria-describedby="reason-hint"')
 })
 
-test('of a few options the one that is given is chosen, and none is the empty one', () => {
+test('the given option of a list is selected, and the empty one if none is given', () => {
   const options = [
     { value: '', name: 'Any' },
     { value: 'leave', name: 'Leavers' },
@@ -93,8 +93,8 @@ test('of a few options the one that is given is chosen, and none is the empty on
   expect(any).toContain('<option value="" selected>')
 })
 
-test('a question before an act carries the token and what it is about, and a way back', () => {
-  const asked = {
+test('a confirmation has the token, its subject and a way back', () => {
+  const question = {
     title: 'Reject it?',
     explanation: 'Nothing is sent.',
     button: 'Reject',
@@ -102,7 +102,7 @@ test('a question before an act carries the token and what it is about, and a way
     cancel: '/back',
   }
 
-  const text = String(confirmation({ ...asked, formToken: 'secret', hidden: { digest: nasty }, danger: true }))
+  const text = String(confirmation({ ...question, formToken: 'secret', hidden: { digest: nasty }, danger: true }))
 
   expect(text).toContain('<input type="hidden" name="token" value="secret">')
   expect(text).toContain('name="digest" value="&quot;&gt;&lt;script&gt;')
@@ -110,7 +110,7 @@ test('a question before an act carries the token and what it is about, and a way
   expect(text).toContain('<a class="button" href="/back">Cancel</a>')
 })
 
-test('an act that a visitor may not do is no link, and says who may', () => {
+test('an action that a visitor may not do is not a link, and says who may', () => {
   const notAllowed = 'only an approver can do this'
 
   expect(String(actionLink({ href: '/a', name: 'Approve', notAllowed }))).toBe(
@@ -118,7 +118,7 @@ test('an act that a visitor may not do is no link, and says who may', () => {
   )
 })
 
-test('facts that are not known are left out, and zero is known', () => {
+test('unknown facts are left out, and zero is known', () => {
   const text = String(
     definitions([
       ['Rows', 0],
@@ -161,8 +161,8 @@ test.each([
   [725_000, '12 min 5 s'],
   [103_307_000, '28 h 41 min'],
   [300_000_000, '3 days'],
-])('a duration of %d ms is told in the units that it is felt in', (ms, told) => {
+])('a duration of %d ms is shown in suitable units', (ms, expected) => {
   const text = duration(ms)
 
-  expect(text).toBe(told)
+  expect(text).toBe(expected)
 })

@@ -6,7 +6,7 @@ import { type CommonOptions, requireConnection, withSession } from '../session/s
 /** The options of `rollcall accept-status`. */
 export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassifiedValue['as'] }
 
-/** Says what a value means that no list of the configuration holds; without a value, lists what was said so far. */
+/** States what a value means that no list of the configuration has; without a value, lists the meanings stated so far. */
 export async function acceptStatus(value: string | undefined, options: AcceptStatusOptions): Promise<number> {
   const { as, by } = options
   if ((value === undefined) !== (as === undefined))

@@ -10,7 +10,7 @@ import { type CommonOptions, configOf } from '../session/session.ts'
 /** The options of `rollcall accept-store`. */
 export type AcceptStoreOptions = CommonOptions & { readonly reason: string; readonly by: string }
 
-/** Says that the store which is there counts, where another one is known. No daemon runs then, because it refuses to start. */
+/** Accepts the current store although the data folder belongs to another one. No daemon runs then, because it refuses to start. */
 export async function acceptStore({ reason, by, ...options }: AcceptStoreOptions): Promise<number> {
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })

@@ -5,7 +5,7 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 /** The options of `rollcall alerts test`. */
 export type AlertsTestOptions = CommonOptions & { readonly channel?: string }
 
-/** Lists what needs attention, and what was sent where about it. */
+/** Lists what needs attention, and the messages sent about it. */
 export async function alerts(options: CommonOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     output.printResult(await control.listAlerts({}), renderAlerts)
@@ -13,7 +13,7 @@ export async function alerts(options: CommonOptions): Promise<number> {
   })
 }
 
-/** Sends a test message through one channel or each. The exit code says whether all of them took it. */
+/** Sends a test message through one channel or all of them. The exit code tells whether every channel took it. */
 export async function alertsTest(options: AlertsTestOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const tested = await control.testAlerts({ body: { channel: options.channel } })

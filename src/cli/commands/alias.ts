@@ -15,7 +15,7 @@ export type AliasOptions = CommonOptions & {
 
 type Keys = { readonly former: string; readonly identityId: string }
 
-/** Says whether two keys name one person or two; without keys, lists the pairs that wait for an answer, and the answers. */
+/** States whether two keys name one person or two; without keys, lists the pairs that wait for an answer, and the answers. */
 export async function alias(
   former: string | undefined,
   identityId: string | undefined,
@@ -54,10 +54,10 @@ export async function alias(
 
 function renderAnswer({ former, identityId, same }: Keys & { readonly same: boolean }) {
   return ({ moved }: AnsweredKeys, paint: Paint): string => {
-    const said = same
+    const statement = same
       ? `${escapeText(identityId)} is the key of the person ${escapeText(former)} from now on`
       : `${escapeText(former)} and ${escapeText(identityId)} are two people`
-    return `${paint('green', '✔')} ${said}${next(moved)}`
+    return `${paint('green', '✔')} ${statement}${next(moved)}`
   }
 }
 
@@ -68,12 +68,12 @@ function renderWithdrawn({ former, identityId }: Keys) {
 
 /** Confirms the answers about the pairs of a run. */
 export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
-  const left =
+  const unclearText =
     unclear === 0 ? '' : `; ${pluralize(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
-  return `${paint('green', '✔')} ${pluralize(answered, 'pair is', 'pairs are')} answered${next(moved)}${left}`
+  return `${paint('green', '✔')} ${pluralize(answered, 'pair is', 'pairs are')} answered${next(moved)}${unclearText}`
 }
 
-/** A held plan rests on what keys mean: approving it plans again. */
+/** A held plan depends on what keys mean: approving it plans again. */
 function next(moved: number): string {
   return moved === 0
     ? '; it applies from the next run on (rollcall sync)'
@@ -93,14 +93,14 @@ export function renderKeys(
     `the same ${inCommon[by]}${clear ? '' : ', and not clear'}`,
     `run ${shortId(runId)}`,
   ])
-  const said = answers.map(({ former, identityId, same, by, at }) => [
+  const answerRows = answers.map(({ former, identityId, same, by, at }) => [
     `${escapeText(former)} → ${escapeText(identityId)}`,
     same ? 'one person' : 'two people',
     `${escapeText(by)}, ${at.slice(0, 16)}Z`,
   ])
   return [
     ...(open.length === 0 ? [] : [paint('bold', 'Waiting for an answer'), ...table(open, paint)]),
-    ...(said.length === 0 ? [] : [paint('bold', 'Answered'), ...table(said, paint)]),
+    ...(answerRows.length === 0 ? [] : [paint('bold', 'Answered'), ...table(answerRows, paint)]),
   ].join('\n')
 }
 

@@ -16,7 +16,7 @@ export type ApproveOptions = CommonOptions & {
   readonly wait: number
 }
 
-/** Lets a held run deliver the plan that was seen, and stays until it has. */
+/** Lets a held run deliver the plan that was shown, and waits until it has. */
 export async function approve(name: string, options: ApproveOptions): Promise<number> {
   refuseUnseen(name, options)
   return await withSession(options, { hasWorkers: true }, async (session) => {
@@ -31,9 +31,9 @@ export async function approve(name: string, options: ApproveOptions): Promise<nu
   })
 }
 
-/** Where no person can be shown the plan and asked, the caller has to say which plan is meant, or that any is. */
+/** If no person can be shown the plan and asked, the caller has to state which plan is meant, or that any is. */
 function refuseUnseen(name: string, { digest, yes, json }: ApproveOptions): void {
-  // Such a name may mean another plan by now than the one that was looked at.
+  // Such a name may mean another plan by now.
   if (yes && digest === undefined && isMoving(name))
     throw new Failure(
       'usage',
@@ -53,13 +53,13 @@ function refuseExpired({ id, expiresAt }: RunDetail): void {
   )
 }
 
-/** The digest of the plan as it stands, once the person has seen it and said yes; null for a no. */
+/** The digest of the current plan, once the person has seen it and agreed; null if they declined. */
 async function seenDigest(
   { control, output, signal }: Session,
   runId: string,
   options: ApproveOptions,
 ): Promise<string | null> {
-  // The plan is shown on a terminal alone, which is where values may be shown.
+  // The plan is shown on a terminal only, where values may be shown.
   const detail = await runDetail(control, runId, { values: options.showValues ?? false, whole: false })
   if (detail.state !== 'held' || detail.digest === null) {
     const decided = detail.decidedBy === null ? '' : `: ${detail.decidedBy} decided it at ${detail.decidedAt}`

@@ -21,19 +21,19 @@ export type AuditExportOptions = CommonOptions & {
   readonly person?: string
 }
 
-/** Goes over the whole audit trail. The exit code says whether something is wrong with it. */
+/** Verifies the whole audit trail. The exit code tells whether something is wrong with it. */
 export async function auditVerify(options: AuditVerifyOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const publicKey = options.publicKey === undefined ? undefined : await readText(options.publicKey)
-    const found = await control.verifyAudit({ body: { ...(publicKey !== undefined && { publicKey }) } })
-    output.printResult(found, renderVerified)
-    return found.finding === null ? 0 : failures.audit_broken.exit
+    const verification = await control.verifyAudit({ body: { ...(publicKey !== undefined && { publicKey }) } })
+    output.printResult(verification, renderVerified)
+    return verification.finding === null ? 0 : failures.audit_broken.exit
   })
 }
 
 /** The result of a verification of the audit trail. */
-export function renderVerified(found: AuditVerification, paint: Paint): string {
-  const { entries, heads, pending, finding, untiedUpTo, restored } = found
+export function renderVerified(verification: AuditVerification, paint: Paint): string {
+  const { entries, heads, pending, finding, untiedUpTo, restored } = verification
   const waiting = pending === 0 ? '' : `; ${pluralize(pending, 'entry', 'entries')} not signed yet`
   const untied =
     untiedUpTo === null
@@ -52,7 +52,7 @@ function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['res
   return `the store was restored from a backup at ${at} (entry ${ordinal}): ${subject} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
 }
 
-/** Prints acts with what proves them, one line of JSON each. */
+/** Prints audit entries and their proofs, one line of JSON each. */
 export async function auditExport(options: AuditExportOptions): Promise<number> {
   const { from, to, run, person, connection } = options
   const query = {
@@ -60,30 +60,30 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
     ...(to !== undefined && { to: parseInstant('--to', to) }),
     ...(connection !== undefined && { connection }),
   }
-  // Acts may concern a connection that the configuration no longer has.
+  // Entries may be about a connection that the configuration no longer has.
   return await withSession({ ...options, connection: undefined }, {}, async (session) => {
     const { config, control } = session
-    let found = 0
+    let count = 0
     const about = person === undefined ? {} : await personInTrail(session, person, options)
     const runId = run === undefined ? undefined : await requireRunId(control, run, { connection })
     for (let after: number | null = 0; after !== null; ) {
       const { data, next }: { data: string[]; next: number | null } = await control.exportAudit({
         query: { ...query, ...(runId !== undefined && { runId }), ...about, after },
       })
-      found += data.length
+      count += data.length
       for (const line of data) standardOutput.print(`${escapeJson(line)}\n`)
       after = next
     }
-    if (found === 0 && connection !== undefined) requireConnection(options, config)
+    if (count === 0 && connection !== undefined) requireConnection(options, config)
     return 0
   })
 }
 
-/** The trail tells of people and connections that are no longer known: a key that is not known is looked for as it stands. */
+/** The trail outlives people and connections: an unknown name is used as the key. */
 async function personInTrail(session: Session, name: string, options: CommonOptions): Promise<{ identityId: string }> {
   const isKnown = options.connection === undefined || session.config.connections.has(options.connection)
-  const found = isKnown ? await findPerson(session, name, options) : null
-  return { identityId: found?.identityId ?? name }
+  const match = isKnown ? await findPerson(session, name, options) : null
+  return { identityId: match?.identityId ?? name }
 }
 
 /** Replaces the key that signs the audit trail. */

@@ -5,7 +5,7 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 /** The options of `rollcall backup`. */
 export type BackupOptions = CommonOptions & { readonly by: string }
 
-/** Writes everything that the store holds into a file, while the daemon goes on. */
+/** Writes everything in the store to a file, while the daemon runs. */
 export async function backup(file: string, { by, ...options }: BackupOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const made = await control.backUpStore({ body: { file: resolve(file), by } })

@@ -10,13 +10,13 @@ import type { Output } from '../session/output.ts'
 export type ProbeOptions = {
   /** Whether the platform is probed at all. */
   readonly probe?: boolean
-  /** Whether it may be changed without a question. */
+  /** Whether the platform may be changed without asking. */
   readonly yes?: boolean
 }
 
 type Probing = { readonly options: ProbeOptions; readonly output: Output; readonly signal: AbortSignal }
 
-/** Where no person can be asked, the caller has to say that the platform may be changed. */
+/** If no person can be asked, the caller has to state that the platform may be changed. */
 export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: boolean }): void {
   const canAsk = process.stdin.isTTY && standardError.isTerminal && !json
   if (yes || canAsk) return
@@ -25,7 +25,7 @@ export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: bo
   throw new Failure('usage', message)
 }
 
-/** The results of a probe, unless the checks before it show that the platform cannot be asked. */
+/** The results of a probe, unless earlier checks show that the platform cannot be asked. */
 export async function* probed(
   config: Config,
   checks: readonly CheckResult[],
@@ -35,19 +35,19 @@ export async function* probed(
     output.printMessage('- no probe: the platform first has to answer and accept the key')
     return
   }
-  const noteStop = (): void => output.printMessage('- stopping: first removing what the probe created')
+  const announceStop = (): void => output.printMessage('- stopping: first removing what the probe created')
   await using platform = openPlatform(config, null)
   try {
     yield* probePlatform(platform, {
       signal,
       async agrees(leftovers) {
         const isAgreed = options.yes === true || (await askAbout(platform, leftovers, signal))
-        if (isAgreed) signal.addEventListener('abort', noteStop, { once: true })
+        if (isAgreed) signal.addEventListener('abort', announceStop, { once: true })
         return isAgreed
       },
     })
   } finally {
-    signal.removeEventListener('abort', noteStop)
+    signal.removeEventListener('abort', announceStop)
   }
 }
 
@@ -60,7 +60,7 @@ async function askAbout(
     leftovers.length === 0
       ? ''
       : ` It also removes connection ${leftovers.join(', ')}, which an earlier probe left behind.`
-  const what = `The probe creates a connection with one invented person on ${baseUrl}, and removes both.${cleaning}`
-  const answer = await ask(`\n${what}\nContinue? [y/N] `, signal)
+  const explanation = `The probe creates a connection with one invented person on ${baseUrl}, and removes both.${cleaning}`
+  const answer = await ask(`\n${explanation}\nContinue? [y/N] `, signal)
   return /^y(es)?$/i.test(answer.trim())
 }

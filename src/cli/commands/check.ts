@@ -28,7 +28,7 @@ export async function check(options: CheckOptions): Promise<number> {
   const events = silentEvents()
   const about = { connection, findDaemon: () => daemonForCheck(config), events, now, signal: stop.signal }
   for await (const result of checkAll(config, about)) {
-    // What failed because of a stop says nothing about the installation.
+    // A failure caused by a stop says nothing about the installation.
     stop.signal.throwIfAborted()
     add(result)
   }

@@ -11,13 +11,13 @@ import { configOf } from '../session/session.ts'
 
 const maxRuns = 20
 
-/** Prints what a shell reads to complete the words of this program. */
+/** Prints the completion script of a shell. */
 export async function completion(shell: Shell): Promise<number> {
   standardOutput.print(printable(scripts[shell]))
   return 0
 }
 
-/** Prints what may stand in the place of the last word, for such a script. What cannot be found out is left out: a shell shows no errors. */
+/** Prints what may replace the last word, for such a script. Leaves out what it cannot find out: a shell shows no errors. */
 export async function complete(program: Command, words: readonly string[]): Promise<number> {
   const { files, candidates } = await candidatesFor(program, words, known)
   const lines = files ? [':files'] : candidates.map(lineOf)
@@ -38,7 +38,7 @@ const known: Known = {
     }
   },
 
-  /** From a daemon that runs: opening the store would take longer than a person waits for a key. */
+  /** Only from a running daemon: opening the store would take longer than a person waits after a key press. */
   async runs(config) {
     try {
       const daemon = await findDaemon(await configToComplete(config))

@@ -4,7 +4,7 @@ import { type CommonOptions, requireConnection, withSession } from '../session/s
 /** The options of `rollcall dismiss-events`. */
 export type DismissOptions = CommonOptions & { readonly by: string }
 
-/** Lets rejected events go. */
+/** Dismisses rejected events; they are not retried. */
 export async function dismissEvents(ids: readonly string[], options: DismissOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
     const params = { connection: requireConnection(options, config) }

@@ -30,19 +30,19 @@ type Doctored = {
 }
 
 /**
- * Writes one file with what somebody needs who helps: no value of a person and no secret. A part that cannot be had says why, and the
- * others are there all the same.
+ * Writes a file for whoever helps: no value of a person and no secret. If a part cannot be had, the file says why; the other parts are
+ * there all the same.
  */
 export async function doctor(file: string | undefined, options: CommonOptions): Promise<number> {
   const output = createOutput(options)
   using stop = listenForStop()
   const config = await configOf(options, { secrets: 'when needed' })
-  const places = {
+  const folders = {
     [config.dataDir]: '(data folder)',
     [config.folder]: '(folder of the configuration)',
     [homedir()]: '(home)',
   }
-  const scrub = createScrub(await secretTexts(config), places)
+  const scrub = createScrub(await secretTexts(config), folders)
   const parts = await gather(config, scrub, stop.signal)
   stop.signal.throwIfAborted()
   const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
@@ -69,8 +69,8 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
   const parts: Part[] = []
   async function add(name: string, content: () => Promise<unknown>): Promise<void> {
     try {
-      const found = await content()
-      const text = typeof found === 'string' ? found : `${escapeJson(JSON.stringify(found, null, 2))}\n`
+      const value = await content()
+      const text = typeof value === 'string' ? value : `${escapeJson(JSON.stringify(value, null, 2))}\n`
       parts.push({ name, content: text, failed: null })
     } catch (error) {
       signal.throwIfAborted()
@@ -115,17 +115,17 @@ async function openControl(config: Config, signal: AbortSignal) {
   return { control: () => here.control, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
 }
 
-/** What was tested, in words of ours: what a message quotes comes from a source or from the platform. */
+/** The results of the checks without quotes, because a quote in a message comes from a source or from the platform. */
 async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
-  const found = []
-  const asked = { connection: undefined, findDaemon: () => daemonForCheck(config) }
-  const about = { ...asked, events: silentEvents(), now: () => new Date(), signal }
+  const results = []
+  const query = { connection: undefined, findDaemon: () => daemonForCheck(config) }
+  const about = { ...query, events: silentEvents(), now: () => new Date(), signal }
   for await (const { name, level, code, message } of checkAll(config, about))
-    found.push({ name: scrub.text(name), level, code, message: checkText({ name, level, message }, scrub) })
-  return found
+    results.push({ name: scrub.text(name), level, code, message: checkText({ name, level, message }, scrub) })
+  return results
 }
 
-/** A warning, and what fails about a source, is told in words that stand in the source, its name or its address; its code says what it is. */
+/** The message of a warning or of a failing source may hold the source's text, name or address; its code says what it is. */
 function checkText(
   { name, level, message }: Pick<CheckResult, 'name' | 'level' | 'message'>,
   scrub: Scrub,
@@ -150,20 +150,20 @@ function machine() {
   }
 }
 
-/** The secrets that can be read, so that none of them leaves in whatever text it stands. */
+/** The readable secrets, so that they can be removed from every text. */
 async function secretTexts(config: Config): Promise<string[]> {
   const read = await Promise.all(secretsIn(config).map((secret) => secret.read().catch(() => '')))
-  // What stands in a file ends with a line break, which is none of the secret.
+  // The content of a file ends with a line break, which is not part of the secret.
   return read.flatMap((secret) => [secret, secret.trim()])
 }
 
-/** All secrets below a value, wherever they stand: a setting that is added later is covered as well. */
-export function secretsIn(value: unknown, seen = new Set<unknown>()): Secret[] {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return []
-  seen.add(value)
+/** All secrets below a value, at any depth: a setting that is added later is covered as well. */
+export function secretsIn(value: unknown, visited = new Set<unknown>()): Secret[] {
+  if (typeof value !== 'object' || value === null || visited.has(value)) return []
+  visited.add(value)
   if (value instanceof Secret) return [value]
   const parts = value instanceof Map || value instanceof Set ? [...value.values()] : Object.values(value)
-  return parts.flatMap((part) => secretsIn(part, seen))
+  return parts.flatMap((part) => secretsIn(part, visited))
 }
 
 async function zip(parts: readonly Part[], scrub: Scrub): Promise<Buffer> {

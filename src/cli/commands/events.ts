@@ -9,8 +9,8 @@ export type EventsOptions = CommonOptions & { readonly state?: EventState }
 /** Lists the events that came in for a connection. */
 export async function events(options: EventsOptions): Promise<number> {
   return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
-    const found = await allEvents(control, requireConnection(options, config), options.state)
-    output.printResult({ events: found }, ({ events: listed }, paint) => renderEvents(listed, paint))
+    const matches = await allEvents(control, requireConnection(options, config), options.state)
+    output.printResult({ events: matches }, ({ events: listed }, paint) => renderEvents(listed, paint))
     return 0
   })
 }

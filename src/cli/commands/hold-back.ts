@@ -17,12 +17,12 @@ export type HoldBackOptions = CommonOptions & {
   readonly showValues?: boolean
 }
 
-/** Holds leavings of a person back until a day, or no longer; without a key, lists the people who are held back. */
+/** Holds departures of a person back until a day, or ends that; without a key, lists the people who are held back. */
 export async function holdBack(name: string | undefined, options: HoldBackOptions): Promise<number> {
   const { by, until, reason, end = false } = options
-  const isPlaced = until !== undefined && reason !== undefined
-  const isAsked = until !== undefined || reason !== undefined
-  if (name === undefined ? isAsked || end : end === isAsked || (isAsked && !isPlaced))
+  const hasBoth = until !== undefined && reason !== undefined
+  const hasEither = until !== undefined || reason !== undefined
+  if (name === undefined ? hasEither || end : end === hasEither || (hasEither && !hasBoth))
     throw new Failure('usage', 'give a key with --until and --reason, or a key with --end, or nothing to list them')
 
   return await withSession(options, { hasWorkers: name !== undefined }, async (session) => {
@@ -34,7 +34,7 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
     }
     const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
-    const held = isPlaced
+    const held = hasBoth
       ? await control.holdBack({ params, body: { until, reason, by } })
       : await control.endHoldBack({ params, body: { by } })
     const run = await followed(session, held, options.wait)
@@ -43,7 +43,7 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
   })
 }
 
-/** The run of the roster that brings the person back, or separates them, once it has come to rest. */
+/** The run of the roster that brings the person back or separates them, once it has ended. */
 async function followed(session: Session, { runId }: HeldBack, waitSeconds: number): Promise<Run | null> {
   if (runId === null) return null
   return await waitForEnd(session, await session.control.getRun({ params: { runId } }), waitSeconds)
@@ -54,11 +54,11 @@ export function renderHeldBack(
   { identityId, until, run }: HeldBack & { readonly run: Run | null },
   paint: Paint,
 ): string {
-  const said =
+  const statement =
     until === null
       ? `HR data about ${escapeText(identityId)} applies again`
       : `departures of ${escapeText(identityId)} are held back until ${until}`
-  return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
+  return [`${paint('green', '✔')} ${statement}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
 /** The people whose departure is held back, one line each. */

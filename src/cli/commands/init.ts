@@ -11,7 +11,7 @@ import { standardError } from '../../text/print.ts'
 import { askChange } from '../init/changes.ts'
 import { tableOf } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
-import { answersOf, merged, type ReadingOptions, requireStatusColumn, settle } from '../init/questions.ts'
+import { answersOf, merged, type ReadingOptions, requireStatusColumn, answerQuestions } from '../init/questions.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
 import { type Paint, escapeText } from '../render/text.ts'
 import { createOutput, type Output } from '../session/output.ts'
@@ -45,7 +45,7 @@ type Written = TriedKey & {
   readonly source: Readonly<Record<string, unknown>>
 }
 
-/** Looks at an export, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
+/** Previews an export, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
 export async function init(options: InitOptions): Promise<number> {
   const output = createOutput({ json: options.json })
   const prompts = await promptsFor(options)
@@ -69,12 +69,12 @@ async function promptsFor({ yes = false, json = false }: InitOptions): Promise<P
 
 type Asking = { readonly output: Output; readonly prompts: Prompts | null; readonly signal: AbortSignal }
 
-/** Every step up to the configuration that is written. `prompts`: null asks nothing. */
+/** All steps up to the written configuration. `prompts`: null asks nothing. */
 export async function write(options: InitOptions, asking: Asking): Promise<Written> {
   const { output, prompts, signal } = asking
   const file = resolve(options.out)
   const folder = dirname(file)
-  if (options.replace !== true && (await isThere(file))) throw isInTheWay(options.out)
+  if (options.replace !== true && (await isThere(file))) throw fileExistsFailure(options.out)
   const looked = await sourceOf(options, { ...asking, folder })
   const proposal = await agreed(looked, options, asking)
   const path = await pathOf(looked, prompts)
@@ -86,13 +86,13 @@ export async function write(options: InitOptions, asking: Asking): Promise<Writt
   const tried = await tryKey({ platform, key, signal })
   signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
-  const place = { name: toConnectionName(name), target: name, timeZone, source }
-  await writeConfiguration(file, configurationText(proposal, { platform, apiKey, ...place }), options)
+  const settings = { name: toConnectionName(name), target: name, timeZone, source }
+  await writeConfiguration(file, configurationText(proposal, { platform, apiKey, ...settings }), options)
   await loadConfig(file, process.env)
   return { file, proposal: shownProposal(proposal, options, output), source, ...tried }
 }
 
-/** Asks until the answer can be used. What was said as an option is not asked for, and refused at once. */
+/** Asks until the answer can be used. A value given as an option is not asked for; an unusable one is refused at once. */
 async function untilGood<T>(
   ask: () => Promise<T>,
   { output, prompts }: Asking,
@@ -127,17 +127,17 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
   )
 }
 
-/** The proposal that the person says is right, or that options alone lead to. */
+/** The proposal that the person confirms, or that follows from the options alone. */
 async function agreed({ head }: ExportPreview, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
   let { form, table } = await tableOf(head, options, { prompts, output })
-  let said = await answersOf(table, options)
+  let knownAnswers = await answersOf(table, options)
   for (;;) {
-    const { proposal, answers } = await settle(table, said, prompts)
+    const { proposal, answers } = await answerQuestions(table, knownAnswers, prompts)
     requireStatusColumn(proposal, options)
     output.printPart(renderProposal(shownProposal(proposal, options, output), output.paint))
     if (prompts === null || (await prompts.confirm('Is this correct?'))) return proposal
     const change = await askChange(proposal, prompts)
-    said = merged(answers, change.answers ?? {})
+    knownAnswers = merged(answers, change.answers ?? {})
     if (change.form === undefined) continue
     form = { ...form, ...change.form }
     try {
@@ -149,7 +149,7 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
   }
 }
 
-/** The path of the exports, where a single file was named; null: as it is. */
+/** The path pattern of the exports if a single file was named; null: the path stays. */
 async function pathOf({ laterExports: later }: ExportPreview, prompts: Prompts | null): Promise<string | null> {
   if (later === null) return null
   if (prompts === null) return later.isAlone ? later.pattern : later.path
@@ -187,7 +187,7 @@ async function isThere(file: string): Promise<boolean> {
   )
 }
 
-function isInTheWay(out: string): Failure {
+function fileExistsFailure(out: string): Failure {
   return new Failure(
     'usage',
     `${out} exists already and is not replaced: name another file with --out, or use --replace`,
@@ -198,7 +198,7 @@ async function writeConfiguration(file: string, text: string, { replace = false,
   try {
     await writeFile(file, text, { flag: replace ? 'w' : 'wx' })
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') throw isInTheWay(out)
+    if (errorCode(error) === 'EEXIST') throw fileExistsFailure(out)
     throw new Failure('usage', `${out} cannot be written (${errorCode(error)}): name another file with --out`, {
       cause: error,
     })
@@ -211,7 +211,7 @@ async function timeZoneOf(proposal: Proposal, { timeZone }: InitOptions, prompts
   return requireTimeZone(named)
 }
 
-/** Examples are cells of people: they are shown on a terminal, and to who asks for values. */
+/** Examples are cells of people: they are shown on a terminal, and on request. */
 function shownProposal(proposal: Proposal, { showValues = false }: InitOptions, output: Output): Proposal {
   if (output.mayShowValues({ showValues: !output.json || showValues })) return proposal
   return { ...proposal, fields: proposal.fields.map((field) => ({ ...field, examples: [] })) }

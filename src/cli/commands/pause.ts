@@ -7,7 +7,7 @@ export type ResumeOptions = CommonOptions & { readonly by: string }
 /** The options of `rollcall pause`. */
 export type PauseOptions = ResumeOptions & { readonly reason: string; readonly until?: string }
 
-/** Keeps a connection from taking in anything new by itself. */
+/** Keeps a connection from reading anything new by itself. */
 export async function pause(name: string | undefined, options: PauseOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
     const connection = requireConnection(named(name, options), config)

@@ -5,14 +5,14 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 /** The options of `rollcall person`. */
 export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
 
-/** Shows what is desired and confirmed of a person, and how it came about. */
+/** Shows what is desired and confirmed for a person, and the changes that led to it. */
 export async function person(name: string, options: PersonOptions): Promise<number> {
   return await withSession(options, { isReadOnly: true }, async (session) => {
     const { control, output } = session
     const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
-    const found = await control.getPerson({ params, query: { values: output.mayShowValues(options) } })
-    output.printResult(found, renderPerson)
+    const result = await control.getPerson({ params, query: { values: output.mayShowValues(options) } })
+    output.printResult(result, renderPerson)
     return 0
   })
 }

@@ -14,7 +14,7 @@ export async function plan(options: PlanOptions): Promise<number> {
   return await withSession(options, { isReadOnly: true }, async (session) => {
     const { config, control, output } = session
     const { person, out } = options
-    // A file of one's own is no log and no pipe.
+    // The caller's own file is neither a log nor a pipe.
     const query = { values: output.mayShowValues(options) || (out !== undefined && (options.showValues ?? false)) }
     if (person !== undefined && out !== undefined)
       throw new Failure('usage', '--out writes the plan of all people: remove --person')
@@ -24,8 +24,8 @@ export async function plan(options: PlanOptions): Promise<number> {
         import('../render/person-account.ts'),
       ])
       const { connection, identityId } = await personInSource(session, person, options)
-      const asked = { params: { connection }, query, body: { person: identityId } }
-      const document = await control.planPerson(asked)
+      const request = { params: { connection }, query, body: { person: identityId } }
+      const document = await control.planPerson(request)
       output.printResult(document, renderPersonPlan)
       return exitOf(document)
     }

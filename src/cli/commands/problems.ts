@@ -11,12 +11,15 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 /** The options of `rollcall problems`. */
 export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
 
-/** Lists the changes that do not come to pass, the people whose rows cannot be read or contradict themselves, those whom only the platform knows, and the events that could not be understood. */
+/**
+ * Lists changes that do not take effect, people whose rows are unreadable or contradict themselves, people whom only the platform knows,
+ * and events that could not be understood.
+ */
 export async function problems(options: ProblemsOptions): Promise<number> {
   return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
     const { connection } = options
     const values = output.mayShowValues(options)
-    const found = await allPages((after?: string) =>
+    const list = await allPages((after?: string) =>
       control.listProblems({ query: { connection, after, limit: 1000, values } }),
     )
     const blockedPeople = await allPages((after?: string) =>
@@ -31,7 +34,7 @@ export async function problems(options: ProblemsOptions): Promise<number> {
     const names = connection === undefined ? [...config.connections.keys()] : [connection]
     const events = await Promise.all(names.map((name) => allEvents(control, name, 'rejected')))
     const document = {
-      problems: found.sort(byUrgency),
+      problems: list.sort(byUrgency),
       blockedPeople: blockedPeople.sort(byUrgency),
       // Deprecated: removed after 0.1.
       unserved: blockedPeople,
@@ -55,11 +58,11 @@ type Lists = {
 /** Each list under its title. The sentence that there are no problems is left out if another list is not empty. */
 function renderLists(lists: Lists, paint: Paint): string {
   const { blockedPeople, foreign, notEffective, events } = lists
-  const isSaid = lists.problems.length > 0 || blockedPeople.length + foreign.length === 0
+  const showsProblems = lists.problems.length > 0 || blockedPeople.length + foreign.length === 0
   const titled = (all: readonly unknown[], title: string, render: () => string) =>
     all.length === 0 ? [] : [`${paint('bold', title)}\n${render()}`]
   return [
-    ...(isSaid ? [renderProblems(lists.problems, paint)] : []),
+    ...(showsProblems ? [renderProblems(lists.problems, paint)] : []),
     ...titled(blockedPeople, 'People who need attention', () => renderBlockedPeople(blockedPeople, paint)),
     ...titled(foreign, 'People who are only on the platform', () => renderForeign(foreign, paint)),
     ...titled(notEffective, 'Leavers acknowledged but not effective', () => renderLeavers(notEffective, paint)),
@@ -67,7 +70,7 @@ function renderLists(lists: Lists, paint: Paint): string {
   ].join('\n\n')
 }
 
-/** Leavers first, and of those and the others the longest standing first. */
+/** Leavers first; among leavers and among the others, the oldest first. */
 function byUrgency(a: Problem | BlockedPerson, b: Problem | BlockedPerson): number {
   if (a.leaver !== b.leaver) return a.leaver ? -1 : 1
   return Date.parse(a.firstAt) - Date.parse(b.firstAt)

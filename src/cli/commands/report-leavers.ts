@@ -26,7 +26,7 @@ export type ReportLeaversOptions = CommonOptions & {
 
 const defaultDays = 90
 
-/** Reports on the departures of a period: in short on a terminal, or whole in a format of its own. */
+/** Reports on the departures of a period: a summary on a terminal, or the full report in a file format. */
 export async function reportLeavers(options: ReportLeaversOptions): Promise<number> {
   const { from, to } = periodOf(options)
   const { pack } = options
@@ -34,7 +34,7 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
   const { out } = options
   const format = options.format ?? formatOf(out)
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
-    // Who names a file, or asks for JSON, has a place for values; a terminal has one too.
+    // --show-values works for a file, for --json and on a terminal, never for a pipe.
     const values = out === undefined ? output.mayShowValues(options) : (options.showValues ?? false)
     const report = await control.reportLeavers({ query: { from, to, connection: options.connection, values } })
     const whole = { csv: leaversCsv, html: leaversPage, json: jsonText }
@@ -61,7 +61,7 @@ function formatOf(out: string | undefined): ReportFormat | undefined {
   return ending as ReportFormat
 }
 
-/** Writes the report with what proves it as one zip. */
+/** Writes the report and its proofs as one zip. */
 async function packLeavers(
   options: ReportLeaversOptions & { readonly pack: string },
   period: { from: string; to: string },
@@ -84,7 +84,7 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
   return await buffer(archive.outputStream)
 }
 
-/** The period that the options name; the last ninety days where they name none. */
+/** The period that the options name; by default the last ninety days. */
 function periodOf(options: ReportLeaversOptions): { from: string; to: string } {
   const to = options.to === undefined ? Temporal.Now.plainDateISO('UTC') : parseDay('--to', options.to)
   const from = options.from === undefined ? to.subtract({ days: defaultDays }) : parseDay('--from', options.from)
@@ -94,8 +94,8 @@ function periodOf(options: ReportLeaversOptions): { from: string; to: string } {
 }
 
 /**
- * Only its owner may read what is about people, also where the file was there before and others could read it. A file of another account
- * is refused before it is emptied.
+ * Only its owner may read a file about people, even if the file existed before and others could read it. A file of another account is
+ * refused before it is emptied.
  */
 async function writeReport(file: string, content: string | Uint8Array): Promise<void> {
   try {

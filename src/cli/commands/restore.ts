@@ -21,7 +21,7 @@ export type RestoreOptions = CommonOptions & {
 const askAgainMs = 250
 const maxWaitMs = 600_000
 
-/** Puts the store back from a backup: the daemon does so and starts again, or this process does if there is none. */
+/** Restores the store from a backup: a running daemon does so and restarts, or else this process does. */
 export async function restore(file: string, options: RestoreOptions): Promise<number> {
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
@@ -39,7 +39,7 @@ export async function restore(file: string, options: RestoreOptions): Promise<nu
   return 0
 }
 
-/** Waits until the daemon has started again and says what became of it. */
+/** Waits until the daemon has restarted, and reports the result. */
 export async function byDaemon(
   control: Pick<Control, 'restoreStore'>,
   request: Parameters<Control['restoreStore']>[0]['body'],
@@ -59,11 +59,11 @@ export async function byDaemon(
       `${message}; the store is unchanged, and the daemon continues`,
     )
   }
-  // Nothing is in the way that a second attempt could wait for, and the store may have been put back.
+  // A second attempt would not help, and the store may have been restored already.
   throw new Failure('run_failed', 'the daemon has not restarted; see its log. The store may be restored already')
 }
 
-/** null as long as the daemon is on its way. */
+/** Null while the daemon is restarting. */
 async function outcomeAt(control: Control | null) {
   if (!control) return null
   try {
@@ -74,7 +74,7 @@ async function outcomeAt(control: Control | null) {
   }
 }
 
-/** What a restore did, and what is missing since the backup. */
+/** What a restore did, and what happened since the backup and is missing. */
 export function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
   const lines = [
     `${paint('green', '✔')} the store was restored to ${madeAt}: it has ${pluralize(people, 'person', 'people')}`,

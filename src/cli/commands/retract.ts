@@ -13,7 +13,7 @@ export type RetractOptions = CommonOptions & {
   readonly showValues?: boolean
 }
 
-/** Prepares taking a person back; the run it makes waits for an approval. With `undo`, takes a retraction back instead. */
+/** Prepares the retraction of a person; its run waits for an approval. With `undo`, takes a retraction back instead. */
 export async function retract(name: string, options: RetractOptions): Promise<number> {
   const { reason, undo = false, by } = options
   if (undo) return await takeBack(name, options)
@@ -28,7 +28,7 @@ export async function retract(name: string, options: RetractOptions): Promise<nu
   })
 }
 
-/** Stays until the person has been sent again. */
+/** Waits until the person has been sent again. */
 async function takeBack(name: string, options: RetractOptions): Promise<number> {
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { connection, identityId } = await requirePerson(session, name, options)

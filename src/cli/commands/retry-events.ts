@@ -4,7 +4,7 @@ import { type CommonOptions, requireConnection, withSession } from '../session/s
 /** The options of `rollcall retry-events`. */
 export type RetryOptions = CommonOptions & { readonly by: string }
 
-/** Has rejected events read again, as when the mapping was mended. */
+/** Queues rejected events for another attempt, for example after the mapping was fixed. */
 export async function retryEvents(ids: readonly string[], options: RetryOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
     const params = { connection: requireConnection(options, config) }

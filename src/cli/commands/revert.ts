@@ -12,13 +12,13 @@ export type RevertOptions = CommonOptions & { readonly reason: string; readonly 
 
 type RevertRun = Run & { readonly reverted: RevertAccount | null }
 
-/** Takes back what a run did, and stays until that has come to rest. */
+/** Reverts a run, and waits until that has ended. */
 export async function revert(name: string, { reason, by, wait, ...options }: RevertOptions): Promise<number> {
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { control, output } = session
     const runId = await requireRunId(control, name)
-    const asked = await control.revertRun({ params: { runId }, body: { reason, by } })
-    const run = await waitForEnd(session, asked, wait)
+    const started = await control.revertRun({ params: { runId }, body: { reason, by } })
+    const run = await waitForEnd(session, started, wait)
     const account = await accountOf(control, run, { values: false })
     output.printResult({ ...run, reverted: account?.revert ?? null }, renderRevertRun)
     return exitCodeOf(run)

@@ -26,9 +26,9 @@ export type RunDetail = Run & {
   readonly summary: RunSummary | null
 }
 
-/** So many people can be read one by one. */
+/** Maximum number of people that can be read one by one. */
 const readable = 200
-/** So many of each kind are shown of a plan that has more people than that. */
+/** Maximum number shown of each kind if a plan has more people than that. */
 const examplesShown = 20
 
 /** Shows one run with its plan, or follows it with --follow. */
@@ -41,11 +41,11 @@ export async function run(name: string, options: RunDetailOptions): Promise<numb
   })
 }
 
-/** Stays with a run until it has come to rest, whoever asked for it. The exit code says how it ended. */
+/** Follows a run until it ends or is held, whoever requested it. The exit code tells how it ended. */
 async function follow(name: string, options: RunDetailOptions): Promise<number> {
-  // A name such as `last` means the run that it meant at the beginning.
+  // A name such as `last` keeps meaning the run that it meant at the beginning.
   let runId: string | null = null
-  const { seen, brokenOff } = await watch(options, {
+  const { latest, brokenOff } = await watch(options, {
     async look(control) {
       runId ??= await requireRunId(control, name, options)
       return await control.getRun({ params: { runId } })
@@ -55,21 +55,21 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
     isOver: (one) => isResting(one),
   })
   if (brokenOff !== null) return brokenOff
-  return seen === null ? 0 : exitCodeOf(seen)
+  return latest === null ? 0 : exitCodeOf(latest)
 }
 
 function mark(one: Run | null): string {
   return JSON.stringify([one?.state, one?.confirmed, one?.problems, causeOf(one?.delay)])
 }
 
-/** Reads a run with its rejects and changes; of a large plan, unless it is desired `whole`, a summary and the first of each kind. */
+/** Reads a run with its rejects and changes; of a large plan, unless `whole` is set, a summary and the first changes of each kind. */
 export async function runDetail(
   control: Control,
   runId: string,
   { values, whole }: { values: boolean; whole: boolean },
 ): Promise<RunDetail> {
-  const found = await control.getRun({ params: { runId } })
-  const isLarge = changesIn(found) > readable
+  const detail = await control.getRun({ params: { runId } })
+  const isLarge = changesIn(detail) > readable
   const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
   const changes =
     isLarge && !whole
@@ -80,7 +80,7 @@ export async function runDetail(
   const rejects = await allPages((after?: string) =>
     control.listRejects({ params: { runId }, query: { after, limit: 1000 } }),
   )
-  return { ...found, changes, rejects, summary }
+  return { ...detail, changes, rejects, summary }
 }
 
 function changesIn({ counts }: Run): number {
@@ -108,7 +108,7 @@ export function renderRunDetail(detail: RunDetail, paint: Paint): string {
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
-/** What a person reads who is asked to approve: totals, what the guards say against it, and whom it is about. */
+/** What a person who approves needs to read: totals, the verdicts of the guards, and the people concerned. */
 export function renderQuestion(detail: RunDetail, paint: Paint): string {
   const parts = [renderJudgement(detail, paint), ...renderPeople(detail, paint)]
   return parts.filter((part) => part !== '').join('\n\n')

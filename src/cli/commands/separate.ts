@@ -10,7 +10,7 @@ export type SeparateOptions = CommonOptions & {
   readonly wait: number
 }
 
-/** Prepares the departure of people whom only the platform knows; the run it makes waits for an approval. */
+/** Prepares the departure of people whom only the platform knows; its run waits for an approval. */
 export async function separate(
   identityIds: readonly string[],
   { on, reason, by, wait, ...options }: SeparateOptions,
@@ -18,8 +18,8 @@ export async function separate(
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { config, control, output } = session
     const params = { connection: requireConnection(options, config) }
-    const asked = await control.separateForeign({ params, body: { identityIds: [...identityIds], on, reason, by } })
-    const run = await waitForEnd(session, asked, wait)
+    const started = await control.separateForeign({ params, body: { identityIds: [...identityIds], on, reason, by } })
+    const run = await waitForEnd(session, started, wait)
     output.printResult(run, renderOutcome)
     return exitCodeOf(run)
   })

@@ -21,18 +21,18 @@ export type ServeOptions = CommonOptions & { readonly roles?: string; readonly p
 
 const stopWithinMs = 20_000
 const longestWaitSeconds = 15
-/** Who asks in the browser is led to another page first: a daemon that begins a new life answers nobody for a moment. */
-const askedAfterMs = 1000
-/** What the first start of the process waits for. */
+/** The browser of the person who asked loads another page first: a restarting daemon answers nobody for a moment. */
+const restartDelayMs = 1000
+/** The failures that the first start of the process waits out. */
 const awaited: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'database_unreachable',
   'disk_full',
   'queue_unreachable',
 ])
-/** What a start after a reload or a restore waits for, too: a command may be using the embedded store, which the daemon had let go. */
+/** A start after a reload or a restore waits for these too: a command may be using the embedded store that the daemon had released. */
 const awaitedAgain: ReadonlySet<FailureCode> = awaited.union(new Set<FailureCode>(['already_active']))
 
-/** Runs the daemon until it is asked to stop. It lives again after a restore, and with another configuration after SIGHUP. */
+/** Runs the daemon until it is asked to stop. It restarts after a restore, and with a new configuration after SIGHUP. */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = createLogger({ level: 'info', ...(options.json && { pretty: false }) })
   onErrorOutputLost(reportLogLost)
@@ -41,7 +41,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const roles = parseRoles(options.roles ?? 'api,scheduler,worker')
   let config = await configToServe(options, roles)
   using stop = listenForStop()
-  // Also in the middle of a reload or a restore. The store is the truth: ending hard loses nothing.
+  // Also during a reload or a restore. The store is the truth: a hard end loses nothing.
   endWithin(stop.signal, stopWithinMs, () => {
     events.daemonCutOff({ seconds: stopWithinMs / 1000 })
     process.exit(0)
@@ -50,11 +50,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   let restoration: Restoration | null = null
   const reloads: Reloads & { last: Reload | null } = {
     last: null,
-    ask: () => setTimeout(hangUps.request, askedAfterMs),
+    ask: () => setTimeout(hangUps.request, restartDelayMs),
   }
   let lastGood: Config | null = null
   for (;;) {
-    const { asked, ask } = askedOnce<AskedRestore>()
+    const { requested, ask } = acceptOnce<RequestedRestore>()
     const check = async (request: RestoreRequest) => (await checkRestore(config, request)).size
     const restorations = { last: restoration, check, ask }
     const former = lastGood
@@ -66,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<number> {
         awaits: former === null ? awaited : awaitedAgain,
       },
     ).catch((error: unknown) => {
-      // A mistake that shows only when everything is opened, as a file of a key that is gone, must not end what worked before.
+      // A mistake that shows only when everything is opened, such as a missing key file, must not end what worked before.
       if (former === null || former === config) throw error
       refused(error)
       return 'former' as const
@@ -77,17 +77,17 @@ export async function serve(options: ServeOptions): Promise<number> {
       continue
     }
     lastGood = config
-    const next = await nextLife({ asked, stop: stop.signal, hangUps, reread })
+    const next = await nextLife({ requested, stop: stop.signal, hangUps, reread })
     if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
     events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })
-    // While what is under way comes to rest, requests are still answered.
+    // Requests are still answered while running work ends.
     await daemon.stopWork()
     await daemon[Symbol.asyncDispose]()
     if ('config' in next) config = next.config
     else restoration = await restored(config, next, events)
   }
 
-  /** The configuration as it is now; null if it cannot be taken up, which is told. */
+  /** The configuration as it is now; null if it cannot be used, which is reported. */
   async function reread(): Promise<Config | null> {
     try {
       const next = await configToServe(options, roles)
@@ -119,11 +119,10 @@ async function configToServe(options: ServeOptions, roles: readonly ProcessRole[
   return options.port === undefined ? config : { ...config, server: { ...config.server, port: options.port } }
 }
 
-/** Starts the daemon, and again after each failure that it awaits the end of. Null: it was asked to stop before that. */
-async function begun(
-  start: () => Promise<Daemon>,
-  { events, stop, awaits }: { events: Events; stop: AbortSignal; awaits: ReadonlySet<FailureCode> },
-): Promise<Daemon | null> {
+type StartOptions = { readonly events: Events; readonly stop: AbortSignal; readonly awaits: ReadonlySet<FailureCode> }
+
+/** Starts the daemon, and again after each failure that it waits out. Null: a stop was requested before it started. */
+async function begun(start: () => Promise<Daemon>, { events, stop, awaits }: StartOptions): Promise<Daemon | null> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await start()
@@ -137,40 +136,41 @@ async function begun(
   }
 }
 
-/** What one life of the daemon can be asked for once. */
-export function askedOnce<T>(): { readonly asked: Promise<T>; ask(request: T): void } {
+/** Accepts one request; further ones are refused. */
+export function acceptOnce<T>(): { readonly requested: Promise<T>; ask(request: T): void } {
   const { promise, resolve } = Promise.withResolvers<T>()
-  let isAsked = false
+  let isRequested = false
   return {
-    asked: promise,
+    requested: promise,
     ask(request) {
-      if (isAsked) throw new Failure('already_active', 'a restore was just requested: the daemon is restarting for it')
-      isAsked = true
+      if (isRequested)
+        throw new Failure('already_active', 'a restore was just requested: the daemon is restarting for it')
+      isRequested = true
       resolve(request)
     },
   }
 }
 
-type AskedRestore = RestoreRequest & { readonly id: string }
+type RequestedRestore = RestoreRequest & { readonly id: string }
 
 type Asking = {
-  readonly asked: Promise<AskedRestore>
+  readonly requested: Promise<RequestedRestore>
   readonly stop: AbortSignal
   readonly hangUps: HangUps
   readonly reread: () => Promise<Config | null>
 }
 
-/** Why the daemon has to live again: a restore, or another configuration. Null: it is to stop. */
+/** Why the daemon has to restart: a restore, or a new configuration. Null: it has to stop. */
 export async function nextLife({
-  asked,
+  requested,
   stop,
   hangUps,
   reread,
-}: Asking): Promise<AskedRestore | { config: Config } | null> {
+}: Asking): Promise<RequestedRestore | { config: Config } | null> {
   const stopped = aborted(stop)
   for (;;) {
-    const what = await Promise.race([asked, stopped, hangUps.requested().then(() => 'hang up' as const)])
-    if (what !== 'hang up') return what
+    const cause = await Promise.race([requested, stopped, hangUps.requested().then(() => 'hang up' as const)])
+    if (cause !== 'hang up') return cause
     hangUps.reset()
     const config = await reread()
     if (config !== null) return { config }
@@ -182,8 +182,8 @@ async function aborted(signal: AbortSignal): Promise<null> {
   return null
 }
 
-/** Puts the store back between two lives of the daemon. A failure leaves the store as it was, and is told by the next life. */
-async function restored(config: Config, { id, ...request }: AskedRestore, events: Events): Promise<Restoration> {
+/** Restores the store while no daemon runs. A failure leaves the store unchanged, and the next daemon reports it. */
+async function restored(config: Config, { id, ...request }: RequestedRestore, events: Events): Promise<Restoration> {
   try {
     const done = await restoreStore(config, request, { events, now: () => new Date() })
     events.storeRestored({ madeAt: done.madeAt, people: done.people, by: request.by })
@@ -196,19 +196,19 @@ async function restored(config: Config, { id, ...request }: AskedRestore, events
   }
 }
 
-/** Has a stop not take for ever: cuts off what has not ended by itself some time after the signal. */
+/** Cuts off what has not ended some time after the stop signal. */
 export function endWithin(stop: AbortSignal, limitMs: number, cutOff: () => void): void {
   stop.addEventListener('abort', () => setTimeout(cutOff, limitMs).unref(), { once: true })
 }
 
-/** Stops the daemon: first its work, then what answers others. */
+/** Stops the daemon: first its work, then its servers. */
 export async function ended(
   daemon: Pick<Daemon, 'stopWork' | typeof Symbol.asyncDispose>,
   { events, reason }: { events: Events; reason: string },
 ): Promise<number> {
   const stoppingAt = performance.now()
   events.daemonStopping({ reason })
-  // While what is under way comes to rest, webhooks, probes and commands are still answered.
+  // Webhooks, probes and commands are still answered while running work ends.
   await daemon.stopWork()
   await daemon[Symbol.asyncDispose]()
   events.daemonStopped({ durationMs: Math.round(performance.now() - stoppingAt) })

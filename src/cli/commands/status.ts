@@ -20,7 +20,7 @@ export async function status(options: StatusOptions): Promise<number> {
   })
 }
 
-/** Each connection whose state is another one than at the last look, and the alerts that are new or over. */
+/** Each connection whose state has changed since the last look, and the alerts that were opened or closed. */
 export function statusChanges(now: Status, before: Status | null, paint: Paint): string[] {
   const former = new Map(before?.connections.map((connection) => [connection.name, connectionText(connection, paint)]))
   const lines = now.connections.flatMap((connection) => {

@@ -14,18 +14,18 @@ import { type CommonOptions, requireConnection, type Session, withSession } from
 /** The options of `rollcall sync`. */
 export type SyncOptions = CommonOptions & {
   readonly full?: boolean
-  /** Whether people who are not on the platform as HR says count as a failure. */
+  /** Whether people whose record on the platform differs from HR's export count as a failure. */
   readonly strict?: boolean
   readonly verify?: boolean
   readonly person?: string
   readonly showValues?: boolean
-  /** The file of a plan that the run must come to. */
+  /** The file with the plan that the run must produce. */
   readonly plan?: string
   readonly wait: number
   readonly by: string
 }
 
-/** Asks for a run and stays until it has come to rest. */
+/** Requests a run and follows it until it ends or is held. */
 export async function sync({ plan: file, ...options }: SyncOptions): Promise<number> {
   const plan = file === undefined ? undefined : await keptIn(file, options)
   return await withSession(options, { hasWorkers: true }, async (session) => {
@@ -43,7 +43,7 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
   })
 }
 
-/** With --strict: 70 if somebody of the connection, or of one that is read with it, is not on the platform as HR says. */
+/** With --strict: 70 if the record of somebody of the connection, or of a linked one, differs from HR's export. */
 async function exitOfPeople({ control, config, output }: Session, connection: string): Promise<number> {
   const { connections } = await control.status({})
   const lines = connections
@@ -53,7 +53,7 @@ async function exitOfPeople({ control, config, output }: Session, connection: st
   return lines.length === 0 ? 0 : failures.finished_with_problems.exit
 }
 
-/** What --strict takes for a failure, a line each. */
+/** What --strict counts as a failure, a line each. */
 export function strictFaults(connection: ConnectionStatus): string[] {
   const { name, blocked, inbox } = connection
   return [
@@ -65,7 +65,7 @@ export function strictFaults(connection: ConnectionStatus): string[] {
   ]
 }
 
-/** A person may run what is paused, and is told that nothing else does. */
+/** A person may start a run of a paused connection, and learns that nothing else runs there. */
 function pausedNote(connection: string, { since, until }: Pause): string {
   const end = until === null ? 'until "rollcall resume"' : `until ${formatInstant(until)}`
   return `! ${connection} is paused since ${formatInstant(since)}, ${end}: this run starts, and the schedule stays paused`
@@ -74,12 +74,12 @@ function pausedNote(connection: string, { since, until }: Pause): string {
 type PersonOptions = SyncOptions & { readonly person: string }
 type PersonRun = Run & { readonly person: PersonAccount | null }
 
-/** Has one person read and delivered, and shows the way from their row to the answer of the platform. */
+/** Reads and delivers one person, and shows each step from their row to the answer of the platform. */
 async function syncPerson(session: Session, { person, wait, by, ...options }: PersonOptions): Promise<number> {
   const { control, output } = session
   const { connection, identityId } = await resolvePersonInSource(session, person, options)
-  const asked = await control.startRun({ params: { connection }, body: { person: identityId, by } })
-  const run = await waitForEnd(session, asked, wait)
+  const started = await control.startRun({ params: { connection }, body: { person: identityId, by } })
+  const run = await waitForEnd(session, started, wait)
   const account = await accountOf(control, run, { values: output.mayShowValues(options) })
   output.printResult({ ...run, person: account?.person ?? null }, renderPersonRun)
   return exitCodeOf(run)
@@ -89,7 +89,7 @@ function renderPersonRun({ person, ...run }: PersonRun, paint: Paint): string {
   return [...(person ? [renderPersonAccount(person, paint)] : []), renderOutcome(run, paint)].join('\n\n')
 }
 
-/** The plan that a file holds, and whose it is. */
+/** The plan in a file, and its connection. */
 async function keptIn(file: string, options: CommonOptions): Promise<{ connection: string; kept: KeptPlan }> {
   const { connection, kept } = await readPlanFile(file)
   if (options.connection !== undefined && options.connection !== connection)

@@ -16,7 +16,7 @@ export type TokenRevokeOptions = CommonOptions & { readonly by: string }
 const hourMs = 60 * 60 * 1000
 const unitMs: Readonly<Record<string, number>> = { h: hourMs, d: 24 * hourMs }
 
-/** Makes a token and shows it, this once. */
+/** Creates a token and shows it, once only. */
 export async function tokenCreate(options: TokenCreateOptions): Promise<number> {
   const { by, name, role, expires } = options
   const expiresAt = expires === undefined ? undefined : expiryOf(expires, new Date())
@@ -44,12 +44,12 @@ export async function tokenRevoke(name: string, options: TokenRevokeOptions): Pr
   })
 }
 
-/** `90d` and `12h` count from now; a day ends as it begins, in UTC. */
+/** `90d` and `12h` count from now; a bare date means 00:00 UTC. */
 export function expiryOf(text: string, now: Date): string {
   const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? []
   if (count !== undefined) return new Date(now.getTime() + Number(count) * (unitMs[unit] ?? 0)).toISOString()
   const at = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z)?$/.test(text) ? new Date(text) : null
-  // A day that is not in the calendar is taken for the first of the next month by some.
+  // Some engines read a day that does not exist as the first of the next month.
   if (at === null || Number.isNaN(at.getTime()) || !at.toISOString().startsWith(text.slice(0, 'yyyy-mm-dd'.length))) {
     throw new Failure('usage', `--expires: "${text}" is none of 90d, 12h, 2027-01-31 and 2027-01-31T12:00Z`)
   }

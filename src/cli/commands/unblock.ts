@@ -7,21 +7,21 @@ import { type CommonOptions, requireConnection, type Session, withSession } from
 /** The options of `rollcall unblock`. */
 export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
 
-/** What became of it. `due`: how many people are still to be delivered. */
+/** The result. `due`: how many people are still to be delivered. */
 type Unblocked = { readonly connection: string; readonly wasBlocked: boolean; readonly due: number }
 
 const pollMs = 250
 
-/** Has a blocked connection tried now, and stays until the platform has answered. */
+/** Has a blocked connection tried now, and waits for the platform's answer. */
 export async function unblock(options: UnblockOptions): Promise<number> {
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { config, control, output } = session
     const connection = requireConnection(options, config)
-    const before = await standing(session, connection)
+    const before = await statusOf(session, connection)
     const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: { by: options.by } })
-    // Without anything to deliver there is nothing that could probe.
-    const left = wasBlocked && due > 0 ? await probed(session, before, options.wait) : due
-    output.printResult({ connection, wasBlocked, due: left }, renderUnblocked)
+    // Without anything to deliver, no request can probe the connection.
+    const remaining = wasBlocked && due > 0 ? await probed(session, before, options.wait) : due
+    output.printResult({ connection, wasBlocked, due: remaining }, renderUnblocked)
     return 0
   })
 }
@@ -33,11 +33,11 @@ export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, pain
   return `${paint('green', '✔')} ${connection}: no longer blocked; ${waiting}`
 }
 
-/** How many people are left once something got through. Throws `blocked` where the platform turns the connection away again. */
+/** How many people remain once something got through. Throws `blocked` if the platform refuses the connection again. */
 async function probed(session: Session, before: ConnectionStatus, waitSeconds: number): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
-    const now = await standing(session, before.name)
+    const now = await statusOf(session, before.name)
     if (now.blocked) throw new Failure('blocked', `${now.name} is blocked again: ${now.blocked.reason}`)
     if (hasAnswered(now, before)) return now.active?.remaining ?? 0
     if (performance.now() - startedAt > waitSeconds * 1000) {
@@ -48,7 +48,7 @@ async function probed(session: Session, before: ConnectionStatus, waitSeconds: n
   }
 }
 
-/** Whether the platform has taken or refused a person since. A run that begins, or goes from one state to another, says nothing of that. */
+/** Whether the platform has taken or refused a person since then. A run that begins or changes its state does not show that. */
 export function hasAnswered(now: ConnectionStatus, before: ConnectionStatus): boolean {
   if (now.people.due < before.people.due) return true
   const was = before.active
@@ -56,9 +56,9 @@ export function hasAnswered(now: ConnectionStatus, before: ConnectionStatus): bo
   return was !== null && is != null && is.confirmed + is.problems > was.confirmed + was.problems
 }
 
-async function standing({ control }: Session, name: string): Promise<ConnectionStatus> {
+async function statusOf({ control }: Session, name: string): Promise<ConnectionStatus> {
   const { connections } = await control.status({})
-  const found = connections.find((connection) => connection.name === name)
-  if (!found) throw new Failure('not_found', `the daemon has no connection "${name}"; restart it after a change`)
-  return found
+  const match = connections.find((connection) => connection.name === name)
+  if (!match) throw new Failure('not_found', `the daemon has no connection "${name}"; restart it after a change`)
+  return match
 }

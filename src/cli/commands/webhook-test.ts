@@ -22,7 +22,7 @@ type WebhookTest = {
 const timeoutMs = 10_000
 const answerBytes = 64 * 1024
 
-/** How the command ends with an answer other than 200. */
+/** The exit code and advice for answers other than 200. */
 const endings: Readonly<Record<number, { readonly code: FailureCode; readonly help: string }>> = {
   401: { code: 'blocked', help: 'the daemon has different secrets, signature settings or time than this command' },
   404: { code: 'not_found', help: 'the daemon has no webhook of this name: restart it with this configuration' },
@@ -42,7 +42,7 @@ export async function webhookTest(name: string, options: WebhookTestOptions): Pr
   const url = options.url === undefined ? await addressOf(config, connection) : addressFrom(options.url)
   const { status, text } = await post(url, sample)
   if (status !== 200) throw refused(url, status, text)
-  const result: WebhookTest = { connection, url: placeOf(url), id: sample.id, status, answer: parsed(text) }
+  const result: WebhookTest = { connection, url: shownAddress(url), id: sample.id, status, answer: parsed(text) }
   output.printResult(result, renderWebhookTest)
   return 0
 }
@@ -91,7 +91,7 @@ async function post(url: URL, { headers, body }: WebhookSample): Promise<{ statu
   } catch (error) {
     const code = errorCode(error) ?? 'no answer'
     const help = 'check the address and the network'
-    throw new Failure('source_unreachable', `${placeOf(url)} does not answer (${code}): ${help}`, { cause: error })
+    throw new Failure('source_unreachable', `${shownAddress(url)} does not answer (${code}): ${help}`, { cause: error })
   } finally {
     await dispatcher.destroy()
   }
@@ -104,11 +104,11 @@ function refused(url: URL, status: number, text: string): Failure {
   }
   const answer = parsed(text)
   const message = isObject(answer) && typeof answer.message === 'string' ? ` (${escapeText(answer.message)})` : ''
-  return new Failure(code, `${placeOf(url)} answered ${status}${message}: ${help}`)
+  return new Failure(code, `${shownAddress(url)} answered ${status}${message}: ${help}`)
 }
 
-/** The address as it may be shown: without what may be secret in it. */
-function placeOf({ origin, pathname }: URL): string {
+/** The address without the parts that may be secret. */
+function shownAddress({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }
 

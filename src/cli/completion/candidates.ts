@@ -1,21 +1,21 @@
 import type { Argument, Command, Option } from 'commander'
 
-/** What completion may offer that the command line itself does not know. It is asked for only where it fits. */
+/** What completion may offer beyond the command line itself. It is read only where it fits. */
 export type Known = {
   connections(config: string | undefined): Promise<readonly string[]>
   runs(config: string | undefined): Promise<readonly Candidate[]>
 }
 
-/** A word that may stand here, and what it means. */
+/** A word that may be completed here, and its meaning. */
 export type Candidate = { readonly word: string; readonly about: string }
 
-/** What may stand in the place of the last word: candidates, or the files of the folder. */
+/** What may replace the last word: candidates, or the files of the folder. */
 export type Candidates = { readonly files: boolean; readonly candidates: readonly Candidate[] }
 
-type Place = {
+type Position = {
   readonly command: Command
-  /** How many arguments of the command stand before the word. */
-  readonly given: number
+  /** The number of arguments of the command before the word. */
+  readonly argumentCount: number
   /** The option whose value the word is. */
   readonly option: Option | null
   readonly config: string | undefined
@@ -28,17 +28,17 @@ const runNames: readonly Candidate[] = [
   { word: '@held', about: 'the run that is held' },
 ]
 
-/** What may stand in the place of the last of these words, which follow the name of the program. */
+/** What may replace the last of these words, which follow the name of the program. */
 export async function candidatesFor(program: Command, words: readonly string[], known: Known): Promise<Candidates> {
   const current = words.at(-1) ?? ''
-  const place = placeOf(program, words.slice(0, -1))
-  const all = await expected(place, current, known)
+  const position = positionOf(program, words.slice(0, -1))
+  const all = await expected(position, current, known)
   return { ...all, candidates: all.candidates.filter(({ word }) => word.startsWith(current)) }
 }
 
-function placeOf(program: Command, before: readonly string[]): Place {
+function positionOf(program: Command, before: readonly string[]): Position {
   let command = program
-  let given = 0
+  let argumentCount = 0
   let option: Option | null = null
   let config: string | undefined
   for (const word of before) {
@@ -47,25 +47,29 @@ function placeOf(program: Command, before: readonly string[]): Place {
       option = null
     } else if (word.startsWith('-')) {
       const [flag = ''] = word.split('=', 1)
-      const found = optionsOf(command).find(({ long, short }) => flag === long || flag === short)
-      if (found?.long === '--config' && word.includes('=')) config = word.slice(flag.length + 1)
-      if (found && takesValue(found) && !word.includes('=')) option = found
+      const match = optionsOf(command).find(({ long, short }) => flag === long || flag === short)
+      if (match?.long === '--config' && word.includes('=')) config = word.slice(flag.length + 1)
+      if (match && takesValue(match) && !word.includes('=')) option = match
     } else {
-      const below = given === 0 ? command.commands.find((one) => one.name() === word) : undefined
+      const below = argumentCount === 0 ? command.commands.find((one) => one.name() === word) : undefined
       if (below) command = below
-      else given += 1
+      else argumentCount += 1
     }
   }
-  return { command, given, option, config }
+  return { command, argumentCount, option, config }
 }
 
-async function expected({ command, given, option, config }: Place, current: string, known: Known): Promise<Candidates> {
+async function expected(
+  { command, argumentCount, option, config }: Position,
+  current: string,
+  known: Known,
+): Promise<Candidates> {
   if (option !== null) return await valuesOf(option, config, known)
   if (current.startsWith('-')) return { files: false, candidates: optionsOf(command).flatMap(optionCandidate) }
-  const below = given > 0 ? [] : command.commands.filter((one) => !isHidden(one)).map(commandCandidate)
+  const below = argumentCount > 0 ? [] : command.commands.filter((one) => !isHidden(one)).map(commandCandidate)
   const { registeredArguments: all } = command
   const last = all.at(-1)
-  const argument = all[given] ?? (last?.variadic ? last : undefined)
+  const argument = all[argumentCount] ?? (last?.variadic ? last : undefined)
   const values = argument === undefined ? none : await argumentValues(command, argument, config, known)
   return { files: values.files, candidates: [...below, ...values.candidates] }
 }
@@ -86,7 +90,7 @@ async function argumentValues(
   known: Known,
 ): Promise<Candidates> {
   if (argument.argChoices) return wordCandidates(argument.argChoices)
-  // Commands below another one, such as `platform keys revoke`, have ids of their own.
+  // Commands below another one, such as `platform keys revoke`, have their own IDs.
   const isRun = argument.name() === 'id' && command.parent?.parent === null
   if (isRun) return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
   if (argument.name() === 'connection' || command.parent?.name() === 'webhook')

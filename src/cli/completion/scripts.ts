@@ -1,4 +1,4 @@
-/** The shells for which completion can be had. */
+/** The shells with a completion script. */
 export const shells = ['bash', 'zsh', 'fish'] as const
 /** A shell with a completion script. */
 export type Shell = (typeof shells)[number]
@@ -6,7 +6,7 @@ export type Shell = (typeof shells)[number]
 // Each asks the program that is typed for what may stand in the place of the word, one `word<TAB>meaning` a line. A first line that
 // says `:files` leaves the word to the shell.
 
-// Bash breaks words at `@` and `=`, so that the word is taken from the line, and a reply loses what bash believes to stand before it.
+// Bash splits words at `@` and `=`: the word is taken from the line, and the reply omits what bash believes to precede it.
 const bash = String.raw`# Completion of rollcall for bash. Try it: source <(rollcall completion bash)
 _rollcall() {
   local line=${'$'}{COMP_LINE:0:COMP_POINT} word found entry prefix

@@ -13,7 +13,7 @@ import {
   waitOption,
 } from './define.ts'
 
-/** The commands that stop a connection, start it again and try it. */
+/** The commands that pause, resume, unblock and test a connection. */
 export const connectionCommands: readonly Definition[] = [unblockCommand, pauseCommand, resumeCommand, webhookCommands]
 
 function unblockCommand(program: Command, exitWith: ExitWith): void {

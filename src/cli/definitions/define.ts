@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { userName } from '../../daemon/user-name.ts'
 
-/** Turns what a command does, which resolves to an exit code, into an action of Commander that reports this code. */
+/** Turns a command, which resolves to an exit code, into an action of Commander that reports this code. */
 export type ExitWith = <A extends unknown[]>(action: (...args: A) => Promise<number>) => (...args: A) => Promise<void>
 
-/** Adds one command, or a command with those below it. What the command uses is loaded when it runs. */
+/** Adds one command, or a command with subcommands. The code of the command is loaded when it runs. */
 export type Definition = (program: Command, exitWith: ExitWith) => void
 
 /** Adds options that several commands share. */
@@ -22,7 +22,7 @@ export const candidatesHelp = 'on a terminal, show names if several people match
 /** The argument that names a run. */
 export const runHelp = 'the run: its ID or the beginning of it, last, last-1 and so on, or @held for the held one'
 
-/** Adds a command below another one. The help lists the shared options in the order in which they are given here. */
+/** Adds a subcommand. The help lists the shared options in the order in which they are given here. */
 export function add(parent: Command, name: string, summary: string, ...shared: readonly SharedOptions[]): Command {
   const command = parent.command(name).description(summary)
   for (const addOptions of shared) addOptions(command)
@@ -46,7 +46,7 @@ export function connectionOption(command: Command): Command {
   return command.option('--connection <name>', connectionHelp)
 }
 
-/** For a command that stays until its run has ended. */
+/** For a command that waits until its run has ended. */
 export function waitOption(command: Command): Command {
   return command.option(
     '--wait <seconds>',
@@ -56,7 +56,7 @@ export function waitOption(command: Command): Command {
   )
 }
 
-/** For a command whose exit code can tell of people who were not delivered. */
+/** For a command whose exit code can report people who were not delivered. */
 export function strictOption(command: Command): Command {
   return command.option(
     '--strict',
@@ -71,7 +71,7 @@ export function heldRunOptions(command: Command): Command {
     .option('--connection <name>', 'refuse runs of other connections')
 }
 
-/** For a command that the audit trail records. */
+/** For a command that is recorded in the audit trail. */
 export function byOption(command: Command): Command {
   return command.addOption(
     new Option('--by <name>', 'who requests or decides, for the record').default(
@@ -93,7 +93,7 @@ export function portNumber(text: string): number {
   return Number(text)
 }
 
-/** Reads a number of things, of which there is at least one. */
+/** Reads a count of one or more. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) === 0)
     throw new InvalidArgumentError('It must be a whole number above zero.')

@@ -15,7 +15,7 @@ function demoCommand(program: Command, exitWith: ExitWith): void {
     )
 }
 
-/** What can be repeated, if it is left out. As defaults of the options, the help would show them. */
+/** The defaults of repeatable options. As defaults of Commander, the help would show them. */
 const noneNamed: Readonly<Record<'field' | 'left' | 'employed', readonly string[]>> = {
   field: [],
   left: [],

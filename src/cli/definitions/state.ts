@@ -7,7 +7,7 @@ import type { StatusOptions } from '../commands/status.ts'
 import type { CommonOptions } from '../session/session.ts'
 import { add, commonOptions, type Definition, type ExitWith, runHelp, wholeNumber } from './define.ts'
 
-/** The commands that show how connections and runs stand. */
+/** The commands that show the state of connections and runs. */
 export const stateCommands: readonly Definition[] = [
   statusCommand,
   alertsCommands,
@@ -30,7 +30,7 @@ function alertsCommands(program: Command, exitWith: ExitWith): void {
   add(alerts, 'test', 'Send a test message through each channel now', commonOptions)
     .option('--channel <name>', 'only through this channel')
     .action(
-      // What both commands know, such as --config, is read by the one above.
+      // Commander gives options that both commands know, such as --config, to the one above.
       exitWith(async (_options: AlertsTestOptions, command: Command) =>
         (await import('../commands/alerts.ts')).alertsTest(command.optsWithGlobals<AlertsTestOptions>()),
       ),

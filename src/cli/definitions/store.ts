@@ -5,7 +5,7 @@ import type { MoveOptions } from '../commands/move.ts'
 import type { RestoreOptions } from '../commands/restore.ts'
 import { add, byOption, commonOptions, type Definition, type ExitWith } from './define.ts'
 
-/** The commands that carry the store to another place and back. */
+/** The commands that back up, move and restore the store. */
 export const storeCommands: readonly Definition[] = [backupCommand, restoreCommand, moveCommand, acceptStoreCommand]
 
 function backupCommand(program: Command, exitWith: ExitWith): void {

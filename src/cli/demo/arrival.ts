@@ -4,7 +4,7 @@ import { createClient } from '../../http/client/client.ts'
 import { walk } from '../../http/client/walk.ts'
 import type { Night, NightEvent, Person } from './company.ts'
 
-/** What happened to one person, as the platform tells it afterwards. */
+/** What happened to one person, according to the platform. */
 export type PersonOutcome = {
   readonly identityId: string
   readonly event: NightEvent
@@ -14,16 +14,16 @@ export type PersonOutcome = {
 
 /** How the platform compares with the last export. */
 export type Arrival = {
-  /** People of whom the platform holds just what HR said. */
+  /** People whose record on the platform is what HR said. */
   readonly arrived: number
-  /** Keys of those of whom it holds something else, or nothing. */
+  /** Keys of people whose record differs or is missing. */
   readonly missing: readonly string[]
-  /** Keys of those whom it holds and no export names. */
+  /** Keys of people on the platform whom no export names. */
   readonly unexpected: readonly string[]
   readonly story: readonly PersonOutcome[]
 }
 
-/** What HR exported: before the last night, and in it. `today` is the date of the last export. */
+/** HR's exports before and in the last night. `today` is the date of the last export. */
 type Exports = { readonly before: readonly Person[]; readonly now: Night; readonly today: string }
 
 /** The people on the platform. */
@@ -41,25 +41,25 @@ export async function arrivedAt(
   return compareArrival(await readPlatform(platform), exports)
 }
 
-/** Compares what the platform holds with what HR exported, person by person. */
+/** Compares the platform with HR's exports, person by person. */
 export function compareArrival({ identities, statuses }: OnPlatform, { before, now, today }: Exports): Arrival {
   const story = now.story
   const broken = new Set(story.brokenRow)
   const future = new Set(story.futureLeaver)
   const gone = new Set(story.absentee)
-  // Nothing but the cell that cannot be read is new in such a row.
-  const said = [
+  // In such a row only the unreadable cell is new.
+  const stated = [
     ...now.people.filter(({ workerId }) => !broken.has(workerId)),
     ...before.filter(({ workerId }) => broken.has(workerId)),
   ]
-  const missing = said
+  const missing = stated
     .filter((person) => !agrees(identities.get(person.workerId), person, { waits: future.has(person.workerId) }))
     .map(({ workerId }) => workerId)
   // A person who is missing from a complete export has left on its date.
   missing.push(...[...gone].filter((id) => identities.get(id)?.separatedAt !== midnight(today)))
-  const expected = new Set([...said.map(({ workerId }) => workerId), ...gone])
+  const expected = new Set([...stated.map(({ workerId }) => workerId), ...gone])
   return {
-    arrived: said.length + gone.size - missing.length,
+    arrived: stated.length + gone.size - missing.length,
     missing,
     unexpected: [...identities.keys()].filter((id) => !expected.has(id)),
     story: (Object.entries(story) as [NightEvent, readonly string[]][]).flatMap(([event, ids]) =>

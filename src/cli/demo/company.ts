@@ -1,6 +1,6 @@
 import { familyNames, givenNames, jobTitles } from './names.ts'
 
-/** Somebody as an imaginary company's HR system exports them. Dates are texts, as they stand in the export: `YYYY-MM-DD`, or blank. */
+/** A person as the HR system of an imaginary company exports them. Dates are texts as in the export: `YYYY-MM-DD`, or blank. */
 export type Person = {
   readonly workerId: string
   readonly firstName: string
@@ -14,7 +14,7 @@ export type Person = {
   readonly terminationDate: string
 }
 
-/** What one night brings, and to how many. */
+/** How many people of each event one night has. */
 export const usualNight = {
   joiner: 6,
   mover: 9,
@@ -35,7 +35,7 @@ export const usualNight = {
 /** What can happen to a person in one night. */
 export type NightEvent = keyof typeof usualNight
 
-/** The next export, and who changed in it. */
+/** The next export, and what changed in it. */
 export type Night = {
   readonly people: readonly Person[]
   /** Whom each event happened to, by worker id. */
@@ -59,19 +59,17 @@ const reportsPerManager = 8
 const formerShare = 0.04
 const noDate = '2026-02-31'
 
+type CompanyOptions = {
+  readonly seed: number
+  readonly size: number
+  readonly today: string
+}
+
 /**
  * A company on an ordinary day: a tree of managers, some contractors, some people who have left lately. Equal arguments give equal
  * people. `size` is 50 or more, so that every event of a usual night finds somebody.
  */
-export function company({
-  seed,
-  size,
-  today,
-}: {
-  readonly seed: number
-  readonly size: number
-  readonly today: string
-}): readonly Person[] {
+export function company({ seed, size, today }: CompanyOptions): readonly Person[] {
   const random = randomFrom(seed)
   const people: Person[] = []
   for (let index = 0; index < size; index += 1) {
@@ -84,15 +82,14 @@ export function company({
   )
 }
 
+type NightOptions = {
+  readonly seed: number
+  readonly today: string
+  readonly counts?: Readonly<Record<NightEvent, number>>
+}
+
 /** The next export of the same company, and what happened to whom. Nobody is met by two events. */
-export function nextNight(
-  people: readonly Person[],
-  {
-    seed,
-    today,
-    counts = usualNight,
-  }: { readonly seed: number; readonly today: string; readonly counts?: Readonly<Record<NightEvent, number>> },
-): Night {
+export function nextNight(people: readonly Person[], { seed, today, counts = usualNight }: NightOptions): Night {
   const random = randomFrom(seed)
   const managers = withReports(people)
   const staff = shuffled(withoutReports(people), random)
@@ -154,14 +151,9 @@ function randomFrom(seed: number): Random {
   }
 }
 
-function newPerson(
-  number: number,
-  {
-    random,
-    manager,
-    hireDate,
-  }: { readonly random: Random; readonly manager: Person | undefined; readonly hireDate: string },
-): Person {
+type NewPersonOptions = { readonly random: Random; readonly manager: Person | undefined; readonly hireDate: string }
+
+function newPerson(number: number, { random, manager, hireDate }: NewPersonOptions): Person {
   const firstName = oneOf(givenNames, random)
   const lastName = oneOf(familyNames, random)
   return {
@@ -178,15 +170,10 @@ function newPerson(
   }
 }
 
+type MoveOptions = { readonly index: number; readonly managers: readonly Person[]; readonly random: Random }
+
 /** Every third one gets another title, another manager, another name with its address. */
-function moved(
-  person: Person,
-  {
-    index,
-    managers,
-    random,
-  }: { readonly index: number; readonly managers: readonly Person[]; readonly random: Random },
-): Person {
+function moved(person: Person, { index, managers, random }: MoveOptions): Person {
   if (index % 3 === 0) return { ...person, jobTitle: otherThan(person.jobTitle, jobTitles, random) }
   if (index % 3 === 1) {
     const others = managers.filter(({ workerId }) => workerId !== person.managerId)
@@ -222,16 +209,10 @@ function numberOf({ workerId }: Person): number {
   return Number(workerId.slice(1))
 }
 
+type Named = Pick<Person, 'firstName' | 'lastName'> & { readonly number: number }
+
 // The number keeps namesakes apart.
-function emailOf({
-  firstName,
-  lastName,
-  number,
-}: {
-  readonly firstName: string
-  readonly lastName: string
-  readonly number: number
-}): string {
+function emailOf({ firstName, lastName, number }: Named): string {
   return `${ascii(firstName)}.${ascii(lastName)}.${number}@example.com`
 }
 

@@ -1,7 +1,7 @@
 import { createOutput } from '../session/output.ts'
 import type { DemoOptions } from './play.ts'
 
-/** The demo. What it does is said at once: loading a platform and a daemon takes longer than a person waits without a word. */
+/** The demo. It prints its first line at once: loading a platform and a daemon takes longer than a person waits in silence. */
 export async function demo(options: DemoOptions): Promise<number> {
   const output = createOutput(options)
   output.printMessage(

@@ -41,8 +41,8 @@ const seed = 20_261
 const waitSeconds = 60
 
 /**
- * The whole path on this machine: a platform, a company, two nights of HR exports, and the second export once more. Everything
- * lives in a folder of its own, which goes with the demo. Exits with 0 when everybody arrived.
+ * The whole path on this machine: a platform, a company, two nights of HR exports, and the second export once more. Everything lives in its
+ * own folder, which is removed at the end. Exits with 0 if everybody arrived.
  */
 export async function play(options: DemoOptions): Promise<number> {
   const startedMs = performance.now()
@@ -149,10 +149,9 @@ connections:
   return await loadConfig(file, {})
 }
 
-async function dropExport(
-  folder: string,
-  { date, content, time = 'nightly' }: { date: string; content: string; time?: ExportTime },
-): Promise<string> {
+type DroppedExport = { readonly date: string; readonly content: string; readonly time?: ExportTime }
+
+async function dropExport(folder: string, { date, content, time = 'nightly' }: DroppedExport): Promise<string> {
   const name = time === 'nightly' ? `people-${date}.csv` : `people-${date}-${time}.csv`
   const file = join(folder, 'exports', name)
   await writeFile(file, content)
@@ -161,11 +160,10 @@ async function dropExport(
   return name
 }
 
-/** Keeps the platform and a daemon running until they are stopped, and says what can be looked at. */
-async function stayForALook(
-  config: Config,
-  { platform, folder, signal }: { platform: string; folder: string; signal: AbortSignal },
-): Promise<void> {
+type RunningDemo = { readonly platform: string; readonly folder: string; readonly signal: AbortSignal }
+
+/** Keeps the platform and a daemon running until they are stopped, and prints what can be looked at. */
+async function stayForALook(config: Config, { platform, folder, signal }: RunningDemo): Promise<void> {
   const events = createEvents(createLogger({ level: 'warn' }))
   await using daemon = await startDaemon(config, { events })
   const file = join(folder, 'rollcall.yaml')

@@ -21,16 +21,16 @@ export type DemoSummary = {
   readonly platform: string
   readonly people: number
   readonly nights: readonly DemoNight[]
-  /** The same export once more. */
+  /** The second run of the same export. */
   readonly again: Run
-  /** An export that was cut short. */
+  /** An export that was cut. */
   readonly cut: SecondAct
-  /** The last export against what the platform then holds, person by person. */
+  /** The last export compared with the platform, person by person. */
   readonly arrival: Arrival
   readonly durationMs: number
 }
 
-/** What each event means, and why the platform shows what it shows. */
+/** What each event means, and the reason for what the platform shows. */
 const meanings: Readonly<Record<NightEvent, string>> = {
   joiner: 'is new in the export',
   mover: 'has another title, manager or name',
@@ -42,7 +42,7 @@ const meanings: Readonly<Record<NightEvent, string>> = {
   brokenRow: 'has a row with an impossible hire date: that field stays as it was, the rest of the row counts',
 }
 
-/** One night: its plan where it is worth reading, its outcome, and what the identity sync made of it. */
+/** One night: its plan if it is worth reading, its outcome, and the effect of the identity sync. */
 export function renderNight(night: DemoNight, index: number, paint: Paint): string {
   const { plan, run, identitySync } = night
   const first = plan.counts.join === plan.changes.length
@@ -57,7 +57,7 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
   ].join('\n')
 }
 
-/** The run over the same export once more. */
+/** The second run of the same export. */
 export function renderAgain(again: Run, paint: Paint): string {
   return [
     paint('bold', 'The same export once more'),
@@ -67,10 +67,10 @@ export function renderAgain(again: Run, paint: Paint): string {
   ].join('\n')
 }
 
-/** So many of the people whom a cut export would separate are named here; a held plan names all of them. */
+/** Maximum number of people named here whom a cut export would separate; a held plan names all of them. */
 const namedLeavers = 4
 
-/** The export that was cut short: held, shown with names, rejected, repaired. */
+/** The export that was cut: held, shown with names, rejected, repaired. */
 export function renderSecondAct(cut: SecondAct, paint: Paint): string {
   const { export: name, share, held, repaired } = cut
   return [
@@ -100,7 +100,7 @@ function renderHeld({ held, rejected }: SecondAct, paint: Paint): string[] {
   ]
 }
 
-/** What was sent for the two exports of the second act. Without a request, no one was separated. */
+/** The requests for the two exports of the second act. Without a request, no one was separated. */
 function sentText({ rejected, repaired }: SecondAct): string {
   const [forCut, forWhole] = [requestsOf(rejected), requestsOf(repaired)]
   const text = `${pluralize(forCut, 'request')} sent for the export that was cut short, ${number(forWhole)} for the whole one`
@@ -111,7 +111,7 @@ function requestsOf({ sent }: Pick<Run, 'sent'>): number {
   return Object.values(sent).reduce((sum, { requests }) => sum + requests, 0)
 }
 
-/** What did not go as the demo says; null if all did. */
+/** What differs from what the demo describes; null if nothing does. */
 export function troubleOf({
   nights,
   again,
@@ -139,11 +139,11 @@ export function troubleOf({
   return unexpected.length === 0 ? null : `the platform has people whom no export names: ${unexpected.join(', ')}`
 }
 
-/** What the demo showed, told at its end. */
+/** The summary at the end of the demo. */
 export function renderDemo(summary: DemoSummary, paint: Paint): string {
   const { arrival, nights, durationMs } = summary
   const trouble = troubleOf(summary)
-  const rows = arrival.story.map((told) => [told.identityId, meanings[told.event], outcome(told)])
+  const rows = arrival.story.map((person) => [person.identityId, meanings[person.event], outcome(person)])
   const badCells = nights.reduce((sum, { run }) => sum + (run.counts?.incomplete ?? 0), 0)
   const verdict =
     trouble === null

@@ -3,10 +3,10 @@ import { type RunDetail, runDetail } from '../commands/run.ts'
 import type { Control } from '../session/control-client.ts'
 import { type Person, toCsv } from './company.ts'
 
-/** An export that was cut short: what was held, who decided what, and what the whole export brought afterwards. */
+/** An export that was cut: what was held, who decided what, and what the whole export changed afterwards. */
 export type SecondAct = {
   readonly export: string
-  /** How much of the export has arrived. */
+  /** The part of the export that has arrived. */
   readonly share: number
   readonly held: RunDetail
   readonly rejected: Run
@@ -15,12 +15,12 @@ export type SecondAct = {
 
 const cutShare = 0.6
 
-/** The export without its last rows. One that ends in the middle of a row is refused before anything is planned. */
+/** The export without its last rows. One that ends within a row is refused before anything is planned. */
 export function cutShort(people: readonly Person[]): string {
   return toCsv(people.slice(0, Math.floor(people.length * cutShare)))
 }
 
-/** Brings the cut export, has the plan shown and rejected, and brings the whole one. `night` reads and delivers what lies there. */
+/** Writes the cut export, has the plan shown and rejected, and writes the whole one. `night` reads and delivers the newest export. */
 export async function secondAct(
   control: Control,
   { drop, night }: { drop: (which: 'cut' | 'whole') => Promise<string>; night: () => Promise<Run> },

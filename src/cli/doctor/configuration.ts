@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq, parseDocument, stringify } from 'yaml'
 import type { Scrub } from './scrub.ts'
 
-/** Settings whose texts are words of ours, times, sizes, or names of columns. Of every other text only the length is told. */
+/** Settings whose texts are our own words, times, sizes or names of columns. Of every other text only the length is shown. */
 const plainSettings: ReadonlySet<string> = new Set([
   ...['type', 'mode', 'preset', 'absence', 'outOfScope', 'future', 'timeZone', 'onHold', 'format', 'encoding'],
   ...['delimiter', 'quote', 'kinds', 'connections', 'every', 'at', 'cron', 'leavingDate', 'column', 'columns', 'level'],
@@ -13,7 +13,7 @@ type Shown = string | number | boolean | null | Shown[] | { [name: string]: Show
 
 /**
  * The configuration as a helper needs it: every setting by name, numbers, switches, and the names of columns. Other texts are left out,
- * because an operator may have written anything there; of a secret it is told where it comes from.
+ * because an operator may have written anything there; of a secret only its origin is shown.
  */
 export function shownConfiguration(text: string, scrub: Scrub): string {
   const document = parseDocument(text, { prettyErrors: false })
@@ -37,14 +37,14 @@ function shown(node: unknown, path: readonly string[], scrub: Scrub): Shown {
 
 function shownText(text: string, path: readonly string[], scrub: Scrub): string {
   const [, kind, name] = wholeReference.exec(text) ?? []
-  // A variable is named, as all of the environment are; where a file lies says nothing to a helper.
+  // The name of a variable is shown, as all names of the environment are; the location of a file does not help.
   if (kind !== undefined) return kind === 'env' ? `(from the environment: ${name})` : '(from a file)'
   const setting = path.at(-1) ?? ''
   if (plainSettings.has(setting) || path.includes('fields')) return scrub.text(text)
   return `(text, ${[...text].length} characters)`
 }
 
-/** Names of settings, connections and channels are plain words; what else stands as a name, such as a value of HR, is not shown. */
+/** Names of settings, connections and channels are plain words; other names, such as a value of HR, are not shown. */
 function nameOf(name: string, path: readonly string[]): string {
   const isOfValues = path.some((part) => /values|headers/i.test(part))
   return /^[A-Za-z][A-Za-z0-9-]{0,39}$/.test(name) && !isOfValues ? name : `(name, ${[...name].length} characters)`

@@ -3,7 +3,7 @@ import type { Scrub } from './scrub.ts'
 
 const namedPeople = 10
 
-/** A run in numbers: no text that a person or a source has written. */
+/** A run in numbers, without texts that a person or a source wrote. */
 export function runPart(run: Run, scrub: Scrub) {
   const { id, connection, trigger, feed, mode, state, failure, counts, rows, records, sent, confirmed, problems } = run
   const { remaining, blockedPeople, inDoubt, createdAt, startedAt, finishedAt, expiresAt, durationMs, configuration } =
@@ -64,7 +64,7 @@ export function statusPart({ version, daemon, connections, alerts, unsigned }: S
   }
 }
 
-/** People whom the platform refuses or who cannot be delivered, by cause: how many, and some of them under another name. */
+/** People whom the platform refuses or who cannot be delivered, by cause: how many, and some of them under a pseudonym. */
 export function problemsPart(problems: readonly Problem[], scrub: Scrub) {
   return byCause(
     problems,
@@ -73,7 +73,7 @@ export function problemsPart(problems: readonly Problem[], scrub: Scrub) {
   )
 }
 
-/** Rows and cells that cannot be read, by column, and rows that contradict themselves. */
+/** Unreadable rows and cells by column, and rows that contradict themselves. */
 export function blockedPeoplePart(blockedPeople: readonly BlockedPerson[], scrub: Scrub) {
   return byCause(
     blockedPeople,

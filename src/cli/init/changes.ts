@@ -4,7 +4,7 @@ import type { FormChoice } from '../../daemon/proposal/table.ts'
 import { type Prompts, Stopped } from '../session/prompts.ts'
 import { answerTo } from './questions.ts'
 
-/** What a person says is different: how the file is written, or how its columns are read. */
+/** What a person corrects: how the file is written, or how its columns are read. */
 type Change = { readonly form?: FormChoice; readonly answers?: Answers }
 
 const kinds = [
@@ -18,7 +18,7 @@ const kinds = [
 
 const nothing = '(no column)'
 
-/** Asks what is not right in a proposal. */
+/** Asks what is wrong in a proposal. */
 export async function askChange(proposal: Proposal, prompts: Prompts): Promise<Change> {
   const possible = kinds.filter(({ value }) => value !== 'status' || proposal.statuses !== null)
   const kind = await prompts.choose('What is different?', possible)
@@ -58,12 +58,12 @@ async function columnAnswer({ fields, table }: Proposal, prompts: Prompts): Prom
 async function statusAnswer({ statuses }: Proposal, prompts: Prompts): Promise<Answers> {
   if (statuses === null) return {}
   const { column, left, employed, open } = statuses
-  const seen = [...left, ...employed, ...open]
+  const values = [...left, ...employed, ...open]
   const value = await prompts.choose(
     'Which status?',
-    seen.map((one) => ({ value: one.value, label: one.value })),
+    values.map((one) => ({ value: one.value, label: one.value })),
   )
-  const rows = seen.find((one) => one.value === value)?.rows ?? 0
+  const rows = values.find((one) => one.value === value)?.rows ?? 0
   return await answerTo({ about: 'status', column, value, rows }, prompts)
 }
 

@@ -8,16 +8,16 @@ const another = 'another encoding'
 type Asking = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'printMessage'> }
 type Read = { readonly form: FormChoice; readonly table: Table }
 
-/** The table of an export. Asks in which encoding it is where the export does not tell; `prompts`: null asks nothing. */
+/** The table of an export. Asks for the encoding if the export does not show it; `prompts`: null asks nothing. */
 export async function tableOf(head: Head, form: FormChoice, { prompts, output }: Asking): Promise<Read> {
   try {
     return { form, table: await readTable(head, form) }
   } catch (error) {
     if (prompts === null || !(error instanceof UnclearEncoding)) throw error
     for (;;) {
-      const said = { ...form, encoding: await encodingFrom(error, prompts) }
+      const chosen = { ...form, encoding: await encodingFrom(error, prompts) }
       try {
-        return { form: said, table: await readTable(head, said) }
+        return { form: chosen, table: await readTable(head, chosen) }
       } catch (trouble) {
         if (!(trouble instanceof Failure)) throw trouble
         output.printMessage(trouble.message)

@@ -6,13 +6,13 @@ import { createClient } from '../../http/client/client.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Prompts } from '../session/prompts.ts'
 
-type PlatformPlace = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
+type PlatformAddress = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
 
-/** What a key may do, as far as the platform could be asked. */
+/** What a key may do, as far as the platform answered. */
 export type TriedKey = {
   /** null: the platform could not be asked. */
   readonly permissions: readonly PermissionResult[] | null
-  /** What keeps runs from working, though the configuration is written. */
+  /** What keeps runs from working, although the configuration is written. */
   readonly trouble: { readonly code: FailureCode; readonly message: string } | null
 }
 
@@ -23,11 +23,11 @@ const regionChoices = [
   { value: 'own', label: 'another platform, by its address' },
 ] as const
 
-/** Where changes go, by options or by asking. */
+/** Where changes are sent, by options or by asking. */
 export async function platformOf(
   { platformUrl, region }: { readonly platformUrl?: string; readonly region?: string },
   prompts: Prompts | null,
-): Promise<PlatformPlace> {
+): Promise<PlatformAddress> {
   if (platformUrl !== undefined && region !== undefined)
     throw new Failure('usage', 'name either --region or --platform-url, not both')
   if (platformUrl !== undefined) return { baseUrl: requireAddress(platformUrl) }
@@ -57,16 +57,14 @@ export async function keyIn(file: string): Promise<string> {
   }
 }
 
-/** What the key may do. Trouble with it is told, and does not keep the configuration from being written. */
-export async function tryKey({
-  platform,
-  key,
-  signal,
-}: {
-  readonly platform: PlatformPlace
+type KeyToTry = {
+  readonly platform: PlatformAddress
   readonly key: string
   readonly signal: AbortSignal
-}): Promise<TriedKey> {
+}
+
+/** What the key may do. Trouble with it is told, and does not keep the configuration from being written. */
+export async function tryKey({ platform, key, signal }: KeyToTry): Promise<TriedKey> {
   const baseUrl = ('baseUrl' in platform ? platform.baseUrl : regions[platform.region]).replace(/\/+$/, '')
   try {
     const client = createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs: 10_000 })

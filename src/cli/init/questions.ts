@@ -15,7 +15,7 @@ import { Failure } from '../../errors.ts'
 import { pluralize } from '../render/text.ts'
 import type { Prompts } from '../session/prompts.ts'
 
-/** What the options of the command say of how an export is read. */
+/** The options of the command about how an export is read. */
 export type ReadingOptions = {
   readonly preset?: string
   readonly field: readonly string[]
@@ -24,13 +24,17 @@ export type ReadingOptions = {
   readonly employed: readonly string[]
 }
 
-/** A proposal without questions, and the answers that it rests on. */
-type Settled = { readonly proposal: Proposal; readonly answers: Answers }
+/** A proposal without questions, and its answers. */
+type AnsweredProposal = { readonly proposal: Proposal; readonly answers: Answers }
 
 /** The proposal once every question is answered: by options, by the person, or left open where that is safe. */
-export async function settle(table: Table, said: Answers, prompts: Prompts | null): Promise<Settled> {
+export async function answerQuestions(
+  table: Table,
+  initial: Answers,
+  prompts: Prompts | null,
+): Promise<AnsweredProposal> {
   const presets = await readPresets()
-  let answers = said
+  let answers = initial
   for (;;) {
     const proposal = propose(table, presets, answers)
     const stopping = proposal.questions.find(isBlocking)
@@ -94,8 +98,8 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
         { value: 'left', label: 'has left' },
         { value: 'open', label: 'unknown: hold the plan' },
       ] as const
-      const what = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
-      return { statuses: { [question.value]: await prompts.choose(what, choices) } }
+      const message = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
+      return { statuses: { [question.value]: await prompts.choose(message, choices) } }
     }
     case 'contractor': {
       const choices = [
@@ -103,8 +107,8 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
         { value: 'contractor', label: 'a contractor' },
         { value: 'open', label: 'unknown' },
       ] as const
-      const what = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
-      const meaning = await prompts.choose(what, choices)
+      const message = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
+      const meaning = await prompts.choose(message, choices)
       return { contractors: { [question.value]: meaning === 'open' ? null : meaning === 'contractor' } }
     }
     default:
@@ -127,7 +131,7 @@ async function leaversAnswer(
   return { fields: dates.length > 0 ? { separatedAt: null } : { status: null } }
 }
 
-/** Answers with more of them, which go before. */
+/** Merges answers; the additional ones win. */
 export function merged(answers: Answers, more: Answers): Answers {
   return {
     ...answers,
@@ -138,7 +142,7 @@ export function merged(answers: Answers, more: Answers): Answers {
   }
 }
 
-/** What options say, checked against the export and the presets that there are. */
+/** The answers that options give, checked against the export and the presets. */
 export async function answersOf(table: Table, options: ReadingOptions): Promise<Answers> {
   const { preset, dateFormat, field, left, employed } = options
   const presets = await readPresets()
@@ -165,7 +169,7 @@ export async function answersOf(table: Table, options: ReadingOptions): Promise<
   }
 }
 
-/** Refuses what options say of statuses where no column is one. */
+/** Refuses options about statuses if no column is a status. */
 export function requireStatusColumn({ statuses, table }: Proposal, { left, employed }: ReadingOptions): void {
   if (statuses !== null || left.length + employed.length === 0) return
   const option = left.length > 0 ? '--left' : '--employed'

@@ -6,7 +6,7 @@ export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
   return alerts.map((alert) => `${headline(alert, paint)} (${sentText(alert)})`)
 }
 
-/** What needs attention, what was sent where about it, and where alerts go. */
+/** What needs attention, the messages sent about it, and where alerts go. */
 export function renderAlerts(
   { data, channels }: { readonly data: readonly Alert[]; readonly channels: readonly AlertChannel[] },
   paint: Paint,
@@ -21,7 +21,7 @@ export function renderAlerts(
   ].join('\n')
 }
 
-/** What became of each test message, one line each. */
+/** The result of each test message, one line each. */
 export function renderAlertTests({ data }: { readonly data: readonly AlertTest[] }, paint: Paint): string {
   return data
     .map(({ channel, type, failure }) =>
@@ -38,10 +38,10 @@ function headline({ connection, kind, since, reason }: Alert, paint: Paint): str
 
 function details({ notified, link }: Alert, paint: Paint): string[] {
   const lines = notified.map(({ channel, sent, notifiedAt, lastFailure, nextAt }) => {
-    const what =
+    const delivered =
       notifiedAt === null ? 'nothing sent yet' : `${pluralize(sent, 'message')}, the last ${formatInstant(notifiedAt)}`
     const next = nextAt === null ? '' : `, next ${formatInstant(nextAt)}`
-    return `  ${channel}: ${what}${next}${lastFailure === null ? '' : `; ${paint('yellow', escapeText(lastFailure))}`}`
+    return `  ${channel}: ${delivered}${next}${lastFailure === null ? '' : `; ${paint('yellow', escapeText(lastFailure))}`}`
   })
   return [...lines, ...(link === null ? [] : [`  ${escapeText(link)}`])]
 }
@@ -58,7 +58,7 @@ function sentText({ notified }: Alert): string {
 }
 
 function taken({ connections, kinds, perHour }: AlertChannel): string {
-  const what = kinds === null ? 'all alerts' : kinds.join(', ')
+  const kindsText = kinds === null ? 'all alerts' : kinds.join(', ')
   const whose = connections === null ? '' : ` of ${connections.join(', ')}`
-  return `${what}${whose}${perHour === null ? '' : `, at most ${perHour} messages an hour`}`
+  return `${kindsText}${whose}${perHour === null ? '' : `, at most ${perHour} messages an hour`}`
 }

@@ -1,7 +1,7 @@
 import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
 import { age, headed, formatInstant, type Paint, escapeText } from './text.ts'
 
-/** The report in short: the figures of each connection, and the departures that need somebody. */
+/** A summary of the report: the figures of each connection, and the departures that need attention. */
 export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {
   const rows = connections.map((each) => [
     each.connection,
@@ -35,7 +35,7 @@ export function renderLeaverReport({ from, to, connections, leavers }: LeaverRep
   ].join('\n')
 }
 
-/** Each departure in two lines: whose it is and how far it has come, and why it has come no further. */
+/** Each departure in two lines: the person and the progress, and why there is no further progress. */
 export function renderLeavers(leavers: readonly Leaver[], paint: Paint): string {
   return leavers.flatMap((leaver) => clockLines(leaver, paint)).join('\n')
 }
@@ -56,8 +56,8 @@ function clockLines(leaver: Leaver, paint: Paint): string[] {
   ]
 }
 
-function findingText({ findingText: says, findingDetail, foundStatus, helps }: Leaver): string {
+function findingText({ findingText: text, findingDetail, foundStatus, helps }: Leaver): string {
   const status = foundStatus === null ? '' : ` (${escapeText(foundStatus)})`
   const detail = findingDetail === null ? '' : `: ${escapeText(findingDetail)}`
-  return `${says}${status}${detail}. What helps: ${helps}`
+  return `${text}${status}${detail}. What helps: ${helps}`
 }

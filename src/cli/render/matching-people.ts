@@ -1,7 +1,7 @@
 import type { PersonSearchResult } from '../../contract/control/people.ts'
 import { aligned, type Paint, roomIn, escapeText } from './text.ts'
 
-/** People whom a name may mean, with what tells them apart. */
+/** The people that a name may mean, with what distinguishes them. */
 export function renderMatches(people: readonly PersonSearchResult[], paint: Paint): string {
   const rows = people.map(({ identityId, connection, state, person }) => {
     const text = (name: string) => (typeof person[name] === 'string' ? escapeText(person[name]) : '')

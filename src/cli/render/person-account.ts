@@ -6,7 +6,7 @@ import { aligned, formatInstant, type Paint, roomIn, escapeText } from './text.t
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
 
-/** One person's way from their row to the platform's answer. */
+/** How one person got from their row to the platform's answer. */
 export function renderPersonAccount(account: PersonAccount, paint: Paint): string {
   const { identityId, source, asOf, rows, decision, evidence, delivery } = account
   const parts = [

@@ -4,7 +4,7 @@ import { renderLeavers } from './leavers.ts'
 import { renderField } from './plan.ts'
 import { aligned, day, formatInstant, type Paint, roomIn, shortId, escapeText } from './text.ts'
 
-/** A person: what HR says beside what the platform acknowledged, and every change with what came of it. */
+/** A person: what HR says beside what the platform acknowledged, and every change with its result. */
 export function renderPerson(person: Person, paint: Paint): string {
   const parts = [
     `${paint('bold', escapeText(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${formatInstant(person.asOf)}`}`,
@@ -41,7 +41,7 @@ function fieldTable(person: Person, paint: Paint): string[] {
   ).map((line) => `  ${line}`)
 }
 
-/** A value of a field as a row or the store has it; a moment of employment by its day. */
+/** A value of a field as the row or the store has it; a time of employment by its day. */
 export function fieldText(name: string, value: RecordView[string] | undefined): string {
   if (value === undefined || value === null) return '-'
   if (typeof value === 'object') return 'hidden'
@@ -60,7 +60,7 @@ function historyLines(change: PersonChange, paint: Paint): string[] {
   ]
 }
 
-/** How far a change has come, and what the platform answered. */
+/** The progress of a change, and the platform's answer. */
 export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): string {
   if (answer === null) return sentAt === null ? state : `${state}, sent ${formatInstant(sentAt)}`
   const message = answer.message === undefined ? '' : `: ${escapeText(answer.message)}`

@@ -11,8 +11,8 @@ import { pluralize, day, levelMark, formatInstant, number, type Paint, type Styl
 type Kind = ChangeView['kind']
 
 /**
- * How each kind of change is presented, those first that do the most harm where they are wrong. Who leaves, returns or is taken back is
- * always named; long lists of additions are cut.
+ * How each kind of change is shown, the most harmful mistakes first. Leavers, returners and retracted people are always named; long lists
+ * of additions are cut.
  */
 const sections: readonly { kind: Kind; title: string; sign: string; style: Style; cut: boolean }[] = [
   { kind: 'leave', title: 'Leavers', sign: '-', style: 'red', cut: false },
@@ -24,10 +24,10 @@ const sections: readonly { kind: Kind; title: string; sign: string; style: Style
 ]
 const shownAdditions = 50
 
-/** The dates of employment are what a plan is read for; they are shown also where personal values are not. */
+/** A plan is read for the dates of employment; they are shown even if personal values are not. */
 const dateFields: readonly string[] = ['startedAt', 'separatedAt']
 
-/** A plan as people read plans: who joins, changes and leaves, what the guards say, and which rows were rejected. */
+/** A plan for people: who joins, changes and leaves, the verdicts of the guards, and the rejected rows. */
 export function renderPlan({ also = [], ...plan }: PlanDocument, paint: Paint): string {
   return blocks([
     heading(plan, paint),
@@ -39,7 +39,7 @@ export function renderPlan({ also = [], ...plan }: PlanDocument, paint: Paint): 
   ])
 }
 
-/** The changes in sections, by person. `counts` says how many there are of each kind where `changes` holds the first of them alone. */
+/** The changes in sections, by person. `counts`: the number of changes of each kind if `changes` holds only the first ones. */
 export function renderChanges(
   changes: readonly ChangeView[],
   paint: Paint,
@@ -63,10 +63,10 @@ export function renderChanges(
   )
 }
 
-/** Who the person is, where that may be shown, and why the change is planned. */
+/** Who the person is, if that may be shown, and why the change is planned. */
 function aboutPerson({ person = {}, why }: ChangeView): string[] {
   const value = (field: string) => (typeof person[field] === 'string' ? short(person[field], maxValueLength) : null)
-  // A record of a shape of its own has a label, which stands behind a dot.
+  // A custom record has a label, shown behind a dot.
   const label = Object.keys(person).filter((field) => field.startsWith('.'))
   const name = [value('firstName'), value('lastName'), ...label.map(value)].filter((part) => part !== null).join(' ')
   const manager = value('managerName') ?? value('managerId')
@@ -75,10 +75,10 @@ function aboutPerson({ person = {}, why }: ChangeView): string[] {
   return [...(who === '' ? [] : [who]), ...(why === undefined ? [] : [escapeText(why)])]
 }
 
-/** A value that leaves room for others beside it. */
+/** A value cut so that others fit beside it. */
 const maxValueLength = 60
 
-/** What a large plan does by field, and which managers' people leave. */
+/** The changes of a large plan by field, and the managers whose people leave. */
 export function renderSummary({ fields, managers, managersCount }: RunSummary, paint: Paint): string {
   const byField = fields.flatMap((field) => [
     `  ${escapeText(field.field)}: ${pluralize(field.people, 'person', 'people')}${field.blanked > 0 ? `, ${number(field.blanked)} lose it` : ''}${field.filled > 0 ? `, ${number(field.filled)} get it first` : ''}`,
@@ -116,7 +116,7 @@ function replacement({ from, to, people }: RunSummary['fields'][number]['values'
   return [`      ${number(people)}: ${text(from)} → ${text(to)}`]
 }
 
-/** What an operator should look at in the source, a line each. */
+/** What an operator should check in the source, a line each. */
 export function renderWarnings(warnings: readonly string[], paint: Paint): string {
   return warnings.map((warning) => `  ${levelMark('warning', paint)} ${escapeText(warning)}`).join('\n')
 }
@@ -175,8 +175,8 @@ function verdictText(guard: Verdict): string {
 }
 
 function rejectText({ line, event, column, reason }: RejectView, file: string): string {
-  const place = event === undefined ? `${file}:${line}` : `event ${event}, item ${line}`
-  return `${place}: ${column === null ? '' : `${column}: `}${reason}`
+  const location = event === undefined ? `${file}:${line}` : `event ${event}, item ${line}`
+  return `${location}: ${column === null ? '' : `${column}: `}${reason}`
 }
 
 type Value = string | boolean | null

@@ -3,10 +3,10 @@ import type { Printer } from '../../text/print.ts'
 import { countsText } from './tallies.ts'
 import { pluralize, number, type Paint, escapeText } from './text.ts'
 
-/** Shows how a run comes along. */
+/** Shows the progress of a run. */
 export type Progress = {
   show(run: Run): void
-  /** Leaves the place to what follows. */
+  /** Clears the line for what follows. */
   end(): void
 }
 
@@ -74,7 +74,7 @@ function lineText(run: Run): string {
   return run.state === 'planned' && run.counts ? `${head}, ${countsText(run.counts)}` : `${head}${delayText(run)}`
 }
 
-/** A delay without its times and numbers, which change all the time: a line is printed for each cause only. */
+/** A delay without its times and numbers, which change all the time: one line is printed for each cause. */
 export function causeOf(delay: string | null | undefined): string {
   return (delay ?? '').replace(/; next attempt .*/, '').replaceAll(/\d+/g, '')
 }

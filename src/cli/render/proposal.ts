@@ -44,12 +44,12 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
   ].join('\n')
 }
 
-/** What a key may do, a line for each purpose. */
+/** The permissions of a key, a line for each purpose. */
 export function renderPermissions(tried: readonly PermissionResult[], paint: Paint): string {
   const lines = tried.map(({ permissions, purpose, isGranted, isVital }) => {
     const mark = isGranted === true ? paint('green', '✔') : isVital ? paint('red', '✖') : paint('yellow', '!')
-    const found = isGranted === true ? '' : isGranted === null ? ' could not be tested' : ' is missing'
-    return [mark, `${permissions.map(escapeText).join(' or ')}${found}`, escapeText(purpose)]
+    const result = isGranted === true ? '' : isGranted === null ? ' could not be tested' : ' is missing'
+    return [mark, `${permissions.map(escapeText).join(' or ')}${result}`, escapeText(purpose)]
   })
   return aligned(lines, (cell) => cell)
     .map((line) => `  ${line}`)

@@ -2,10 +2,10 @@ import type { RevertAccount } from '../../contract/control/shapes.ts'
 import { pluralize, listed, number, type Paint, roomIn, shortId, escapeText } from './text.ts'
 
 const keysWidth = 100
-/** So many people are named on a terminal; `--json` has more. */
+/** Maximum number of people named on a terminal; `--json` has more. */
 const namedAtMost = 200
 
-/** What becomes of the people of a run that is reverted, and what is left to do. */
+/** What happens to the people of a run that is reverted, and what remains to do. */
 export function renderRevertAccount({ runId, people, joiners, retracted, left }: RevertAccount, paint: Paint): string {
   const blocks = [
     [
@@ -14,7 +14,7 @@ export function renderRevertAccount({ runId, people, joiners, retracted, left }:
     ],
     keysBlock('Joined in that run (not reverted). `rollcall retract KEY` retracts one', joiners, paint),
     keysBlock('Retracted in that run (not reverted). `rollcall retract KEY --undo` sends one again', retracted, paint),
-    leftBlock(left, paint),
+    remainingBlock(left, paint),
     [
       `${paint('yellow', '!')} The next export is read as usual. If HR has not fixed it, the same changes are planned again, with the same guards. \`rollcall hold-back KEY\` keeps single people.`,
     ],
@@ -32,7 +32,7 @@ function keysBlock(title: string, { count, keys }: RevertAccount['joiners'], pai
   ]
 }
 
-function leftBlock({ count, people }: RevertAccount['left'], paint: Paint): string[] {
+function remainingBlock({ count, people }: RevertAccount['left'], paint: Paint): string[] {
   if (count === 0) return []
   const named = people.slice(0, namedAtMost)
   return [

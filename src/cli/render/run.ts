@@ -31,7 +31,7 @@ const stateStyles: Readonly<Record<Run['state'], Style>> = {
   cancelled: 'dim',
 }
 
-/** One run with everything that is known of it, but its changes and rejects. */
+/** One run with everything known about it except its changes and rejects. */
 export function renderRun(run: Run, paint: Paint): string {
   const facts = aligned(
     runFacts(run),
@@ -44,7 +44,7 @@ export function renderRun(run: Run, paint: Paint): string {
   return [title, ...facts.map((line) => `  ${line}`), ...blocks].join('\n')
 }
 
-/** What is to be decided about a held run: its totals in a line, and what the guards say against it. */
+/** What has to be decided about a held run: its totals in a line, and the verdicts of the guards. */
 export function renderJudgement(run: Run, paint: Paint): string {
   const source = run.source === null ? 'nothing new was read' : escapeText(run.source.name)
   const rejected = (run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0)
@@ -81,14 +81,14 @@ const differences = [
 const keysWidth = 100
 const indent = 2
 
-/** The people that the platform's list held otherwise than it should, by kind; empty if all is well. */
-export function renderVerification(found: Verification, paint: Paint): string {
+/** The people whose record on the platform differs from what it should be, by kind; empty if nobody's does. */
+export function renderVerification(verification: Verification, paint: Paint): string {
   const blocks = differences.flatMap(([kind, title]) => {
-    const keys = found.people?.[kind] ?? []
+    const keys = verification.people?.[kind] ?? []
     if (keys.length === 0) return []
-    const more = found[kind] - keys.length
+    const more = verification[kind] - keys.length
     const words = [...keys.map(escapeText), ...(more > 0 ? [`and ${number(more)} more`] : [])]
-    const head = `${title} (${number(found[kind])})`
+    const head = `${title} (${number(verification[kind])})`
     return [
       [paint('bold', head), ...listed(words, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join('\n'),
     ]
@@ -125,12 +125,12 @@ function summaryText({ counts, reason }: Run): string {
 
 /** A run in one line, for a list that grows. */
 export function renderRunLine(run: Run, paint: Paint): string {
-  const what = summaryText(run)
+  const summary = summaryText(run)
   const at = formatInstant(run.finishedAt ?? run.startedAt ?? run.createdAt)
-  return `${at}  ${shortId(run.id)}  ${run.connection}  ${stateText(run, paint)}  ${what}`.trimEnd()
+  return `${at}  ${shortId(run.id)}  ${run.connection}  ${stateText(run, paint)}  ${summary}`.trimEnd()
 }
 
-/** The lines that a command ends with when a run has come to rest, and what may be done about it. */
+/** The last lines of a command when a run has ended or is held, and what can be done about it. */
 export function renderOutcome(run: Run, paint: Paint): string {
   const isAccepted = accepted.has(run.state)
   const blockedPeople = run.blockedPeople !== null && isAccepted ? blockedPeopleText(run.blockedPeople) : []
@@ -138,7 +138,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
   return [
     outcomeLines(run, paint),
     ...[
-      ...foundText(run),
+      ...differencesText(run),
       ...blockedPeople,
       ...(isAccepted ? foreignText({ people: foreign, separated }) : []),
       ...doubtText(run.inDoubt),
@@ -146,11 +146,11 @@ export function renderOutcome(run: Run, paint: Paint): string {
   ].join('\n')
 }
 
-/** The states in which a run has ended that went on with what it read. */
+/** The final states of a run that used what it read. */
 const accepted: ReadonlySet<Run['state']> = new Set(['unchanged', 'finished', 'finished_with_problems'])
 
 /** `the platform did not hold 3 people as it had acknowledged them (2 lost, 1 changed): rollcall run ID`; no line if it held all. */
-function foundText({ id, verification }: Run): string[] {
+function differencesText({ id, verification }: Run): string[] {
   if (verification === null || verification.lost + verification.changed === 0) return []
   const { lost, changed } = verification
   const people = pluralize(lost + changed, 'person', 'people')
@@ -196,7 +196,7 @@ function outcomeLines(run: Run, paint: Paint): string {
   }
 }
 
-/** What may be done about people that a guard stopped while the others went on. */
+/** What can be done about people whom a guard held while the others were delivered. */
 function heldPart(run: Run, paint: Paint): string[] {
   if (run.heldPart === null) return []
   return [
@@ -287,15 +287,15 @@ function sentText({ sent }: Run): string | null {
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-function verificationText(found: Verification): string {
-  const { asked, lost, changed, foreign, separated = 0 } = found
+function verificationText(verification: Verification): string {
+  const { asked, lost, changed, foreign, separated = 0 } = verification
   if (asked !== undefined)
     return `${pluralize(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
-  return `${pluralize(found.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
+  return `${pluralize(verification.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
 }
 
 function delivered(run: Run): string {
-  // The time of a run that was held is mostly the time that a person took to decide.
+  // The duration of a run that was held is mostly the time that a person took to decide.
   const took = run.durationMs === null || run.decidedAt !== null ? '' : ` in ${duration(run.durationMs)}`
   const again = sentAgain(run)
   if (run.counts === null || again === 0) return `${pluralize(run.confirmed, 'change')} delivered${took}${among(run)}`
@@ -303,7 +303,7 @@ function delivered(run: Run): string {
   return `${pluralize(run.confirmed, 'person', 'people')} delivered${took} (${countsText(run.counts)}${those})`
 }
 
-/** How many people were sent though nothing about them changed, as a full run or a verification does. */
+/** How many people were sent although nothing about them changed, as in a full run or a verification. */
 function sentAgain({ counts, confirmed, problems, remaining }: Run): number {
   if (counts === null) return 0
   const { unchanged: _unchanged, rejected: _rejected, incomplete: _incomplete, ...changes } = counts

@@ -6,7 +6,7 @@ import { alertLines } from './alerts.ts'
 import { countsText, peopleNotInStep } from './tallies.ts'
 import { age, aligned, pluralize, headed, formatInstant, number, type Paint, shortId, escapeText } from './text.ts'
 
-/** What runs here and how every connection stands. */
+/** What runs here, and the state of every connection. */
 export function renderStatus(status: Status, paint: Paint): string {
   const daemon = status.daemon
     ? `daemon ${status.daemon.pid} since ${formatInstant(status.daemon.startedAt)}`
@@ -31,13 +31,13 @@ export function renderStatus(status: Status, paint: Paint): string {
     ...status.connections.flatMap((connection) => [
       '',
       ...connectionLines(connection, paint),
-      // Without a daemon no schedule is kept.
+      // Without a daemon no schedule runs.
       ...(status.daemon ? nextLines(connection) : []),
     ]),
   ].join('\n')
 }
 
-/** Of one process that does everything there is nothing to say beside its number. */
+/** A single process with all roles has nothing to show besides its number. */
 function processLines({ processes, reload }: Status, paint: Paint): string[] {
   const missing = processRoles.filter((role) => !processes.some(({ roles }) => roles.includes(role)))
   const differing = [...new Set(processes.flatMap(({ differs }) => differs))]
@@ -66,10 +66,10 @@ const effects: Readonly<Record<ProcessRole, string>> = {
   worker: 'nothing is read or delivered',
 }
 
-/** So many problems are listed; the document holds all of them. */
+/** Maximum number of problems shown; the document holds all of them. */
 const problemsShown = 200
 
-/** The changes that do not come to pass, one line each, in the order given. */
+/** The changes that do not take effect, one line each, in the order given. */
 export function renderProblems(problems: readonly Problem[], paint: Paint): string {
   if (problems.length === 0) return 'No problems.'
   const withNames = problems.some(({ name }) => name !== undefined)
@@ -124,7 +124,7 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
   ].join('\n')
 }
 
-/** The people whose rows, or cells of them, cannot be read or contradict each other, a line for each fault, in the order given. */
+/** The people whose rows or cells are unreadable or contradict each other, a line for each fault, in the order given. */
 export function renderBlockedPeople(blockedPeople: readonly BlockedPerson[], paint: Paint): string {
   const withNames = blockedPeople.some(({ name }) => name !== undefined)
   const rows = blockedPeople

@@ -2,19 +2,19 @@ import widthOf from 'fast-string-width'
 import type { Paint } from '../../text/print.ts'
 
 const gap = 2
-/** With less room than this, the last cell of a row stands on lines of its own. */
+/** With less room than this, the last cell of a row gets its own lines. */
 const readable = 24
-/** A column is not made narrower than this: a cell of a few signs a line is not read. */
+/** Minimum width of a column: nobody reads a cell of a few characters a line. */
 const narrowest = 8
 
 type PaintCell = (cell: string, row: number, column: number) => string
 
-/** How many columns of the terminal a table has whose lines are indented; null where the width does not matter, as in a file. */
+/** How many columns of the terminal an indented table has; null if the width does not matter, as in a file. */
 export function roomIn({ columns }: Paint, indent = 0): number | null {
   return columns ? columns - indent : null
 }
 
-/** How wide a text is on a terminal: East Asian characters and pictures take two columns, and colours take none. */
+/** The width of a text on a terminal: East Asian characters and pictures take two columns, and colours take none. */
 export function displayWidth(text: string): number {
   return widthOf(text)
 }
@@ -62,9 +62,9 @@ function layout(natural: readonly number[], room: number | null): { widths: numb
   const widths = [...natural]
   const last = widths.length - 1
   if (room === null || total(widths) <= room || last < 1) return { widths, isStacked: false }
-  const left = room - total(widths.slice(0, last)) - gap
-  if (left >= Math.min(readable, widths[last] ?? 0)) {
-    widths[last] = left
+  const remaining = room - total(widths.slice(0, last)) - gap
+  if (remaining >= Math.min(readable, widths[last] ?? 0)) {
+    widths[last] = remaining
     return { widths, isStacked: false }
   }
   widths[last] = Math.max(narrowest, room - gap)
@@ -81,7 +81,7 @@ function total(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + gap * Math.max(0, widths.length - 1)
 }
 
-/** A cell as lines of at most this width. A word that is longer is broken between its characters. */
+/** A cell as lines of at most this width. A longer word is broken between its characters. */
 function broken(cell: string, width: number): string[] {
   if (displayWidth(cell) <= width) return [cell]
   const lines: string[] = []
@@ -96,11 +96,11 @@ function broken(cell: string, width: number): string[] {
 
 function pieces(word: string, width: number): string[] {
   if (displayWidth(word) <= width) return [word]
-  const found = ['']
+  const result = ['']
   for (const { segment } of new Intl.Segmenter().segment(word)) {
-    const piece = found.at(-1) ?? ''
-    if (piece === '' || displayWidth(piece + segment) <= width) found[found.length - 1] = piece + segment
-    else found.push(segment)
+    const piece = result.at(-1) ?? ''
+    if (piece === '' || displayWidth(piece + segment) <= width) result[result.length - 1] = piece + segment
+    else result.push(segment)
   }
-  return found
+  return result
 }

@@ -19,7 +19,7 @@ const countNames = {
   incomplete: ['row with a bad cell', 'rows with bad cells'],
 } as const satisfies Record<keyof Counts, readonly [string, string]>
 
-/** `3 joiners, 2 leavers, 987 unchanged`: what is not zero, in the order of a plan. */
+/** `3 joiners, 2 leavers, 987 unchanged`: the counts that are not zero, in the order of a plan. */
 export function countsText(counts: Counts): string {
   const named = Object.entries(countNames) as [keyof Counts, readonly [string, string]][]
   const parts = named.flatMap(([kind, [one, many]]) => (counts[kind] > 0 ? [pluralize(counts[kind], one, many)] : []))
@@ -38,20 +38,20 @@ export function blockedPeopleText(tally: BlockedPeopleCounts): string[] {
 export function doubtText(tally: InDoubtCounts | null): string[] {
   if (tally === null) return []
   const { people, leavers, until } = tally
-  const some = leavers === people ? pluralize(people, 'leaver') : pluralize(people, 'person', 'people')
+  const subject = leavers === people ? pluralize(people, 'leaver') : pluralize(people, 'person', 'people')
   const among = leavers === 0 || leavers === people ? '' : `, ${pluralize(leavers, 'leaver')} among them`
   return [
-    `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: the outcome of a request about them is unknown, ` +
+    `${subject} ${people === 1 ? 'is' : 'are'} in doubt${among}: the outcome of a request about them is unknown, ` +
       `and it may still take effect; the daemon or the next sync checks them until ${formatInstant(until)} at least`,
   ]
 }
 
-/** The people whom the platform does not have as HR says, or of whom that is not known: a line for each reason. */
+/** The people whose record on the platform differs from HR's export, or may differ: a line for each reason. */
 export function peopleNotInStep({ problems, blockedPeople, foreign, inDoubt }: ConnectionStatus): string[] {
   return [...problemText(problems), ...blockedPeopleText(blockedPeople), ...foreignText(foreign), ...doubtText(inDoubt)]
 }
 
-/** `3 people are on the platform but unknown to HR, and may have left: …`; no line if there are none, but for such as have left there. */
+/** `3 people are on the platform but unknown to HR, and may have left: …`; no line if there are none except those who have left there. */
 export function foreignText({ people, separated }: ForeignTally): string[] {
   if (people === 0) return []
   const others = separated === 0 ? '' : ` (${number(separated)} more ${separated === 1 ? 'is' : 'are'} separated there)`
@@ -61,14 +61,14 @@ export function foreignText({ people, separated }: ForeignTally): string[] {
 }
 
 function problemText({ refused, undelivered }: ConnectionStatus['problems']): string[] {
-  const told = [
+  const kinds = [
     [refused, 'refused by the platform'],
     [undelivered, 'cannot be delivered'],
   ] as const
-  return told.flatMap(([{ people, leavers }, what]) => {
+  return kinds.flatMap(([{ people, leavers }, label]) => {
     if (people === 0) return []
     const among = leavers === 0 ? '' : `, among them ${pluralize(leavers, 'leaver')}`
-    return [`${pluralize(people, 'person', 'people')} ${what}${among}`]
+    return [`${pluralize(people, 'person', 'people')} ${label}${among}`]
   })
 }
 

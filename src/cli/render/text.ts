@@ -3,14 +3,14 @@ import { escapeText } from '../../text/escape.ts'
 import { displayWidth } from './table.ts'
 
 export type { Paint, Style } from '../../text/print.ts'
-/** Every text from outside goes through this before it stands in a line of ours. */
+/** Every text from outside is escaped with this before it appears in a line of ours. */
 export { escapeText } from '../../text/escape.ts'
 export { aligned, headed, roomIn } from './table.ts'
 
 /** Paints nothing: for output without colours. */
 export const plain: Paint = (_style, text) => text
 
-/** How much something matters: a warning asks to look, what is rejected does not count, and a failure ends something. */
+/** The severity: a warning asks to look, a rejected row is not used, and a failure ends something. */
 type Level = 'ok' | 'warning' | 'rejected' | 'failed'
 
 const levels = {
@@ -20,7 +20,7 @@ const levels = {
   failed: ['red', '✖'],
 } as const satisfies Record<Level, readonly [Style, string]>
 
-/** The mark that a line of this level begins with; its sign tells the levels apart where there are no colours. */
+/** The mark at the beginning of a line of this level; its sign distinguishes the levels where there are no colours. */
 export function levelMark(level: Level, paint: Paint): string {
   const [style, sign] = levels[level]
   return paint(style, sign)
@@ -33,7 +33,7 @@ export function pluralize(count: number, one: string, many = `${one}s`): string 
 
 /** `12,000`: a number with separators. */
 export function number(value: number): string {
-  // Loading what knows the signs of all languages takes as long as a whole status.
+  // Loading the tables for the characters of all languages takes as long as a whole status.
   if (Number.isInteger(value) && Math.abs(value) < 1000) return String(value)
   return value.toLocaleString('en-US')
 }
@@ -60,12 +60,12 @@ export function duration(ms: number): string {
 
 const shortIdLength = 8
 
-/** As much of a run's id as tells it from the others in practice, and as a person copies. */
+/** The beginning of a run's ID, long enough to be unique in practice and to be copied. */
 export function shortId(id: string): string {
   return id.slice(0, shortIdLength)
 }
 
-/** For how long something has been so, in its largest whole unit: `45 s`, `12 min`, `5 h`, `3 d`. */
+/** A duration in its largest whole unit: `45 s`, `12 min`, `5 h`, `3 d`. */
 export function age(seconds: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
@@ -73,13 +73,13 @@ export function age(seconds: number): string {
   return `${number(Math.floor(seconds / 86_400))} d`
 }
 
-/** The beginning of a text from outside, where it has to leave room for others beside it. */
+/** The beginning of a text from outside, so that others fit beside it. */
 export function short(text: string, maxSigns: number): string {
   const signs = [...text]
   return escapeText(signs.length > maxSigns ? `${signs.slice(0, maxSigns - 1).join('')}…` : text)
 }
 
-/** Words in lines of at most `width` signs, apart by commas. */
+/** Words in lines of at most `width` characters, separated by commas. */
 export function listed(words: readonly string[], width: number): string[] {
   const lines: string[] = []
   for (const [at, word] of words.entries()) {
@@ -94,7 +94,7 @@ export function listed(words: readonly string[], width: number): string[] {
 
 const continuationIndent = 2
 
-/** Breaks the lines that are longer than `width` between words; what follows stands below the line's own beginning. Colours take no room. */
+/** Breaks lines that are longer than `width` between words, and indents the rest like the line. Colours take no room. */
 export function wrapped(text: string, width: number): string {
   return text
     .split('\n')

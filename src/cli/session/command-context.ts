@@ -13,7 +13,7 @@ import type { Control } from './control-client.ts'
 
 type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
 
-/** What a command does with a store: it only looks, it asks for something, or it works, which does what was asked for. */
+/** How a command uses a store: it only reads, it requests something, or it also does the work that it requests. */
 export type CommandContext = { readonly hasWorkers?: boolean; readonly isReadOnly?: boolean }
 
 /** Opens the store in this process, for a command that finds no daemon, and starts workers if the command works. */
@@ -22,7 +22,7 @@ export async function openLocally(
   { hasWorkers: works = false, isReadOnly: looks = false, signal }: CommandContext & { signal: AbortSignal },
 ): Promise<Here> {
   await using opening = new AsyncDisposableStack()
-  // What a run does is told by the command itself; the log is for what was not expected.
+  // The command itself reports what a run does; the log is for unexpected events.
   const events = createEvents(createLogger({ level: 'error' }))
   const assembly = opening.use(
     await assemble(config, { events, now: () => new Date(), tracesRuns: works, isReadOnly: looks }),
@@ -39,7 +39,7 @@ export async function openLocally(
   }
 }
 
-/** Does in this process what the daemon would do. Loading all that it can do takes as long as a plan, which needs little of it. */
+/** Does in this process what the daemon would do. Loading all of its code takes as long as a plan, which needs little of it. */
 export function localControl(context: ControlContext): Control {
   const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
   const plans = localCalls(planOperations, handlers, context)

@@ -8,17 +8,17 @@ import { remoteCalls, type Unsuccessful } from '../../http/client/remote-calls.t
 const timeoutMs = 600_000
 const maxResponseBytes = 512 * 1024 * 1024
 
-/** The control API as the commands use it. It is the same whether a daemon answers or this process does the work. */
+/** The control API as the commands use it, the same for a daemon and for this process. */
 export type Control = Calls<typeof control>
 
-/** Asks the daemon that listens at this Unix socket. */
+/** Calls the daemon that listens at this Unix socket. */
 export function controlOverSocket({ socket }: { socket: string }): Control {
   const { dispatcher, origin } = socketEndpoint(socket)
   const options = { baseUrl: `${origin}${controlPrefix}`, dispatcher, timeoutMs, maxResponseBytes }
   return remoteCalls(control, options, (answer) => failureOf(answer, socket))
 }
 
-/** How a client reaches what listens at a Unix socket. The name of the host says nothing. */
+/** An HTTP client for a Unix socket. The host name has no meaning. */
 export function socketEndpoint(socket: string): {
   readonly origin: string
   readonly dispatcher: LazyAgent['dispatcher']

@@ -3,11 +3,11 @@ import type { Config } from '../../daemon/config/config.ts'
 import { controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
 
-/** The daemon of this configuration, as far as a check asks it; null where none answers. */
+/** The queries of a check to the daemon of this configuration; null if none responds. */
 export async function daemonForCheck(config: Config): Promise<DaemonQueries | null> {
-  const found = await findDaemon(config)
-  if (found === null) return null
-  const control = controlOverSocket(found)
+  const daemon = await findDaemon(config)
+  if (daemon === null) return null
+  const control = controlOverSocket(daemon)
   return {
     classifiedValues: async (connection) => (await control.listValues({ params: { connection } })).data,
     knowsAnybody: async (connection) => {

@@ -1,13 +1,13 @@
 import { Failure } from '../../errors.ts'
 
-/** The day that an option names; a text that is none, as 2026-02-30, is refused. */
+/** The day that an option names; refuses a day that does not exist, such as 2026-02-30. */
 export function parseDay(option: string, text: string): Temporal.PlainDate {
   const day = strictDay(text)
   if (day === null) throw new Failure('usage', `${option} takes a day such as 2026-01-31, not "${text}"`)
   return day
 }
 
-/** The moment that an option names, or the beginning of the day in UTC. */
+/** The time that an option names, or the beginning of the day in UTC. */
 export function parseInstant(option: string, text: string): string {
   const day = strictDay(text)
   if (day !== null) return `${day}T00:00:00.000Z`

@@ -6,7 +6,7 @@ import { errorCode, Failure } from '../../errors.ts'
 const answerMs = 3000
 
 /** Where a running daemon can be reached. */
-export type FoundDaemon = {
+export type DaemonEndpoint = {
   /** The Unix socket of its control API. */
   readonly socket: string
   /** Where it serves webhooks. */
@@ -14,10 +14,10 @@ export type FoundDaemon = {
 }
 
 /**
- * The daemon that left its address in the data folder of this configuration, if it answers. It is asked at a socket that only its
- * account can have made; what listens on a port is never asked.
+ * The daemon that announced its address in the data folder of this configuration, if it responds. Only a socket that its account alone can
+ * have made is used, never a port.
  */
-export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<FoundDaemon | null> {
+export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<DaemonEndpoint | null> {
   const announced = await readAddress(dataDir)
   if (announced === null) return null
   const { socket, url } = announced
@@ -40,7 +40,7 @@ function doubtAbout(socket: string, dataDir: string): string | null {
 }
 
 async function answers(socket: string): Promise<boolean> {
-  // Most often none was ever announced; then nothing of this is needed.
+  // Most often no daemon was ever announced; then none of this is loaded.
   const [{ control, controlPrefix }, { createClient }, { socketEndpoint: throughSocket }] = await Promise.all([
     import('../../contract/control/control.ts'),
     import('../../http/client/client.ts'),

@@ -11,44 +11,46 @@ import type { Session } from './session.ts'
 
 const pollMs = 250
 const slowPollMs = 1000
-/** How long nothing may move before it is worth asking why. */
-const standingMs = 2000
-/** States in which a run needs no answer of the platform to go on. */
+/** How long a run may stand still before the status is read for the reason. */
+const maxIdleMs = 2000
+/** States in which a run does not wait for the platform. */
 const ownWork: ReadonlySet<Run['state']> = new Set(['reading', 'planned'])
 
-/** How many of the newest runs of a connection are looked through for those of a command, and how many of them are waited for. */
+/** How many of the newest runs of a connection are searched for those of a command, and how many of them are waited for. */
 const maxOthers = 20
 
-type Settling = {
-  /** What `restedRuns` answered before the run was asked for. The other runs that came since are reported as well, such as that of due leaving dates. */
+type FollowedRun = {
+  /**
+   * The result of `restingRunIds` before the run was requested. Other runs since then are reported as well, such as that of due leaving dates.
+   */
   readonly restingBefore?: ReadonlySet<string> | null
 }
 
-/** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
+/** Follows a run until it ends or is held, prints the result, and returns the exit code. */
 export async function followAndReport(
   session: Session,
   run: Run,
   waitSeconds: number,
-  { restingBefore: restedBefore = null }: Settling = {},
+  { restingBefore: restedBefore = null }: FollowedRun = {},
 ): Promise<number> {
   const { control, output } = session
-  const settled = await waitForEnd(session, run, waitSeconds)
-  if (settled.state === 'held' && settled.wentOn !== null) {
-    const going = await control.getRun({ params: { runId: settled.wentOn } })
+  const ended = await waitForEnd(session, run, waitSeconds)
+  if (ended.state === 'held' && ended.wentOn !== null) {
+    const going = await control.getRun({ params: { runId: ended.wentOn } })
     const gone = await waitForEnd(session, going, waitSeconds)
     if (!output.quiet) output.printMessage(renderOutcome(gone, output.paint))
   }
   const alongside: Run[] = []
-  for (const { id } of settled.also) {
+  for (const { id } of ended.also) {
     const other = await control.getRun({ params: { runId: id } })
     alongside.push(await waitForEnd(session, other, waitSeconds))
   }
-  const known = [settled, ...alongside]
-  const seen = new Set([...idsOf(known), ...(settled.wentOn === null ? [] : [settled.wentOn]), ...(restedBefore ?? [])])
-  const others = restedBefore === null ? nothingElse : await settledOthers(session, settled, seen, waitSeconds)
+  const known = [ended, ...alongside]
+  const knownIds = new Set([...idsOf(known), ...(ended.wentOn === null ? [] : [ended.wentOn]), ...(restedBefore ?? [])])
+  const others = restedBefore === null ? nothingElse : await endedOthers(session, ended, knownIds, waitSeconds)
   const also = [...alongside, ...others.runs]
-  output.printResult(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
-  const exits = [settled, ...also].map(exitCodeOf)
+  output.printResult(also.length === 0 ? ended : { ...ended, alongside: also }, renderOutcomes)
+  const exits = [ended, ...also].map(exitCodeOf)
   const exit = exits.find((code) => code !== 0)
   if (others.failure !== null && exit === undefined) throw others.failure
   if (others.failure !== null) output.printMessage(others.failure.message)
@@ -59,29 +61,29 @@ type Others = { readonly runs: readonly Run[]; readonly failure: Failure | null 
 const nothingElse: Others = { runs: [], failure: null }
 
 /**
- * The runs of a connection, and of those linked to it, that have come to rest; null if a daemon does the others by itself. A command
- * without one asks before it begins, and reports every run that has come since: one that ended at once may have failed.
+ * The runs of a connection and of those linked to it that have ended or are held; null if a daemon does the others by itself. A command
+ * without a daemon reads this first and reports every later run: one that ended at once may have failed.
  */
 export async function restingRunIds(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
   if ((await session.control.about({})).daemon !== null) return null
   return new Set((await newestRuns(session, connection)).filter(isResting).map(({ id }) => id))
 }
 
-/** The runs that are not known yet, once they have come to rest. Without a daemon they would end with the command. */
-async function settledOthers(
+/** The unknown runs, once they have ended or are held. Without a daemon they would end with the command. */
+async function endedOthers(
   session: Session,
   { connection }: Run,
-  seen: Set<string>,
+  knownIds: Set<string>,
   waitSeconds: number,
 ): Promise<Others> {
   const runs: Run[] = []
   try {
     for (;;) {
-      const next = (await newestRuns(session, connection)).find(({ id }) => !seen.has(id))
-      // Where a daemon of another machine works as well, new ones may come for ever.
+      const next = (await newestRuns(session, connection)).find(({ id }) => !knownIds.has(id))
+      // If a daemon on another machine works as well, new runs may never cease.
       if (next === undefined || runs.length === maxOthers) return { runs, failure: null }
       const run = await waitForEnd(session, next, waitSeconds)
-      for (const id of [next.id, ...idsOf([run])]) seen.add(id)
+      for (const id of [next.id, ...idsOf([run])]) knownIds.add(id)
       runs.push(run)
     }
   } catch (error) {
@@ -90,7 +92,7 @@ async function settledOthers(
   }
 }
 
-/** The newest runs of a connection, then of each connection that is linked to it; of each the oldest first. */
+/** The newest runs of a connection, then of each linked connection; of each, the oldest first. */
 async function newestRuns({ control, config }: Session, connection: string): Promise<Run[]> {
   const linked = [...config.connections.values()].filter(({ linkedTo }) => linkedTo === connection)
   const runs: Run[] = []
@@ -101,12 +103,12 @@ async function newestRuns({ control, config }: Session, connection: string): Pro
   return runs
 }
 
-/** The runs, and the held ones of people whom a guard stopped: those are told with the run that they were part of. */
+/** The runs and their held parts, which are reported with the run that they were part of. */
 function idsOf(runs: readonly Run[]): string[] {
   return runs.flatMap(({ id, heldPart }) => (heldPart === null ? [id] : [id, heldPart]))
 }
 
-/** What became of a run, and of the runs of linked connections. */
+/** The results of a run and of the runs of linked connections. */
 function renderOutcomes(
   { alongside = [], ...run }: Run & { readonly alongside?: readonly Run[] },
   paint: Paint,
@@ -114,47 +116,49 @@ function renderOutcomes(
   return [run, ...alongside].map((one) => renderOutcome(one, paint)).join('\n')
 }
 
-/** The run once it has come to rest. */
+/** The run once it has ended or is held. */
 export async function waitForEnd({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<Run> {
   const progress = output.quiet ? noProgress : createProgress(standardError)
   return await followRun(control, run, { waitSeconds, progress, signal })
 }
 
+type FollowOptions = { readonly waitSeconds: number; readonly progress: Progress; readonly signal: AbortSignal }
+
 /**
- * Watches a run until it has come to rest. Throws `blocked` when the platform turned its connection away, and
- * `platform_unreachable` when nothing moved for `waitSeconds`; the run itself stays, and goes on when it can.
+ * Watches a run until it ends or is held. Throws `blocked` if the platform refused its connection, and `platform_unreachable` if nothing
+ * moved for `waitSeconds`; the run itself remains, and continues when it can.
  */
 export async function followRun(
   control: Control,
   first: Run,
-  { waitSeconds, progress, signal }: { waitSeconds: number; progress: Progress; signal: AbortSignal },
+  { waitSeconds, progress, signal }: FollowOptions,
 ): Promise<Run> {
-  using _place = { [Symbol.dispose]: () => progress.end() }
+  using _progressLine = { [Symbol.dispose]: () => progress.end() }
   const movement = watchMovement()
   let run = first
   for (;;) {
     progress.show(run)
     if (isResting(run)) return run
-    const standsMs = movement.see(run)
-    if (standsMs > standingMs) {
+    const idleMs = movement.see(run)
+    if (idleMs > maxIdleMs) {
       const { working, platform, delay } = await lookAround(control, run)
       if (movement.see(working) > waitSeconds * 1000) throw stalled(working, { platform, delay, waitSeconds })
     }
-    await pause(standsMs > standingMs ? slowPollMs : pollMs, undefined, { signal })
+    await pause(idleMs > maxIdleMs ? slowPollMs : pollMs, undefined, { signal })
     run = await control.getRun({ params: { runId: run.id } })
   }
 }
 
-/** Tells for how long nothing has moved: no run has been seen in a state or with counts that it did not have before. */
+/** Measures how long no run has reached a new state or new counts. */
 function watchMovement(): { see(run: Run): number } {
-  const seen = new Set<string>()
+  const observed = new Set<string>()
   let movedAt = performance.now()
   return {
     see(run) {
       const mark = JSON.stringify([run.id, run.state, run.confirmed, run.problems, run.remaining])
-      // How long a source takes to be read, and its plan to be stored, says nothing about the platform.
-      if (!seen.has(mark) || ownWork.has(run.state)) movedAt = performance.now()
-      seen.add(mark)
+      // Reading a source and storing its plan take time that says nothing about the platform.
+      if (!observed.has(mark) || ownWork.has(run.state)) movedAt = performance.now()
+      observed.add(mark)
       return performance.now() - movedAt
     },
   }
@@ -162,7 +166,7 @@ function watchMovement(): { see(run: Run): number } {
 
 type Around = { readonly working: Run; readonly platform: string; readonly delay: string | undefined }
 
-/** The run that is at work: this one, or the one that it waits for. Throws `blocked` where none can be. */
+/** The run that works: this one, or the one that it waits for. Throws `blocked` if none can. */
 async function lookAround(control: Control, run: Run): Promise<Around> {
   const { platform, platformDelay, connections } = await control.status({})
   const connection = connections.find(({ name }) => name === run.connection)
@@ -186,7 +190,7 @@ function remains(run: Run): string {
   return `${pluralize(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start continues with it`
 }
 
-/** The exit code that tells how a run ended. */
+/** The exit code for the end of a run. */
 export function exitCodeOf(run: Run): number {
   switch (run.state) {
     case 'held':
@@ -200,7 +204,7 @@ export function exitCodeOf(run: Run): number {
     case 'cancelled':
       return failures.conflict.exit
     default:
-      // What went on went well; a part of the plan waits all the same.
+      // What was delivered went well; a part of the plan is held all the same.
       return run.heldPart === null ? 0 : failures.run_held.exit
   }
 }

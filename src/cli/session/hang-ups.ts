@@ -2,34 +2,34 @@ import { closeSync, openSync } from 'node:fs'
 
 /** Requests to read the configuration again, made by SIGHUP or within the process. */
 export type HangUps = Disposable & {
-  /** Resolves once a SIGHUP has asked for another look at the configuration, and at once until that look is taken. */
+  /** Resolves once SIGHUP requested another read of the configuration, and immediately until `reset` is called. */
   requested(): Promise<void>
-  /** Says that the look is taken now: what is asked for from here on is another one. */
+  /** Marks the request as taken: later requests count as new ones. */
   reset(): void
-  /** Asks for that look from within the process. */
+  /** Requests another read from within the process. */
   request(): void
 }
 
 /**
- * Listens for SIGHUP. It comes for two reasons: somebody asks a daemon to read its configuration again, or the terminal is gone that the
- * process runs in. In the latter case `gone` is called.
+ * Listens for SIGHUP, which has two reasons: somebody asks a daemon to read its configuration again, or the terminal of the process is
+ * gone. In the latter case `gone` is called.
  */
 export function listenForHangUp(gone: () => void): HangUps {
-  let asked = Promise.withResolvers<void>()
+  let pending = Promise.withResolvers<void>()
   const hasTerminal = process.stdin.isTTY === true
 
   function onHangUp(): void {
     if (hasTerminal && isTerminalGone()) gone()
-    else asked.resolve()
+    else pending.resolve()
   }
 
   process.on('SIGHUP', onHangUp)
   return {
-    requested: () => asked.promise,
+    requested: () => pending.promise,
     reset: () => {
-      asked = Promise.withResolvers<void>()
+      pending = Promise.withResolvers<void>()
     },
-    request: () => asked.resolve(),
+    request: () => pending.resolve(),
     [Symbol.dispose]: () => process.off('SIGHUP', onHangUp),
   }
 }

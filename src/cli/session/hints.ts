@@ -1,6 +1,6 @@
 import { delimiter, join } from 'node:path'
 
-/** The commands that take --config; a hint that names one of them is made to fit the command that prints it. */
+/** The commands that take --config; a hint that names one of them is adapted to the command that prints it. */
 export const hinted = [
   'accept-status',
   'accept-store',
@@ -52,14 +52,14 @@ type HintOptions = {
   readonly env?: { readonly ROLLCALL_SELF?: string; readonly PATH?: string }
 }
 
-/** A text whose commands can be pasted as they stand: by the name under which this program was called, with its --config. */
+/** A text whose commands can be pasted: with the name under which this program was called, and its --config. */
 export function pasteable(text: string, { config, env = process.env }: HintOptions): string {
   const name = nameOf(env)
   const named = config === undefined ? name : `${name} --config ${quotedForShell(config)}`
   return text.replaceAll(configured, () => `${named} `).replaceAll(unconfigured, () => `${name} `)
 }
 
-/** What --config names on a command line that may not be understood otherwise. */
+/** The file after --config on a command line that may be invalid otherwise. */
 export function configIn(args: readonly string[]): string | undefined {
   const joined = args.find((arg) => arg.startsWith('--config='))
   const at = args.indexOf('--config')

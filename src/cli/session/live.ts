@@ -14,31 +14,31 @@ import { type CommonOptions, configOf } from './session.ts'
 import { listenForStop } from './stop-signal.ts'
 
 const everyMs = 1000
-/** Somebody who presses q breaks a view off, as with Ctrl-C. */
+/** A person who presses q ends a view, as with Ctrl-C. */
 const exitOfQuit = 128 + constants.signals.SIGINT
 
-/** Something that is looked at while it changes. */
+/** A value that is watched while it changes. */
 type Live<T> = {
   look(control: Control): Promise<T>
-  /** What stands on a terminal, and stays there at the end. */
-  render(seen: T, paint: Paint): string
-  /** What has changed since the last look, a line each: for a file, a pipe and a terminal that cannot redraw. */
-  changes(seen: T, before: T | null, paint: Paint): string[]
+  /** What is drawn on a terminal, and stays there at the end. */
+  render(value: T, paint: Paint): string
+  /** The changes since the last look, a line each: for a file, a pipe and a terminal that cannot redraw. */
+  changes(value: T, before: T | null, paint: Paint): string[]
   /** True once nothing will change any more. */
-  isOver?(seen: T): boolean
+  isOver?(value: T): boolean
 }
 
 type Watched<T> = {
-  /** What was seen last. */
-  readonly seen: T | null
+  /** The value of the last look. */
+  readonly latest: T | null
   /** The exit code if a person or a signal ended the view; null if it was over. */
   readonly brokenOff: number | null
 }
 
 /**
- * Shows something until it is over or a person has seen enough, at most once a second. On a terminal it is drawn in place; elsewhere
- * changes are printed as lines, and with --json as one document a line. A daemon that goes away is said and waited for. Without a
- * daemon the store is looked at once, and not kept from the daemon that may start.
+ * Shows a value until it is over or a person quits, refreshed every second. On a terminal it is redrawn in place; elsewhere changes are
+ * printed as lines, and with --json as one document a line. A daemon that goes away is reported and waited for. Without a daemon the store
+ * is read once, and is left to a daemon that may start.
  */
 export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<Watched<T>> {
   const output = createOutput(options)
@@ -46,33 +46,33 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<W
   using stop = listenForStop()
   const enough = new AbortController()
   const signal = AbortSignal.any([stop.signal, enough.signal])
-  let seen: T | null = null
+  let latest: T | null = null
   {
     using view = createView(options, live, { output, quit: () => enough.abort() })
     const source = await sourceOf(config, signal)
     try {
       for (;;) {
         const next = await source.look(live.look)
-        if (next.away === null) seen = next.seen
+        if (next.away === null) latest = next.value
         view.show(next)
-        if (next.away === null && live.isOver?.(next.seen)) break
+        if (next.away === null && live.isOver?.(next.value)) break
         await pause(everyMs, undefined, { signal })
       }
     } catch (error) {
       if (!signal.aborted) throw error
     }
   }
-  if (seen !== null && isDrawn(output)) output.printResult(seen, live.render)
-  return { seen, brokenOff: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
+  if (latest !== null && isDrawn(output)) output.printResult(latest, live.render)
+  return { latest, brokenOff: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
 }
 
-/** What was seen, or since when and why nothing can be seen. */
-type Sight<T> = { readonly seen: T; readonly away: null } | { readonly away: Away }
+/** The value, or since when and why there is none. */
+type LookResult<T> = { readonly value: T; readonly away: null } | { readonly away: Away }
 type Away = { readonly since: Date; readonly reason: string }
 
-type Source = { look<T>(look: (control: Control) => Promise<T>): Promise<Sight<T>> }
+type Source = { look<T>(look: (control: Control) => Promise<T>): Promise<LookResult<T>> }
 
-/** Looks through the daemon that runs. Before one has run, it looks into the store itself: each time on a server, and once in the data folder. */
+/** Reads through the running daemon. Before one has run, it reads the store itself: each time on a server, and once in the data folder. */
 async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
   let control = await daemonsControl(config)
   let away: Away | null = null
@@ -89,12 +89,12 @@ async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
         if (control === null) {
           if (looked && config.database === null) return absent('no daemon is running')
           looked = true
-          return { seen: await withoutDaemon(config, signal, look), away: null }
+          return { value: await withoutDaemon(config, signal, look), away: null }
         }
         looked = true
-        const seen = await look(control)
+        const value = await look(control)
         away = null
-        return { seen, away: null }
+        return { value, away: null }
       } catch (error) {
         if (!(error instanceof Failure) || !error.retry) throw error
         control = null
@@ -119,7 +119,7 @@ async function withoutDaemon<T>(
   return await look(here.control)
 }
 
-type View<T> = Disposable & { show(sight: Sight<T>): void }
+type View<T> = Disposable & { show(sight: LookResult<T>): void }
 
 function isDrawn({ json }: Output): boolean {
   return !json && standardOutput.canRedraw
@@ -139,7 +139,7 @@ function drawn<T>({ config }: CommonOptions, live: Live<T>, quit: () => void): V
   let last: T | null = null
   return {
     show(sight) {
-      if (sight.away === null) last = sight.seen
+      if (sight.away === null) last = sight.value
       const state =
         sight.away === null
           ? paint('dim', `${clock(new Date())} · press q to quit`)
@@ -171,13 +171,13 @@ function printed<T>(live: Live<T>, output: Output): View<T> {
       if (isAway) output.printMessage('the daemon is responding again')
       isAway = false
       if (output.json) {
-        const document = escapeJson(JSON.stringify(sight.seen))
+        const document = escapeJson(JSON.stringify(sight.value))
         if (document !== text) standardOutput.print(`${document}\n`)
         text = document
       } else {
-        for (const line of live.changes(sight.seen, before, standardOutput.paint)) output.printPart(line)
+        for (const line of live.changes(sight.value, before, standardOutput.paint)) output.printPart(line)
       }
-      before = sight.seen
+      before = sight.value
     },
     [Symbol.dispose]: () => undefined,
   }

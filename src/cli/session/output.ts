@@ -3,16 +3,16 @@ import { jsonText } from '../../text/escape.ts'
 import { wrapped } from '../render/text.ts'
 import { pasteable } from './hints.ts'
 
-/** Where a command's words go: its result on stdout, everything else on stderr. */
+/** Where the output of a command goes: its result to stdout, everything else to stderr. */
 export type Output = {
   readonly json: boolean
-  /** True where stderr has no reader who waits: with --json. */
+  /** True if nobody reads stderr while the command runs: with --json. */
   readonly quiet: boolean
-  /** Personal values are shown to who asks for them, in a document or on a terminal; a log file or a pipe gets none. */
+  /** Whether personal values are shown: on request, in a document or on a terminal; never in a log file or a pipe. */
   mayShowValues(options: { readonly showValues?: boolean }): boolean
-  /** Prints the result: with --json the document itself and nothing else, otherwise what `render` makes of it. */
+  /** Prints the result: with --json the document itself and nothing else, otherwise the text from `render`. */
   printResult<T>(document: T, render: (document: T, paint: Paint) => string): void
-  /** Prints a piece of what is printed for people while a command goes on: nothing with --json. */
+  /** Prints a part of the output for people while a command runs: nothing with --json. */
   printPart(text: string): void
   /** Prints a remark for the person at the terminal. */
   printMessage(text: string): void
@@ -22,7 +22,7 @@ export type Output = {
 
 type OutputOptions = {
   readonly json?: boolean
-  /** What --config named, so that a command in a hint can be pasted. */
+  /** The file that --config named, so that a command in a hint can be pasted. */
   readonly config?: string
 }
 
@@ -49,7 +49,7 @@ export function createOutput({ json = false, config }: OutputOptions): Output {
   }
 }
 
-/** A terminal breaks long lines inside of words; a file or a pipe is given them whole. */
+/** A terminal breaks long lines inside of words; a file or a pipe gets whole lines. */
 function fitting(text: string, { columns }: Printer): string {
   return columns === null ? text : wrapped(text, columns)
 }

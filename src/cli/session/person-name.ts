@@ -8,34 +8,33 @@ import { type CommonOptions, requireConnection, type Session } from './session.t
 
 type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }
 type Named = { readonly connection: string; readonly identityId: string }
-type Asked = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
-type Matches = { readonly found: readonly PersonSearchResult[]; readonly isWhole: boolean }
+type PersonQuery = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
+type Matches = { readonly people: readonly PersonSearchResult[]; readonly isWhole: boolean }
 
-/** How many matches are read. If there may be more, no single person can be chosen. */
+/** Maximum number of matches that are read. If there may be more, no single person can be chosen. */
 const defaultMaxMatches = 200
 const maxListed = 20
 
 /**
- * The person that somebody has named, by key, whole e-mail address or whole words of the name. Several are listed with their keys, and
- * people who are only called nearly so are listed too: no one is ever guessed. A text that is found nowhere is taken for a key, of which
- * the operation says what it makes.
+ * The person whom the text names by key, whole e-mail address or whole words of the name. If several match, or only partly, all of them are
+ * listed with their keys: nobody is ever guessed. A text without a match is used as a key, and the operation reports whether it is one.
  */
 export async function requirePerson(session: Session, text: string, options: Options): Promise<Named> {
-  const found = await findPerson(session, text, options)
-  if (found !== null) return found
+  const match = await findPerson(session, text, options)
+  if (match !== null) return match
   const connection = requireConnection(options, session.config)
   if (!/[\s@]/.test(text.trim())) return { connection, identityId: text }
   throw new Failure('not_found', `nobody in ${connection} has the e-mail address or name "${text}"`)
 }
 
-/** The same for what is looked for in the source, which may tell of people who are new: their keys and addresses stay as they are. */
+/** The same for a person in the source, who may be new: keys and addresses are passed on unchanged. */
 export async function resolvePersonInSource(session: Session, text: string, options: Options): Promise<Named> {
   const asItIs = { connection: requireConnection(options, session.config), identityId: text }
   if (text.includes('@')) return asItIs
   return (await findPerson(session, text, options)) ?? asItIs
 }
 
-/** The same; null if nobody is known who is called so. */
+/** The same; null if no known person matches. */
 export async function findPerson(session: Session, text: string, options: Options): Promise<Named | null> {
   const { config, control } = session
   const search = text.trim()
@@ -45,24 +44,27 @@ export async function findPerson(session: Session, text: string, options: Option
   const [withIt, ...others] = byKey
   if (withIt !== undefined && others.length === 0) return namedAs(withIt)
   if (withIt !== undefined) {
-    const places = byKey.map((named) => named.connection).join(', ')
-    throw new Failure('usage', `several connections have the key ${search} (${places}): name one with --connection`)
+    const names = byKey.map((named) => named.connection).join(', ')
+    throw new Failure('usage', `several connections have the key ${search} (${names}): name one with --connection`)
   }
   const { connection, maxMatches = defaultMaxMatches } = options
-  const { found, isWhole } = await matches(control, { connection, search, maxMatches })
-  const exact = found.filter((person) => isCalled(person, search))
+  const { people, isWhole } = await matches(control, { connection, search, maxMatches })
+  const exact = people.filter((person) => isCalled(person, search))
   const [only, ...namesakes] = exact
   if (only !== undefined && namesakes.length === 0 && isWhole) return namedAs(only)
-  if (found.length === 0) return null
-  const people = exact.length > 0 ? exact : found
-  throw several(session, people, { search, isExact: exact.length > 0, isWhole, ...options })
+  if (people.length === 0) return null
+  const candidates = exact.length > 0 ? exact : people
+  throw several(session, candidates, { search, isExact: exact.length > 0, isWhole, ...options })
 }
 
 function namedAs({ connection, identityId }: Named): Named {
   return { connection, identityId }
 }
 
-/** Who has exactly this key, also as one that HR has used since. It is asked for without values, so that no look at people is recorded. */
+/**
+ * The people with exactly this key, including one that HR has replaced since. Values are not requested, so that no access to people is
+ * recorded.
+ */
 async function withKey(control: Control, identityId: string, connections: readonly string[]): Promise<Named[]> {
   if (/[\s@]/.test(identityId)) return []
   const people = await Promise.all(
@@ -78,19 +80,19 @@ async function withKey(control: Control, identityId: string, connections: readon
   return people.flat()
 }
 
-/** The people found, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
-async function matches(control: Control, { connection, search, maxMatches }: Asked): Promise<Matches> {
-  const found: PersonSearchResult[] = []
+/** The matches, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
+async function matches(control: Control, { connection, search, maxMatches }: PersonQuery): Promise<Matches> {
+  const people: PersonSearchResult[] = []
   let after: string | undefined
   do {
     const { data, next } = await control.searchPeople({ query: { connection, search, after, limit: maxMatches } })
-    found.push(...data)
+    people.push(...data)
     after = next ?? undefined
-  } while (after !== undefined && found.length <= maxMatches)
-  return { found: found.slice(0, maxMatches), isWhole: after === undefined && found.length <= maxMatches }
+  } while (after !== undefined && people.length <= maxMatches)
+  return { people: people.slice(0, maxMatches), isWhole: after === undefined && people.length <= maxMatches }
 }
 
-/** Whether the e-mail address, or each word of the name, is the one that is looked for. */
+/** Whether the e-mail address, or each word of the name, is the one searched for. */
 function isCalled({ person }: PersonSearchResult, search: string): boolean {
   if (search.includes('@')) return typeof person.email === 'string' && folded(person.email) === folded(search)
   const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
@@ -114,17 +116,17 @@ type Listing = {
   readonly showValues?: boolean
 }
 
-/** Names are shown to who asks for them at a terminal; the failure itself holds keys. */
+/** Names are shown on request and on a terminal; the failure itself holds keys. */
 function several({ output }: Session, people: readonly PersonSearchResult[], listing: Listing): Failure {
-  const what = whySeveral(people, listing)
+  const message = whySeveral(people, listing)
   const listed = people.slice(0, maxListed)
   const more = people.length > listed.length || !listing.isWhole ? ['  … and others'] : []
   if (listing.showValues && standardError.isTerminal && !output.json) {
     output.printMessage([renderMatches(listed, output.paint), ...more].join('\n'))
-    return new Failure('usage', what)
+    return new Failure('usage', message)
   }
   return new Failure('usage', [
-    what,
+    message,
     ...listed.map(({ identityId, connection, state }) => `  ${identityId}  ${connection}  ${state}`),
     ...more,
   ])

@@ -7,7 +7,7 @@ import { jsonText } from '../../text/escape.ts'
 
 const format = 1
 
-/** Keeps a plan in a file of its owner's own. What stands there already stays. */
+/** Saves a plan in a file that only its owner can read. An existing file stays. */
 export async function writePlanFile(path: string, plan: PlanDocument): Promise<void> {
   const text = jsonText(inOrder({ rollcall: 'plan', format, plan, seal: sealOf(plan) }))
   try {
@@ -26,7 +26,7 @@ const PlanFile = z.object({
   seal: z.string(),
 })
 
-/** Reads a plan that was kept. One that was edited or cut off is refused: nobody has seen what it says now. */
+/** Reads a saved plan. An edited or cut one is refused: nobody has seen what it contains now. */
 export async function readPlanFile(path: string): Promise<PlanDocument> {
   const file = PlanFile.safeParse(await jsonOf(path))
   if (!file.success) throw new Failure('usage', `${path} is not a plan written by "rollcall plan --out"`)
@@ -46,14 +46,14 @@ async function jsonOf(path: string): Promise<unknown> {
   }
 }
 
-/** Tells an edit by mistake. Nothing rests on it: a run compares the plan's digest with what it has planned itself. */
+/** Detects an accidental edit. Nothing depends on it: a run compares the plan's digest with its own plan. */
 function sealOf(plan: unknown): string {
   return `sha256:${createHash('sha256')
     .update(JSON.stringify(inOrder(plan)))
     .digest('hex')}`
 }
 
-/** The same value with the members of its objects in the order of their names. */
+/** The same value with the members of its objects sorted by name. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
   if (typeof value !== 'object' || value === null) return value

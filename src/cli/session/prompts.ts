@@ -1,14 +1,17 @@
 import { escapeText } from '../../text/escape.ts'
 
-/** The person at the terminal. A question that is broken off ends the command. */
+/** The person at the terminal. Cancelling a question ends the command. */
 export type Prompts = {
-  /** `what` is visible text of ours and of the export. */
-  text(what: string, usual: string): Promise<string>
-  choose<T extends string>(what: string, choices: readonly { readonly value: T; readonly label: string }[]): Promise<T>
-  confirm(what: string): Promise<boolean>
+  /** `message`: may quote the export; it is escaped. */
+  text(message: string, usual: string): Promise<string>
+  choose<T extends string>(
+    message: string,
+    choices: readonly { readonly value: T; readonly label: string }[],
+  ): Promise<T>
+  confirm(message: string): Promise<boolean>
 }
 
-/** Thrown when the person breaks a question off. */
+/** Thrown when the person cancels a question. */
 export class Stopped extends Error {}
 
 /** Asks at the terminal, on stderr. */
@@ -20,14 +23,14 @@ export async function terminalPrompts(): Promise<Prompts> {
     return answer as Exclude<T, symbol>
   }
   return {
-    async text(what, usual) {
-      const settings = { message: escapeText(what), placeholder: usual, defaultValue: usual, output }
+    async text(message, usual) {
+      const settings = { message: escapeText(message), placeholder: usual, defaultValue: usual, output }
       return answered(await clack.text(settings)) || usual
     },
-    async choose(what, choices) {
+    async choose(message, choices) {
       const options = choices.map(({ value, label }) => ({ value: value as string, label: escapeText(label) }))
-      return answered(await clack.select({ message: escapeText(what), options, output })) as never
+      return answered(await clack.select({ message: escapeText(message), options, output })) as never
     },
-    confirm: async (what) => answered(await clack.confirm({ message: escapeText(what), output })),
+    confirm: async (message) => answered(await clack.confirm({ message: escapeText(message), output })),
   }
 }

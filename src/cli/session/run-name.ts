@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { aligned, formatInstant, shortId } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 
-type Asked = { readonly connection?: string }
+type RunScope = { readonly connection?: string }
 
 const wholeId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -12,8 +12,8 @@ export function isMoving(name: string): boolean {
   return /^(?:last|@)/i.test(name.trim())
 }
 
-/** The id of the run that a person has named: by its id, by the beginning of it, as `last` or `last-1`, or as `@held`. It is never guessed. */
-export async function requireRunId(control: Control, name: string, { connection }: Asked = {}): Promise<string> {
+/** The ID of the run that a person named: by its ID, by the beginning of it, as `last` or `last-1`, or as `@held`. It is never guessed. */
+export async function requireRunId(control: Control, name: string, { connection }: RunScope = {}): Promise<string> {
   if (wholeId.test(name)) return name.toLowerCase()
   await refuseNoName(name)
   const { data, more } = await control.findRuns({ params: { name }, query: { connection } })
@@ -30,7 +30,7 @@ export async function requireRunId(control: Control, name: string, { connection 
 }
 
 async function refuseNoName(name: string): Promise<void> {
-  // The schema is loaded with what asks for the run.
+  // The schema is loaded with the request for the run.
   const { RunName } = await import('../../contract/control/run-names.ts')
   const { error } = RunName.safeParse(name)
   if (error) throw new Failure('usage', `"${name}" ${error.issues[0]?.message}`)

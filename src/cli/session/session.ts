@@ -4,7 +4,7 @@ import { type LoadOptions, loadConfig } from '../../daemon/config/load-config.ts
 import { findConfig } from '../../daemon/config/config-path.ts'
 import { Failure } from '../../errors.ts'
 import type { Control } from './control-client.ts'
-import { type FoundDaemon, findDaemon } from './find-daemon.ts'
+import { type DaemonEndpoint, findDaemon } from './find-daemon.ts'
 import type { CommandContext } from './command-context.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
@@ -31,14 +31,14 @@ export type Session = {
 }
 
 /**
- * Reads the configuration that the options name, or the one that is found. A secret that cannot be read is refused at once, unless
- * it is said to be needed later or never. So is a connection that the options name and the configuration does not have.
+ * Reads the configuration that the options name, or the default one. An unreadable secret is refused at once, unless it may be read later
+ * or never. A connection that the options name and the configuration lacks is refused too.
  */
 export async function configOf(
   options: CommonOptions,
   { secrets = 'now' }: Pick<LoadOptions, 'secrets'> = {},
 ): Promise<Config> {
-  const { file, namedBy } = findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() })
+  const { file, namedBy } = findConfig({ option: options.config, env: process.env, workingDirectory: process.cwd() })
   if (options.verbose) createOutput(options).printMessage(`the configuration is ${file}, from ${namedBy}`)
   const help = namedBy === 'ROLLCALL_CONFIG' ? 'set ROLLCALL_CONFIG to the configuration' : undefined
   const config = await loadConfig(file, process.env, { secrets, ...(help !== undefined && { help }) })
@@ -47,8 +47,8 @@ export async function configOf(
 }
 
 /**
- * Runs a command against the daemon where one runs, and otherwise against the opened store itself. With `works` this process then
- * also does the work that the command asks for; with `looks` it opens no queue.
+ * Runs a command against the running daemon, or else against the store itself. With `hasWorkers` this process also does the work that the
+ * command requests; with `isReadOnly` it opens no queue.
  */
 export async function withSession(
   options: CommonOptions,
@@ -81,17 +81,17 @@ export async function withSession(
   }
 }
 
-/** What asks a daemon takes a while to load, and where none runs it is not needed. */
-async function controlOf(daemon: FoundDaemon): Promise<Control> {
+/** The client of the daemon takes a while to load, and is not needed without a daemon. */
+async function controlOf(daemon: DaemonEndpoint): Promise<Control> {
   const { controlOverSocket } = await import('./control-client.ts')
   return controlOverSocket(daemon)
 }
 
 /**
- * The daemon that has an embedded store in use, once it answers; null if none does soon. One that starts, or takes up a configuration
- * that was changed, has its store some seconds before it answers.
+ * The daemon that uses an embedded store, once it responds; null if none does soon. While it starts or reloads, it has its store some
+ * seconds before it responds.
  */
-async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<FoundDaemon | null> {
+async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<DaemonEndpoint | null> {
   if (!(error instanceof Failure) || error.code !== 'already_active') return null
   const until = performance.now() + beginsWithinMs
   while (performance.now() < until && !signal.aborted) {
@@ -102,7 +102,7 @@ async function daemonBehind(error: unknown, config: Config, signal: AbortSignal)
   return null
 }
 
-/** Said of an http:// address of another machine, which `platform.insecure` allows. */
+/** Warns about an http:// address of another machine, which `platform.insecure` allows. */
 function readableWarning({ platform }: Config): string {
   return `! others on the network can read and change what is sent to ${platform.baseUrl}: use https:// in platform.baseUrl`
 }

@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 const stops = ['SIGINT', 'SIGTERM'] as const
 type Stop = (typeof stops)[number]
 
-/** What a stop throws at everything that waits or reads. */
+/** Thrown by a stop at everything that waits or reads. */
 class StoppedBySignal extends Error {
   readonly exit: number
 
@@ -23,9 +23,9 @@ export function exitOfStop(error: unknown): number | null {
 export type StopSignal = Disposable & {
   /** Aborted by the first signal that asks the process to stop. A second one ends it at once. */
   readonly signal: AbortSignal
-  /** Which signal came; null while none has. */
+  /** The signal that came; null if none has. */
   received(): string | null
-  /** The exit code that names the signal, as shells have it; null while none has come. */
+  /** The exit code that shells use for the signal; null if none has come. */
   exit(): number | null
 }
 

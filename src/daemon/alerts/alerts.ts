@@ -142,7 +142,7 @@ function createLine(context: AlertContext, channel: Channel, signal: AbortSignal
 }
 
 type LineState = {
-  /** The receiver asked for a pause until then; null: it did not. */
+  /** The end of the pause that the receiver requested; null: it requested none. */
   pausedUntil: Date | null
 }
 type Sending = { readonly state: LineState; readonly signal: AbortSignal }

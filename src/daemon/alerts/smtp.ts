@@ -44,11 +44,10 @@ export function smtpSender(channel: SmtpChannel, { name, linkOf, timeoutMs }: Sm
   }
 }
 
+type MailOptions = { readonly from: string; readonly to: readonly string[]; readonly linkOf: AlertLink }
+
 /** The mail of a notice. All mails about an alert refer to the message ID of its first single mail, so that they form a thread. */
-export function mailMessage(
-  notice: Notice,
-  { from, to, linkOf }: { readonly from: string; readonly to: readonly string[]; readonly linkOf: AlertLink },
-) {
+export function mailMessage(notice: Notice, { from, to, linkOf }: MailOptions) {
   const { subject, lines, link: address } = noticeText(notice, linkOf)
   const domain = from.slice(from.lastIndexOf('@') + 1)
   const messageId = `<${notice.id}@${domain}>`

@@ -34,64 +34,34 @@ export type AuditService = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-type KeptStore = { readonly store: Database<StoreSchema>; readonly keeper: AuditService }
+type AuditedStore = { readonly store: Database<StoreSchema>; readonly audit: AuditService }
 
 const sealMs = 2000
+
+type AuditOptions = { readonly config: Config; readonly events: Events; readonly now: () => Date }
+
+/** What the steps of the service share. */
+type AuditState = AuditOptions & {
+  readonly db: Db
+  readonly signing: Signing
+  unsigned: Waiting | null
+  lastReported: string | null
+}
 
 /**
  * Entries written through the returned store are authenticated with the key of this installation, and signed every two seconds and on
  * close. Without the right key runs continue, but entries stay unsigned until an operator runs `rollcall audit new-key`.
  */
-export async function openAudit(
-  opened: Database<StoreSchema>,
-  { config, events, now }: { config: Config; events: Events; now: () => Date },
-): Promise<KeptStore> {
-  const { dataDir } = config
+export async function openAudit(opened: Database<StoreSchema>, options: AuditOptions): Promise<AuditedStore> {
+  const { config, events, now } = options
   const head = await lastCheckpoint(opened.db)
   const signing = new Signing(await auditKeyFor(config, head))
   const store = { ...opened, db: opened.db.withPlugin(signing) }
-  const { db } = store
-  let lastReported: string | null = null
+  const state: AuditState = { ...options, db: store.db, signing, unsigned: null, lastReported: null }
+  await checkKey(state, head)
+  await recordConfiguration(store.db, config, now())
 
-  function report(reason: string): void {
-    if (lastReported !== reason) events.auditUnsigned({ reason })
-    lastReported = reason
-  }
-
-  if (signing.key === null || (head && head.key !== signing.key.publicKey)) {
-    report(
-      signing.key === null
-        ? `the key that signed the audit trail is not in ${dataDir}; put it back, or let a new one take over with "rollcall audit new-key"`
-        : 'the audit trail was signed by another key than that of this installation; daemons that share a database need the same audit.signingKey',
-    )
-    signing.key = null
-  } else {
-    await writePublicKey(dataDir, signing.key.publicKey)
-    if (!head) {
-      const details = { key: signing.key.publicKey }
-      await recordAuditEntry(db, { act: 'audit.key_made', connection: null, by: rollcall, details, now: now() })
-    }
-  }
-  await recordConfiguration(db, config, now())
-
-  let unsigned: Waiting | null = null
-
-  /** Signs until nothing is left that can be signed. */
-  async function sealNow(): Promise<void> {
-    const { key } = signing
-    if (key === null) return
-    for (;;) {
-      const sealed = await signPending(db, { key, kept: await readHead(dataDir), unsigned, now: now() })
-      if (sealed.kind === 'broken') report(`${sealed.reason}; see "rollcall audit verify"`)
-      if (sealed.kind === 'sealed') unsigned = sealed.waiting
-      if (sealed.kind !== 'sealed' || sealed.head === null) return
-      await writeHead(dataDir, sealed.head)
-      lastReported = null
-      events.auditSigned({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
-    }
-  }
-
-  /** Writers of the log in this process take turns, so that the data folder always has the newest head. */
+  // Writers of the log in this process take turns, so that the data folder always has the newest head.
   let last: Promise<unknown> = Promise.resolve()
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
@@ -102,31 +72,11 @@ export async function openAudit(
   /** Signs in turn, so that every entry committed before the call is signed afterwards. */
   async function sealOrReport(): Promise<void> {
     try {
-      await inTurn(sealNow)
+      await inTurn(() => seal(state))
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      report(error.message)
+      report(state, error.message)
     }
-  }
-
-  async function replaceKeyNow({ by, reason }: { by: string; reason: string }) {
-    const configured = await configuredKey(config)
-    const former = configured ? signing.key : (signing.key ?? (await readKeyFile(dataDir)))
-    if (configured && configured.publicKey === signing.key?.publicKey)
-      throw new Failure(
-        'conflict',
-        'audit.signingKey is the key that signs already: configure the new one, start again, and repeat this',
-      )
-    const next = configured ?? (await makeNextKey(dataDir))
-    const kept = await readHead(dataDir).catch(() => null)
-    const replaced = await replaceKey(db, { former, next, kept, by, reason, now: now() })
-    if (!configured) await takeNextKey(dataDir)
-    signing.key = next
-    unsigned = null
-    await writePublicKey(dataDir, next.publicKey)
-    await writeHead(dataDir, replaced.head)
-    lastReported = null
-    return replaced
   }
 
   await using starting = new AsyncDisposableStack()
@@ -135,20 +85,92 @@ export async function openAudit(
   starting.use(repeat(sealOrReport, { pauseMs: sealMs, onError: failed }))
   const running = starting.move()
 
-  const keeper: AuditService = {
+  const audit: AuditService = {
     seal: sealOrReport,
-    trouble: () => lastReported,
+    trouble: () => state.lastReported,
     async verify({ publicKey }) {
       await sealOrReport()
-      const pem = publicKey ?? (signing.key ? publicPem(signing.key.publicKey) : await readPublicKey(dataDir))
-      if (pem === null)
-        throw new Failure('conflict', 'there is no key to verify with: name its public half with --public-key')
-      return await verifyTrail(db, { publicKey: publicKeyOf(pem), kept: await readHead(dataDir), key: signing.key })
+      return await verifyWith(state, publicKey)
     },
-    replaceKey: (request) => inTurn(() => replaceKeyNow(request)),
+    replaceKey: (request) => inTurn(() => replaceKeyNow(state, request)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
-  return { store, keeper }
+  return { store, audit }
+}
+
+function report(state: AuditState, reason: string): void {
+  if (state.lastReported !== reason) state.events.auditUnsigned({ reason })
+  state.lastReported = reason
+}
+
+/** Drops a key that cannot continue the log, and reports why; records a new one. */
+async function checkKey(state: AuditState, head: Checkpoint | null): Promise<void> {
+  const { config, db, signing, now } = state
+  if (signing.key === null || (head && head.key !== signing.key.publicKey)) {
+    report(
+      state,
+      signing.key === null
+        ? `the key that signed the audit trail is not in ${config.dataDir}; put it back, or let a new one take over with "rollcall audit new-key"`
+        : 'the audit trail was signed by another key than that of this installation; daemons that share a database need the same audit.signingKey',
+    )
+    signing.key = null
+    return
+  }
+  await writePublicKey(config.dataDir, signing.key.publicKey)
+  if (head) return
+  const details = { key: signing.key.publicKey }
+  await recordAuditEntry(db, { act: 'audit.key_made', connection: null, by: rollcall, details, now: now() })
+}
+
+/** Signs until nothing is left that can be signed. */
+async function seal(state: AuditState): Promise<void> {
+  const { config, db, signing, events, now } = state
+  const { key } = signing
+  if (key === null) return
+  for (;;) {
+    const sealed = await signPending(db, {
+      key,
+      kept: await readHead(config.dataDir),
+      unsigned: state.unsigned,
+      now: now(),
+    })
+    if (sealed.kind === 'broken') report(state, `${sealed.reason}; see "rollcall audit verify"`)
+    if (sealed.kind === 'sealed') state.unsigned = sealed.waiting
+    if (sealed.kind !== 'sealed' || sealed.head === null) return
+    await writeHead(config.dataDir, sealed.head)
+    state.lastReported = null
+    events.auditSigned({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
+  }
+}
+
+async function verifyWith({ config, db, signing }: AuditState, publicKey: string | undefined): Promise<Verified> {
+  const { dataDir } = config
+  const pem = publicKey ?? (signing.key ? publicPem(signing.key.publicKey) : await readPublicKey(dataDir))
+  if (pem === null)
+    throw new Failure('conflict', 'there is no key to verify with: name its public half with --public-key')
+  return await verifyTrail(db, { publicKey: publicKeyOf(pem), kept: await readHead(dataDir), key: signing.key })
+}
+
+async function replaceKeyNow(state: AuditState, { by, reason }: { by: string; reason: string }) {
+  const { config, db, signing, now } = state
+  const { dataDir } = config
+  const configured = await configuredKey(config)
+  const former = configured ? signing.key : (signing.key ?? (await readKeyFile(dataDir)))
+  if (configured && configured.publicKey === signing.key?.publicKey)
+    throw new Failure(
+      'conflict',
+      'audit.signingKey is the key that signs already: configure the new one, start again, and repeat this',
+    )
+  const next = configured ?? (await makeNextKey(dataDir))
+  const kept = await readHead(dataDir).catch(() => null)
+  const replaced = await replaceKey(db, { former, next, kept, by, reason, now: now() })
+  if (!configured) await takeNextKey(dataDir)
+  signing.key = next
+  state.unsigned = null
+  await writePublicKey(dataDir, next.publicKey)
+  await writeHead(dataDir, replaced.head)
+  state.lastReported = null
+  return replaced
 }
 
 /** The key that may continue a log with this head; null if it is missing. A new key is made only if nothing was signed before. */

@@ -4,20 +4,20 @@ import type { Secret } from './secret.ts'
 
 /** When alerts are raised, and where they go. */
 export type AlertSettings = {
-  /** The address that messages show, with places for what they are about; null: none. */
+  /** The address that messages show, with placeholders for their subject; null: none. */
   readonly link: string | null
-  /** Where the console is, to whose pages messages lead without `link`; null: that is not known. */
+  /** The address of the console, which messages link to without `link`; null: it is not known. */
   readonly consoleUrl: URL | null
   readonly overdueMinutes: number
   readonly pausedHours: number
-  /** How old what HR said last may be; null: by the schedule of each connection. */
+  /** The maximum age of HR's newest data; null: by the schedule of each connection. */
   readonly freshHours: number | null
   readonly remindHours: number
-  /** Where alerts go, besides the log. */
+  /** Where alerts go besides the log. */
   readonly channels: readonly ChannelSettings[]
 }
 
-/** Where alerts go, and which of them. */
+/** A channel, and the alerts that it gets. */
 export type ChannelSettings = {
   readonly name: string
   /** Null: all. */
@@ -25,7 +25,7 @@ export type ChannelSettings = {
   readonly kinds: readonly AlertKind[] | null
 } & (WebhookChannel | SlackChannel | SmtpChannel)
 
-/** A URL of the operator's, to which each alert is posted with a signature. */
+/** A URL of the operator's, which each alert is posted to with a signature. */
 export type WebhookChannel = {
   readonly type: 'webhook'
   /** May hold a token. */
@@ -60,11 +60,11 @@ export type SmtpChannel = {
 /** The channel that every installation has. It takes every alert. */
 export const logChannel = { name: 'log', connections: null, kinds: null, perHour: null } as const
 
-/** What one message says of one alert: that it was raised or still is, or that it is over. */
+/** What one message says about one alert: that it was raised, still lasts, or is over. */
 export type AlertChange = {
   readonly type: 'raised' | 'cleared'
   readonly alert: Alert
-  /** How many messages about the alert the channel was sent before. */
+  /** How many messages about the alert the channel got before. */
   readonly sentBefore: number
 }
 
@@ -77,11 +77,11 @@ export type Notice = { readonly id: string; readonly now: Date } & (
 
 /** Why a message was not sent. */
 export type Unsent = {
-  /** For people. It holds nothing of the receiver's address but its host, and no text that the receiver wrote. */
+  /** For people. It holds only the host of the receiver's address, and no text that the receiver wrote. */
   readonly failure: string
-  /** How long the receiver asks to be left alone. */
+  /** How long the receiver asks to wait. */
   readonly retryAfterMs?: number | null
-  /** Some recipients of a mail have taken it, so that it is not sent again. */
+  /** Some recipients of a mail got it, so it is not sent again. */
   readonly isTakenByOthers?: boolean
 }
 

@@ -9,15 +9,15 @@ const defaultPaths = ['rollcall.yaml', 'config/rollcall.yaml', '/etc/rollcall/ro
 type ConfigLocation = { readonly file: string; readonly namedBy: '--config' | 'ROLLCALL_CONFIG' | 'its place' }
 
 type ConfigSearch = {
-  /** What `--config` names. */
-  readonly given: string | undefined
+  /** The value of `--config`. */
+  readonly option: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
   readonly workingDirectory: string
 }
 
 /** The configuration file to use: that of --config, else of ROLLCALL_CONFIG, else the first default path that exists. */
-export function findConfig({ given, env, workingDirectory }: ConfigSearch): ConfigLocation {
-  if (given !== undefined) return { file: resolve(workingDirectory, given), namedBy: '--config' }
+export function findConfig({ option, env, workingDirectory }: ConfigSearch): ConfigLocation {
+  if (option !== undefined) return { file: resolve(workingDirectory, option), namedBy: '--config' }
   if (env.ROLLCALL_CONFIG) return { file: resolve(workingDirectory, env.ROLLCALL_CONFIG), namedBy: 'ROLLCALL_CONFIG' }
   const file = defaultPaths.map((path) => resolve(workingDirectory, path)).find((path) => existsSync(path))
   if (file !== undefined) return { file, namedBy: 'its place' }

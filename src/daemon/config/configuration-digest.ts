@@ -12,26 +12,21 @@ type Feed = {
   readonly settings: object
 }
 
+type DigestedSettings = {
+  readonly target: object
+  readonly guards: object
+  readonly pinned: readonly string[]
+  readonly onHold: object
+  readonly source: Feed | null
+  readonly webhook: Feed | null
+}
+
 /**
  * A digest of how a connection is read and guarded, by which it is known whether that has changed. How fast and when something is sent
  * counts for nothing, and neither do secrets, so that one can be replaced while a plan waits.
  */
 export function configurationDigest(
-  {
-    target,
-    guards,
-    pinned,
-    onHold,
-    source,
-    webhook,
-  }: {
-    readonly target: object
-    readonly guards: object
-    readonly pinned: readonly string[]
-    readonly onHold: object
-    readonly source: Feed | null
-    readonly webhook: Feed | null
-  },
+  { target, guards, pinned, onHold, source, webhook }: DigestedSettings,
   approvals: ConfigFile['approvals'],
 ): string {
   const rules = {
@@ -62,7 +57,7 @@ function withoutSecrets(value: unknown, path: readonly string[]): unknown {
   )
 }
 
-/** The same value with the members of its objects in the order of their names: a file may list them in any order. */
+/** The same value with the members of its objects sorted by name: a file may list them in any order. */
 export function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
   if (typeof value !== 'object' || value === null) return value

@@ -77,7 +77,7 @@ const OnHold = z
   })
   .describe('What is sent while a plan waits for an approval.')
 
-/** The kinds of change that these words mean. */
+/** The kinds of change for these words. */
 export function kindsSent({ send }: z.infer<typeof OnHold>): ChangeKind[] {
   return [...new Set(send)].map((word) => sentOnHold[word])
 }
@@ -121,7 +121,7 @@ const KeepValues = z
   .optional()
   .describe('Outdated and without effect: values are always kept. Take it out; the next release refuses it.')
 
-/** What a connection says that is planned from the source of another one. */
+/** The settings of a connection that is planned from the source of another one. */
 const Also = z
   .strictObject({
     target: Target,

@@ -19,23 +19,23 @@ type Position = { readonly line: number; readonly column: number }
 /** A mistake in a configuration and its position. */
 export type Problem = Position & { readonly message: string }
 
-/** A parsed YAML file whose values still know where they stand and what they were made of. */
+/** A parsed YAML file that knows the positions and the references of its values. */
 export type ConfigDocument = {
   /** The mistakes, without those of deferred references. */
   readonly problems: readonly Problem[]
   /** The plain values, references resolved. */
   values(): unknown
-  /** Where the value stands; for one that is missing, where the nearest thing around it stands. */
+  /** The position of the value; for a missing one, of the nearest setting around it. */
   positionOf(path: Path): Position
-  /** Where the name of a setting stands. */
+  /** The position of the name of a setting. */
   positionOfKey(path: Path): Position
-  /** What a value was made of, where it holds a reference. */
+  /** The references of a value, if it has any. */
   referencesAt(path: Path): readonly Reference[] | undefined
-  /** A value as it is written, where it holds a reference. */
+  /** The text of a value as written, if it has a reference. */
   writtenAt(path: Path): string | undefined
   /**
-   * Where the value stands, or the text that became the object which holds it, and the text as it is written where it holds a
-   * reference; null if it is not written.
+   * The position of the value, or of the text that became the object which holds it, with the text as written if it has a reference; null
+   * if it is not written.
    */
   writtenValueAt(path: Path): (Position & { readonly written: string | undefined }) | null
   /**
@@ -43,45 +43,30 @@ export type ConfigDocument = {
    * nothing is.
    */
   defer(path: Path, refuse?: (text: string) => string | null): Problem | null
-  /** Turns a value that came from a reference, hence a text, into the number or the boolean that it spells. True when it did. */
+  /** Converts a text that came from a reference into the number or the boolean that it spells. True if it did. */
   convert(path: Path): boolean
 }
 
-/** Valid as a token and as an address, and never used. */
+/** A placeholder that is valid as a token and as an address. */
 const placeholder = 'https://not-read-yet.invalid/'
 
+type ReferenceContext = { readonly env: NodeJS.ProcessEnv; readonly folder: string }
+
+/** A parsed document, with the references of its nodes and their texts. */
+type ParsedText = {
+  readonly document: Document
+  readonly lines: LineCounter
+  readonly problems: Problem[]
+  readonly references: Map<unknown, readonly Reference[]>
+  readonly written: Map<unknown, string>
+  readonly unresolved: Map<unknown, Problem>
+}
+
 /** Parses the text of a configuration and resolves its references. Mistakes are listed, not thrown. */
-export async function parseConfig(
-  text: string,
-  context: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
-): Promise<ConfigDocument> {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const references = new Map<unknown, readonly Reference[]>()
-  const written = new Map<unknown, string>()
-  const unresolved = new Map<unknown, Problem>()
-  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
-    ...positionAt(lines, pos[0]),
-    message,
-  }))
-
-  await visitAsync(document, {
-    Alias(_role, alias) {
-      if (alias.resolve(document)) return
-      const message = `unknown alias *${alias.source}: the anchor &${alias.source} must stand above it`
-      problems.push({ ...positionAt(lines, alias.range?.[0]), message })
-    },
-    async Scalar(role, scalar) {
-      if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
-      const resolved = await resolve(scalar.value, context)
-      written.set(scalar, scalar.value)
-      references.set(scalar, 'problem' in resolved ? [] : resolved.parts)
-      if ('problem' in resolved)
-        unresolved.set(scalar, { ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
-      scalar.value = 'problem' in resolved ? '' : resolved.text
-    },
-  })
-
+export async function parseConfig(text: string, context: ReferenceContext): Promise<ConfigDocument> {
+  const parsed = parseText(text)
+  await resolveScalars(parsed, context)
+  const { document, lines, problems, references, written, unresolved } = parsed
   if (problems.length === 0) problems.push(...excess(document))
   return {
     get problems() {
@@ -125,6 +110,37 @@ export async function parseConfig(
   }
 }
 
+function parseText(text: string): ParsedText {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    ...positionAt(lines, pos[0]),
+    message,
+  }))
+  return { document, lines, problems, references: new Map(), written: new Map(), unresolved: new Map() }
+}
+
+/** Replaces each text that holds a reference by what the reference stands for, or by an empty text. */
+async function resolveScalars(parsed: ParsedText, context: ReferenceContext): Promise<void> {
+  const { document, lines, problems, references, written, unresolved } = parsed
+  await visitAsync(document, {
+    Alias(_role, alias) {
+      if (alias.resolve(document)) return
+      const message = `unknown alias *${alias.source}: the anchor &${alias.source} must stand above it`
+      problems.push({ ...positionAt(lines, alias.range?.[0]), message })
+    },
+    async Scalar(role, scalar) {
+      if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
+      const resolved = await resolve(scalar.value, context)
+      written.set(scalar, scalar.value)
+      references.set(scalar, 'problem' in resolved ? [] : resolved.parts)
+      if ('problem' in resolved)
+        unresolved.set(scalar, { ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
+      scalar.value = 'problem' in resolved ? '' : resolved.text
+    },
+  })
+}
+
 function positionAt(lines: LineCounter, offset = 0): Position {
   const { line, col } = lines.linePos(offset)
   return { line: Math.max(line, 1), column: Math.max(col, 1) }
@@ -132,7 +148,7 @@ function positionAt(lines: LineCounter, offset = 0): Position {
 
 async function resolve(
   text: string,
-  context: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
+  context: ReferenceContext,
 ): Promise<{ readonly problem: string } | { readonly parts: readonly Reference[]; readonly text: string }> {
   const { parts, problem } = resolveReferences(text, context)
   if (problem !== undefined) return { problem }
@@ -144,7 +160,7 @@ async function resolve(
   }
 }
 
-/** Aliases of aliases can spell out more than memory holds; the parser counts them when it builds the values. */
+/** Aliases of aliases can expand to more than memory holds; the parser counts them when it builds the values. */
 function excess(document: Document): Problem[] {
   try {
     document.toJS()
@@ -157,7 +173,7 @@ function excess(document: Document): Problem[] {
 
 type NearestNode = { readonly key?: Node; readonly value: Node | undefined; readonly exact: boolean }
 
-/** Walks down as far as the path leads. */
+/** Follows the path as far as it exists. */
 function nearest(document: Document, path: Path): NearestNode {
   let nearestNode: NearestNode = { value: nodeOf(document.contents), exact: path.length === 0 }
   for (const [index, name] of path.entries()) {

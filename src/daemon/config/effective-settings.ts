@@ -30,7 +30,7 @@ export function effectiveSettings(values: unknown, known: SettingsKnown): Settin
 
 type Leaf = { readonly path: Path; readonly value: unknown }
 
-/** The values that hold no others, but for lists of such. */
+/** The values without members, and lists of such values. */
 function leavesOf(value: unknown, path: Path): Leaf[] {
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null) return [{ path, value }]
@@ -38,7 +38,7 @@ function leavesOf(value: unknown, path: Path): Leaf[] {
   return Object.entries(value).flatMap(([name, member]) => leavesOf(member, [...path, name]))
 }
 
-function placesIn(path: Path, value: unknown): Path[] {
+function pathsIn(path: Path, value: unknown): Path[] {
   return [path, ...(Array.isArray(value) ? value.map((_, at) => [...path, at]) : [])]
 }
 
@@ -46,7 +46,7 @@ function isSecret(path: Path, value: unknown, secrets: ReadonlySet<string>): boo
   if (value === '') return false
   const texts = Array.isArray(value) ? value : [value]
   return (
-    placesIn(path, value).some((place) => secrets.has(place.join('.'))) ||
+    pathsIn(path, value).some((settingPath) => secrets.has(settingPath.join('.'))) ||
     texts.some((text) => typeof text === 'string' && Boolean(URL.parse(text)?.password))
   )
 }
@@ -54,7 +54,7 @@ function isSecret(path: Path, value: unknown, secrets: ReadonlySet<string>): boo
 function shownValue(path: Path, value: unknown, document: ConfigDocument): string {
   if (Array.isArray(value)) return value.map((member, at) => shownValue([...path, at], member, document)).join(', ')
   if (typeof value !== 'string') return value === null ? '' : String(value)
-  // What a reference yields may hold a secret anywhere, and so may the text that stands in for it.
+  // A resolved reference may hold a secret anywhere, and so may its placeholder.
   const written = document.writtenValueAt(path)?.written
   return written === undefined ? value : written.replaceAll(/(\$\{env:\w+):-[^}]*\}/g, '$1}')
 }
@@ -67,8 +67,8 @@ function originsOf(
   const written = document.writtenValueAt(path)
   if (written === null)
     return [presetOrigin(path, values, presetOf) ?? ({ kind: 'default', name: null } satisfies Origin)]
-  const origins = placesIn(path, value).flatMap((place): Origin[] => {
-    const text = document.writtenValueAt(place)?.written
+  const origins = pathsIn(path, value).flatMap((settingPath): Origin[] => {
+    const text = document.writtenValueAt(settingPath)?.written
     return text === undefined ? [] : namesIn(text)
   })
   return origins.length > 0 ? origins : [{ kind: 'file', name: file } satisfies Origin]

@@ -12,7 +12,7 @@ type SettingsSchema = {
   readonly oneOf?: readonly SettingsSchema[]
 }
 
-/** One problem for each mistake, each with its place, the name of the setting and what helps. */
+/** One problem for each mistake, with its position, the name of the setting and what helps. */
 export function toProblems(
   issues: readonly Issue[],
   document: ConfigDocument,
@@ -41,7 +41,7 @@ export function flatten(issues: readonly Issue[], base: Path = []): Issue[] {
   })
 }
 
-/** Whether an alternative was not meant at all: another kind of value, such as a text where settings are given. */
+/** Whether an alternative was not meant at all: another kind of value, such as a text instead of settings. */
 function missesKind(alternative: readonly Issue[]): boolean {
   return alternative.some(
     ({ code, path }) => path.length === 0 && (code === 'invalid_type' || code === 'invalid_value'),
@@ -75,11 +75,11 @@ function didYouMean(key: string, settings: readonly string[]): string {
 }
 
 function settingsAt(schema: SettingsSchema, path: Path): readonly string[] {
-  const places = path.reduce(
-    (parents: readonly SettingsSchema[], name) => parents.flatMap((parent) => below(parent, name)),
+  const parents = path.reduce(
+    (schemas: readonly SettingsSchema[], name) => schemas.flatMap((parent) => below(parent, name)),
     alternatives(schema),
   )
-  return [...new Set(places.flatMap(({ properties }) => Object.keys(properties ?? {})))]
+  return [...new Set(parents.flatMap(({ properties }) => Object.keys(properties ?? {})))]
 }
 
 function below({ properties, additionalProperties }: SettingsSchema, name: PropertyKey): readonly SettingsSchema[] {

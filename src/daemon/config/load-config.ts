@@ -38,7 +38,7 @@ const maxConfigBytes = 8 * 1024 * 1024
 export type LoadOptions = {
   /** When an unreadable secret is refused: at once with every other mistake, or when it is used. Most commands that only read need none. */
   readonly secrets?: 'now' | 'when needed'
-  /** What helps where the file cannot be read. */
+  /** What helps if the file cannot be read. */
   readonly help?: string
 }
 
@@ -54,7 +54,7 @@ export async function loadConfig(
   return await configOfText({ file, text, changedMs }, env, { secrets })
 }
 
-/** The text of a configuration, and the file that holds it or is going to. */
+/** The text of a configuration, and its present or future file. */
 type ConfigText = { readonly file: string; readonly text: string; readonly changedMs: number }
 
 /** Checks a configuration whose text is known already, like `loadConfig`. */

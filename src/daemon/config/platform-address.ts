@@ -11,7 +11,7 @@ type Address = {
 
 const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** What is wrong with the way to the platform, by setting. */
+/** What is wrong with the address and certificates of the platform, by setting. */
 export function addressFaults({ baseUrl, insecure, caFile }: Address): [keyof Address, string][] {
   const url = baseUrl === undefined ? null : URL.parse(baseUrl)
   const faults: readonly (readonly [boolean, keyof Address, string])[] = [
@@ -38,7 +38,7 @@ export function isReadable(baseUrl: string): boolean {
   return url?.protocol === 'http:' && !isLocalHost(url)
 }
 
-/** With this variable Node takes every server for the one that was asked for, in all that it connects to. */
+/** With this variable Node accepts any certificate, on every connection. */
 export function refuseUncheckedTls(env: NodeJS.ProcessEnv): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return
   throw new Failure(

@@ -31,7 +31,7 @@ const PresetFile = z.strictObject({
     .describe('What to say besides, where a check of the export finds something.'),
 })
 
-/** What is known of the exports of one HR system. */
+/** What is known about the exports of one HR system. */
 export const Preset = PresetFile.transform(({ title, notes, format, traps, ...mapping }) => {
   return { title, notes, mapping, format, traps }
 })
@@ -71,7 +71,7 @@ async function readOnce(name: string): Promise<Preset> {
   try {
     return await read.getOrInsertComputed(name, readPreset)
   } catch (error) {
-    // The next configuration tries again, as after a moment without free file handles.
+    // The next configuration tries again, for example after a lack of free file handles.
     read.delete(name)
     throw error
   }

@@ -10,7 +10,7 @@ const Json = z.record(z.string(), z.unknown())
 const longestName = 191
 const longestDescription = 768
 
-/** A connection that takes records of a shape of its own. What the platform would refuse is refused here. */
+/** A connection for custom records. Checks here what the platform would refuse. */
 export const RecordTarget = z
   .strictObject({
     name: z.string().trim().min(1).max(longestName).describe('The name of the custom connection.'),
@@ -48,7 +48,7 @@ function schemaOf({ schema, sampleData }: Described): JsonObject {
   return schema ?? inferSchema(sampleData ?? {})
 }
 
-/** What is wrong with a mapping of records, by the property. */
+/** What is wrong with a mapping of records, by property. */
 type PropertyProblem = { readonly property: string; readonly message: string }
 
 /** What the schema says of each mapped property, and what is wrong with them. */
@@ -69,7 +69,7 @@ export function propertiesOf(
   return { properties, problems }
 }
 
-/** The form of the records of a target; a text where its schema cannot be used. */
+/** The form of the records of a target; a text if its schema cannot be used. */
 export function shapeOf(
   target: Described,
   properties: ReadonlyMap<OwnField, Property>,

@@ -6,21 +6,21 @@ import type { ConfigDocument, Path, Problem } from './document.ts'
 import { propertiesOf, shapeOf } from './record-settings.ts'
 import type { AlsoSettings, ConfigFile, ConnectionSettings, FeedSettings } from './schema.ts'
 
-/** Stands for what judges records where nothing is judged. */
+/** A placeholder for the record check if nothing is checked. */
 export const noShapes: { readonly compileShape: typeof compileShape } = {
   compileShape() {
     throw new Error('no connection takes records')
   },
 }
 
-/** Whether any connection takes records of a shape of its own. */
+/** Whether any connection takes custom records. */
 export function hasRecords(connections: ConfigFile['connections']): boolean {
   return Object.values(connections).some(({ target, also }) =>
     [target, ...Object.values(also).map((linked) => linked.target)].some((one) => 'type' in one),
   )
 }
 
-/** The settings of a linked connection. Its key, and what becomes of rows, are those of the connection that it is linked to. */
+/** The settings of a linked connection. Its key and the handling of rows are those of the connection that it is linked to. */
 export function linkedSettings(
   { source, schedule, blackouts }: ConnectionSettings,
   also: AlsoSettings,
@@ -45,7 +45,7 @@ export function linkedSettings(
 /** The form of records, and what the schema says of each property that any feed maps; null where records are those of people. */
 export type Records = { readonly properties: ReadonlyMap<OwnField, Property> | null; readonly shape: Shape | null }
 
-/** Checks what a connection says of records. */
+/** Checks the settings of records. */
 export function recordsOf(
   { target, source, webhook, deliver }: ConnectionSettings,
   { at, sourceAt }: { readonly at: Path; readonly sourceAt: Path },
@@ -85,7 +85,7 @@ export function recordsOf(
   return { properties: all, shape: typeof shape === 'string' ? null : shape, problems }
 }
 
-/** What a mapping of records may say of a person: the key, and whether the person has left. */
+/** What a mapping of records may state about a person: the key, and whether the person has left. */
 const ofKeys: ReadonlySet<string> = new Set(['identityId', 'separatedAt'])
 
 /** A mapping of records: of the preset, the key alone; each property with what the schema says of it. */

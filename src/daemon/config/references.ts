@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Failure } from '../../errors.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 
-/** A piece of a text: known already, or the content of a file. */
+/** A piece of a text: known, or the content of a file. */
 export type Reference = { readonly text: string } | { readonly file: string }
 
 type ResolvedText = { readonly parts: readonly Reference[]; readonly problem?: string }
@@ -34,7 +34,7 @@ export function resolveReferences(
   return { parts: [...parts, { text: rest }] }
 }
 
-/** What the references of a text name: variables of the environment, and files as they are written. */
+/** The names in the references of a text: variables of the environment, and files as written. */
 export function namesIn(text: string): { readonly kind: 'environment' | 'secret_file'; readonly name: string }[] {
   return [...text.matchAll(reference)].map(([, words = '']) => {
     const variable = fromEnvironment.exec(words)?.[1]
@@ -43,7 +43,7 @@ export function namesIn(text: string): { readonly kind: 'environment' | 'secret_
   })
 }
 
-/** The text in full. One line end at the end of a file is no part of its content. */
+/** The full text. One line end at the end of a file is not part of its content. */
 export async function readReferences(parts: readonly Reference[]): Promise<string> {
   const texts = await Promise.all(parts.map((part) => ('text' in part ? part.text : contentOf(part.file))))
   return texts.join('')

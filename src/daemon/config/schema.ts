@@ -10,7 +10,7 @@ import { TracesFile } from './trace-settings.ts'
 /** Options for a schema that is used once: compiling its check would take longer than the check. */
 export const checkedOnce = { jitless: true } as const
 
-/** The configuration as it is written: references resolved, presets not yet applied. */
+/** The configuration as written: references resolved, presets not yet applied. */
 export const ConfigFile = z.strictObject({
   platform: PlatformSettings,
   database: z
@@ -60,7 +60,7 @@ export const ConfigFile = z.strictObject({
 export type ConfigFile = z.infer<typeof ConfigFile>
 /** A connection as the file has it. */
 export type ConnectionSettings = ConfigFile['connections'][string]
-/** What a connection says of its source, or of its webhook. */
+/** The settings of a source or of a webhook. */
 export type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
 /** A linked connection as the file has it. */
 export type AlsoSettings = ConnectionSettings['also'][string]
@@ -88,14 +88,14 @@ function namedConnections(connections: Readonly<Record<string, Pick<ConnectionSe
 }
 
 function doubleTargets(connections: readonly Named[]): [string[], string][] {
-  const seen = new Map<string, string>()
+  const firstNames = new Map<string, string>()
   return connections.flatMap(({ name, path, target }): [string[], string][] => {
     const type = 'type' in target ? target.type : 'HRIS'
     const key = JSON.stringify(
       'id' in target && target.id !== undefined ? target.id : [type, 'name' in target && target.name],
     )
-    const twin = seen.get(key)
-    seen.set(key, name)
+    const twin = firstNames.get(key)
+    firstNames.set(key, name)
     return twin === undefined ? [] : [[path, twin]]
   })
 }

@@ -28,7 +28,7 @@ const Oidc = z
     rolesFrom: z.string().min(1).default('groups').describe('The claim that names the groups of a person.'),
     roles: z
       .record(z.string(), z.enum(roles))
-      .refine((given) => Object.keys(given).length > 0, { error: 'name at least one group' })
+      .refine((groups) => Object.keys(groups).length > 0, { error: 'name at least one group' })
       .describe(
         'The role of each group. A person has the highest role of their groups, and without one is not let in.',
       ),

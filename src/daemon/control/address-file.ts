@@ -14,14 +14,14 @@ const DaemonAddress = z.object({
 })
 type DaemonAddress = z.infer<typeof DaemonAddress>
 
-/** Tells the commands on this machine where the daemon listens, until disposed. */
+/** Announces the address of the daemon to the commands on this machine, until disposed. */
 export async function announceAddress(dataDir: string, address: DaemonAddress): Promise<AsyncDisposable> {
   const file = addressFile(dataDir)
   await replaceFile(file, (draft) => draft.writeFile(`${JSON.stringify(address)}\n`), { mode: 0o644 })
   return { [Symbol.asyncDispose]: () => rm(file, { force: true }) }
 }
 
-/** Where the daemon of this data folder said that it listens; it may have died since. Null where none has said so. */
+/** The address that the daemon of this data folder announced; it may have died since. Null if none did. */
 export async function readAddress(dataDir: string): Promise<DaemonAddress | null> {
   try {
     return DaemonAddress.parse(JSON.parse(await readFile(addressFile(dataDir), 'utf8')))

@@ -13,7 +13,7 @@ export const alertHandlers: Handlers<typeof alertOperations, ControlContext & Ac
   },
 
   async testAlerts(ctx, { body: { channel } }) {
-    // Of the alerts, a command only needs what it shows.
+    // Commands only need the alerts themselves.
     const { testAlerts } = await import('../alerts/senders.ts')
     const data = await testAlerts(ctx.alerts, { channel, now: ctx.sync.now(), signal: ctx.signal })
     return { status: 200, body: { data } }

@@ -4,16 +4,15 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 
 /**
- * Handlers that ask the store for nothing that no database can hold, and that say of a store that is away or cannot work what an
- * operator can do. The same for the server and for a command that does the work itself.
+ * Handlers that refuse texts that no database can hold, and that explain an unreachable or failing store to an operator. The same for the
+ * server and for a command that does the work itself.
  */
 export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx>): Handlers<T, Ctx> {
   type Handler = (context: Ctx, input: never) => Promise<unknown>
   const wrapped = Object.entries<Handler>(handlers).map(([name, handler]) => {
     const carefully: Handler = async (context, input) => {
-      const place = nulIn(input)
-      if (place !== null)
-        throw new Failure('usage', `${place}: holds the character U+0000, which no text of ours holds`)
+      const path = nulIn(input)
+      if (path !== null) throw new Failure('usage', `${path}: holds the character U+0000, which no text of ours holds`)
       try {
         return await handler(context, input)
       } catch (error) {
@@ -26,15 +25,15 @@ export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx
   return Object.fromEntries(wrapped) as unknown as Handlers<T, Ctx>
 }
 
-/** Where in an input a text holds the one character that PostgreSQL refuses; null if nowhere. */
-function nulIn(value: unknown, place = ''): string | null {
-  if (typeof value === 'string') return value.includes('\0') ? place : null
+/** The path of the first text in an input with the one character that PostgreSQL refuses; null if there is none. */
+function nulIn(value: unknown, path = ''): string | null {
+  if (typeof value === 'string') return value.includes('\0') ? path : null
   if (typeof value !== 'object' || value === null || Symbol.asyncIterator in value) return null
   for (const [name, inner] of Object.entries(value)) {
-    const found = name.includes('\0')
-      ? place
-      : nulIn(inner, ['', 'params', 'query', 'body'].includes(place) ? name : `${place}.${name}`)
-    if (found !== null) return found
+    const nested = name.includes('\0')
+      ? path
+      : nulIn(inner, ['', 'params', 'query', 'body'].includes(path) ? name : `${path}.${name}`)
+    if (nested !== null) return nested
   }
   return null
 }

@@ -5,19 +5,22 @@ import { classifyValue } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
 import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
-import { classedView } from './views.ts'
+import { classifiedValueView } from './views.ts'
 
 /** Handlers of the operations about values that an operator classified. */
 export const classifiedValueHandlers: Handlers<typeof classifiedValueOperations, ControlContext & Acting> = {
   async listValues(ctx, { params: { connection } }) {
     requireConnection(ctx, connection)
-    const classed = await listClassifiedValues(ctx.sync.store.db, connection)
-    return { status: 200, body: { data: classed.map(classedView) } }
+    const values = await listClassifiedValues(ctx.sync.store.db, connection)
+    return { status: 200, body: { data: values.map(classifiedValueView) } }
   },
 
   async classValue(ctx, { params: { connection }, body: { value, as } }) {
     requireConnection(ctx, connection)
     const { by } = ctx.actor
-    return { status: 200, body: classedView(await classifyValue(ctx.sync, { connection, value, meaning: as, by })) }
+    return {
+      status: 200,
+      body: classifiedValueView(await classifyValue(ctx.sync, { connection, value, meaning: as, by })),
+    }
   },
 }

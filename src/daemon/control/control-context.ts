@@ -19,7 +19,7 @@ export type ControlContext = StoreContext &
     readonly schedules: readonly Scheduled[]
     readonly alerts: AlertSettings
     readonly monitored: MonitoredConnections
-    /** What happens, for those who watch it; left out where no daemon runs. */
+    /** Live changes for listeners; left out if no daemon runs. */
     readonly live?: Live
     readonly reloads?: Reloads
     readonly about: Pick<Status, 'version' | 'daemon' | 'configuration' | 'database' | 'queue' | 'platform'>

@@ -4,22 +4,22 @@ import { Failure } from '../../errors.ts'
 
 const markBytes = 8
 
-/** A search answers after this, and says where it goes on. */
+/** A search returns after this, with a cursor to continue. */
 export const searchWithinMs = 1500
 
-/** What tells one list from every other: the operation, and the filters under which it is read. */
+/** What distinguishes one list from every other: the operation and its filters. */
 export type ListScope = { readonly list: string; readonly [filter: string]: unknown }
 
 /**
- * Where a page of a list ended, as a text that only the same list with the same filters reads back. It is no secret: a caller may ask
- * for every place of a list that they may read. The mark finds out texts that were cut, changed or taken from another list.
+ * The end of a page as a text that only the same list with the same filters accepts. It is not secret: a caller may ask for every position
+ * of a list that they may read. The mark detects texts that were cut, changed or taken from another list.
  */
-export function writeCursor(scope: ListScope, place: unknown): string {
-  const payload = Buffer.from(JSON.stringify(place))
+export function writeCursor(scope: ListScope, position: unknown): string {
+  const payload = Buffer.from(JSON.stringify(position))
   return Buffer.concat([markOf(scope, payload), payload]).toString('base64url')
 }
 
-/** The place inside a cursor; undefined where there is none. Refuses a text that was not given out for this list. */
+/** The position in a cursor; undefined without a cursor. Refuses a text that was not issued for this list. */
 export function readCursor<T>(scope: ListScope, cursor: string | undefined, schema: z.ZodType<T>): T | undefined {
   if (cursor === undefined) return undefined
   const bytes = Buffer.from(cursor, 'base64url')
@@ -28,19 +28,19 @@ export function readCursor<T>(scope: ListScope, cursor: string | undefined, sche
     bytes.length > markBytes &&
     bytes.toString('base64url') === cursor &&
     timingSafeEqual(bytes.subarray(0, markBytes), markOf(scope, payload))
-  const place = isOurs ? schema.safeParse(JSON.parse(payload.toString())) : null
-  if (place?.success) return place.data
+  const position = isOurs ? schema.safeParse(JSON.parse(payload.toString())) : null
+  if (position?.success) return position.data
   throw new Failure('usage', 'after: was not given out for this list with these filters; start again without it')
 }
 
-/** The cursor behind the last entry of a page; null where the page is not full, so that nothing follows. */
+/** The cursor behind the last entry of a page; null if the page is not full, so that nothing follows. */
 export function nextCursor<T>(
   scope: ListScope,
-  { found, limit }: { readonly found: readonly T[]; readonly limit: number },
-  placeOf: (last: T) => unknown,
+  { rows, limit }: { readonly rows: readonly T[]; readonly limit: number },
+  positionOf: (last: T) => unknown,
 ): string | null {
-  const last = found.at(-1)
-  return last === undefined || found.length < limit ? null : writeCursor(scope, placeOf(last))
+  const last = rows.at(-1)
+  return last === undefined || rows.length < limit ? null : writeCursor(scope, positionOf(last))
 }
 
 /** The cursor of a list in the order of a text. */
@@ -61,7 +61,7 @@ export const BlockedPersonCursor = z.strictObject({
   fingerprint: z.string(),
 })
 
-/** A person of a connection, in lists that go by both. */
+/** A person of a connection, for lists sorted by both. */
 export function problemCursor({
   connection,
   identityId,
@@ -70,7 +70,7 @@ export function problemCursor({
 }
 
 function markOf(scope: ListScope, payload: Buffer): Buffer {
-  // What is left out of a filter and what is undefined in it are the same; the order of the filters says nothing.
+  // A missing filter and an undefined one are the same; the order of the filters has no meaning.
   const filters = Object.entries(scope)
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -7,7 +7,7 @@ import type { SyncContext } from '../../sync/sync.ts'
 
 type Unfinished = { readonly id: string; readonly connection: string; readonly state: RunState }
 
-/** Why an unfinished run does not move now, in words; null: nothing keeps it. */
+/** Why an unfinished run does not progress now, in words; null: nothing delays it. */
 export async function delayOf(sync: SyncContext, run: Unfinished): Promise<string | null> {
   switch (run.state) {
     case 'reading':
@@ -21,7 +21,7 @@ export async function delayOf(sync: SyncContext, run: Unfinished): Promise<strin
   }
 }
 
-/** Why no request gets through to the platform, and when a run, or any of them, is tried again. */
+/** Why no request reaches the platform, and when this run, or any, is tried again. */
 export async function platformDelay(sync: SyncContext, runId?: string): Promise<string | null> {
   const { pool, db } = sync.store
   const trouble = await platformTrouble(pool, sync.platform.baseUrl)
@@ -30,11 +30,11 @@ export async function platformDelay(sync: SyncContext, runId?: string): Promise<
 }
 
 async function budgetDelay({ platform }: SyncContext): Promise<string | null> {
-  const { remaining, remainingMs: msLeft } = await platform.rateLimiter.readBudget()
-  return remaining > 0 ? null : `waiting for the request budget (${Math.ceil(msLeft / 1000)} s)`
+  const { remaining, remainingMs } = await platform.rateLimiter.readBudget()
+  return remaining > 0 ? null : `waiting for the request budget (${Math.ceil(remainingMs / 1000)} s)`
 }
 
-/** Runs of a connection go one after the other: the one at work may be what a process left behind that ended. */
+/** Runs of a connection take turns: the current one may be left from a process that ended. */
 async function rivalDelay(sync: SyncContext, { id, connection }: Unfinished): Promise<string | null> {
   const rivalId = await activeRun(sync.store.db, connection)
   const rival = rivalId === null || rivalId === id ? null : await getRun(sync.store.db, rivalId)
@@ -43,8 +43,8 @@ async function rivalDelay(sync: SyncContext, { id, connection }: Unfinished): Pr
   const delay = await delayOf(sync, rival)
   const first = `run ${rival.id.slice(0, 8)} goes first`
   const changes = `${remaining.toLocaleString('en')} ${remaining === 1 ? 'change' : 'changes'}`
-  const left = state === 'delivering' ? `, ${changes} to go` : `, it is ${state}`
-  return `${first}${left}${delay === null ? '' : `; ${delay}`}`
+  const stateText = state === 'delivering' ? `, ${changes} to go` : `, it is ${state}`
+  return `${first}${stateText}${delay === null ? '' : `; ${delay}`}`
 }
 
 /** Says since when the platform does not respond, and when it is tried again; empty if it responds. */
@@ -55,9 +55,9 @@ export function troubleText(
   if (pausedUntil !== null) return `the platform asks for a pause (429) until ${clock(pausedUntil, now)}`
   if (failing === null) return ''
   const { isAway, since, reason } = failing
-  const what = `the platform ${isAway ? 'has not answered' : 'has failed'} since ${clock(since, now)} (${reason})`
-  if (nextAt === null) return what
-  return `${what}; next attempt ${nextAt <= now ? 'is due' : clock(nextAt, now)}`
+  const statement = `the platform ${isAway ? 'has not answered' : 'has failed'} since ${clock(since, now)} (${reason})`
+  if (nextAt === null) return statement
+  return `${statement}; next attempt ${nextAt <= now ? 'is due' : clock(nextAt, now)}`
 }
 
 /** The time of today, and the day with it on another. */

@@ -3,7 +3,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { diagnosis } from '../../store/diagnosis.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 
-/** The control API's part about the store, for somebody who looks for a fault. */
+/** Handlers of the operations about the store, for whoever looks for a fault. */
 export const diagnosisHandlers: Handlers<typeof diagnosisOperations, { readonly sync: SyncContext }> = {
   async diagnose({ sync }) {
     return { status: 200, body: await diagnosis(sync.store.db) }

@@ -10,7 +10,7 @@ import { serveReferencePage } from '../../http/server/reference-page.ts'
 const title = 'Rollcall control API'
 const documentPath = '/api/openapi.json'
 
-/** The chapters of the document, in which operations stand by their path. What fits none stands in the last one. */
+/** The chapters of the document: operations by their path. Others are in the last one. */
 const chapters: readonly (readonly [tag: string, path: RegExp])[] = [
   ['People', /\/people|\/hold-backs|\/leavers|\/reports|\/keys/],
   ['Runs and plans', /\/runs|\/plan/],
@@ -78,7 +78,7 @@ export function serveDocument(
   app: FastifyInstance,
   { version, admit }: { readonly version: string; readonly admit: (request: FastifyRequest) => Promise<unknown> },
 ): void {
-  // Made when somebody reads it: it takes a quarter of a start, and memory that a daemon keeps from then on.
+  // Made on request: it takes a quarter of a start, and memory that a daemon keeps from then on.
   let document: ReturnType<typeof controlDocument> | null = null
   const onRequest = async (request: FastifyRequest) => {
     await admit(request)

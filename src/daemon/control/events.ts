@@ -14,7 +14,7 @@ export const eventHandlers: Handlers<typeof eventOperations, ControlContext & Ac
     const scope = { list: 'events', connection, state, order }
     const cursor = readCursor(scope, after, TextCursor)
     const data = await listEvents(ctx.sync.store.db, { connection, order, state, after: cursor, limit })
-    return { status: 200, body: { data, next: nextCursor(scope, { found: data, limit }, (last) => last.id) } }
+    return { status: 200, body: { data, next: nextCursor(scope, { rows: data, limit }, (last) => last.id) } }
   },
 
   async retryEvents(ctx, { params: { connection }, body: { ids } }) {

@@ -19,7 +19,7 @@ const minuteMs = 60_000
 /** What was uploaded is shown to the one who has it at hand. */
 const shown = { values: true } as const
 
-/** The control API's part about the first connection. */
+/** Handlers of the operations about the first connection. */
 export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisitContext & Acting> = {
   async getFirstVisit(ctx) {
     const { file, limits, trouble } = visitsIn(ctx)
@@ -38,21 +38,28 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
   },
 
   async proposeReading(ctx, { params: { upload: id }, body }) {
-    const asked = { principal: ctx.actor.principal, said: saidIn(body) }
-    const { upload, proposal } = await visitsIn(ctx).propose(id, asked)
+    const request = { principal: ctx.actor.principal, answers: answersIn(body) }
+    const { upload, proposal } = await visitsIn(ctx).propose(id, request)
     return { status: 200, body: await readingView(upload, proposal) }
   },
 
-  async planFirstRun(ctx, { params: { upload }, body: { reading, ...place } }) {
-    const asked = { principal: ctx.actor.principal, said: saidIn(reading), place }
+  async planFirstRun(ctx, { params: { upload }, body: { reading, ...settings } }) {
+    const request = { principal: ctx.actor.principal, answers: answersIn(reading), settings }
     const visits = visitsIn(ctx)
-    return { status: 200, body: { file: visits.file, ...planView(await visits.plan(upload, asked)) } }
+    return { status: 200, body: { file: visits.file, ...planView(await visits.plan(upload, request)) } }
   },
 
-  async makeFirstConnection(ctx, { params: { upload }, body: { reading, digest, apiKey, by: _, ...place } }) {
+  async makeFirstConnection(ctx, { params: { upload }, body: { reading, digest, apiKey, by: _, ...settings } }) {
     const { principal, by } = ctx.actor
     const visits = visitsIn(ctx)
-    const made = await visits.connect(upload, { principal, said: saidIn(reading), place, digest, apiKey, by })
+    const made = await visits.connect(upload, {
+      principal,
+      answers: answersIn(reading),
+      settings,
+      digest,
+      apiKey,
+      by,
+    })
     return { status: 201, body: { file: visits.file, ...made } }
   },
 }
@@ -62,7 +69,7 @@ function visitsIn({ firstVisits }: FirstVisitContext): FirstVisits {
   throw new Failure('not_found', 'no daemon runs: "rollcall init" makes the first connection')
 }
 
-function saidIn({
+function answersIn({
   encoding,
   delimiter,
   headerLine,
@@ -115,8 +122,8 @@ async function readingView(upload: Upload, { table, form: _, mapping: __, ...pro
   }
 }
 
-function planView({ upload, glance, key, ...planned }: FirstPlan) {
-  const { rows, records, counts, changes, guards, rejects, warnings } = glance
+function planView({ upload, preview, key, ...planned }: FirstPlan) {
+  const { rows, records, counts, changes, guards, rejects, warnings } = preview
   return {
     ...planned,
     upload: uploadView(upload),

@@ -8,20 +8,20 @@ import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
 import { secondsSince } from './views.ts'
 
-/** The control API's part about people whom only the platform knows. */
+/** Handlers of the operations about people whom only the platform knows. */
 export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync: SyncContext } & Acting> = {
   async listForeign({ sync }, { query: { connection, after, limit } }) {
     if (connection !== undefined) requireConnection({ sync }, connection)
     const now = sync.now()
     const scope = { list: 'foreign', connection }
-    const place = readCursor(scope, after, ProblemCursor)
-    const found = await listForeign(sync.store.db, {
+    const cursor = readCursor(scope, after, ProblemCursor)
+    const rows = await listForeign(sync.store.db, {
       ...(connection !== undefined && { connection }),
-      ...(place !== undefined && { after: place }),
+      ...(cursor !== undefined && { after: cursor }),
       limit,
     })
-    const data = found.map((person) => ({ ...person, ageSeconds: secondsSince(person.firstAt, now) }))
-    return { status: 200, body: { data, next: nextCursor(scope, { found, limit }, problemCursor) } }
+    const data = rows.map((person) => ({ ...person, ageSeconds: secondsSince(person.firstAt, now) }))
+    return { status: 200, body: { data, next: nextCursor(scope, { rows, limit }, problemCursor) } }
   },
 
   async separateForeign({ sync, actor }, { params, body }) {

@@ -2,7 +2,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { careful } from './careful.ts'
 import { type Acting, type Asking, type Permitted, permitted } from './permitted.ts'
 
-/** Handlers as every way in has them: with the checks of who may, and careful with the store. */
+/** Handlers for every entrance, with permission checks and checks of inputs and the store. */
 export function guarded<T extends Permitted, Ctx extends Asking>(
   table: T,
   handlers: Handlers<T, Ctx & Acting>,

@@ -4,5 +4,5 @@ import { controlHandlers } from './control.ts'
 import type { ControlContext } from './control-context.ts'
 import { guarded } from './guarded.ts'
 
-/** The control API as every way in has it: with the checks of who may, and careful with the store. */
+/** The handlers of the whole control API for every entrance, with permission checks and checks of inputs and the store. */
 export const guardedHandlers: Handlers<typeof control, ControlContext> = guarded(control, controlHandlers)

@@ -7,7 +7,7 @@ import { requireConnection } from './require-connection.ts'
 
 const noChanges = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 }
 
-/** The control API's part about how connections went on. */
+/** Handlers of the operations about the history of connections. */
 export const historyHandlers: Handlers<typeof historyOperations, { readonly sync: SyncContext }> = {
   async connectionHistory(ctx, { params: { connection }, query }) {
     requireConnection(ctx, connection)
@@ -20,14 +20,14 @@ export const historyHandlers: Handlers<typeof historyOperations, { readonly sync
     const accepted = new Map((await acceptedByDay(db, period)).map((day) => [day.day, day]))
     const known = new Map((await knownAtFirstPlans(db, period)).map((day) => [day.day, day]))
     const days: ConnectionDay[] = []
-    // From today back: what the first plan of a day found stood since the plans of the days before.
+    // From today back: what the first plan of a day found also held since the plans of the days before.
     let { people, separated }: { people: number | null; separated: number | null } = await headcount(db, connection)
     for (let day = today; Temporal.PlainDate.compare(day, first) >= 0; day = day.subtract({ days: 1 })) {
       const { runs = 0, changes = noChanges } = accepted.get(day.toString()) ?? {}
       days.push({ day: day.toString(), people, separated, runs, changes })
       const before = known.get(day.toString())
       if (before) ({ people, separated } = before)
-      // Runs of that day found out nothing about the days before it.
+      // Runs of that day know nothing about the days before it.
       else if (runs > 0) [people, separated] = [null, null]
     }
     return { status: 200, body: { connection, timeZone, days: days.reverse() } }

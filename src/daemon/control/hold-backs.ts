@@ -5,7 +5,7 @@ import type { SyncContext } from '../../sync/context/context.ts'
 import { endHoldBack, holdBack, listHoldBacks } from '../../sync/requests/hold-backs.ts'
 import type { Acting } from './permitted.ts'
 
-/** The control API's part about people whose leaving an operator holds back. */
+/** Handlers of the operations about people whose departure an operator holds back. */
 export const holdBackHandlers: Handlers<typeof holdBackOperations, { readonly sync: SyncContext } & Acting> = {
   async listHoldBacks({ sync }, { params: { connection } }) {
     return { status: 200, body: { data: (await listHoldBacks(sync, connection)).map(holdBackView) } }
@@ -20,7 +20,7 @@ export const holdBackHandlers: Handlers<typeof holdBackOperations, { readonly sy
   },
 }
 
-/** A person whose leaving is held back, as the control API shows it. */
+/** A person whose departure is held back, as the control API shows it. */
 export function holdBackView({ heldAt, leaving, ...held }: StoredHoldBack): HoldBack {
   return {
     ...held,

@@ -4,12 +4,12 @@ import type { SyncContext } from '../../sync/context/context.ts'
 import { answerKeys, answerPairs, listKeys, withdrawAnswer } from '../../sync/requests/key-answers.ts'
 import type { Acting } from './permitted.ts'
 
-/** The control API's part about keys that HR has issued again. */
+/** Handlers of the operations about keys that HR has issued again. */
 export const keyHandlers: Handlers<typeof keyOperations, { readonly sync: SyncContext } & Acting> = {
   async listKeys({ sync }, { params: { connection }, query: { limit } }) {
     const { answers, pairs } = await listKeys(sync, { connection, limit })
-    const said = answers.map(({ answeredAt, ...answer }) => ({ ...answer, at: answeredAt.toISOString() }))
-    return { status: 200, body: { pairs, answers: said } }
+    const answerViews = answers.map(({ answeredAt, ...answer }) => ({ ...answer, at: answeredAt.toISOString() }))
+    return { status: 200, body: { pairs, answers: answerViews } }
   },
 
   async answerKeys({ sync, actor: { by } }, { params, body }) {

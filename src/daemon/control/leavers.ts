@@ -23,7 +23,7 @@ import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.
 import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
 
-/** What is known of departures, and by what they are judged. */
+/** The stored facts about departures, and what they are judged by. */
 type LeaverContext = {
   readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
   readonly monitored: Pick<MonitoredConnections, 'leaverBounds'>
@@ -37,7 +37,7 @@ type ReportWanted = {
 }
 
 const defaultBoundHours = 24
-/** Such departures did not come to pass, or were undone; they are listed and not counted. */
+/** Such departures did not take effect or were undone; they are listed and not counted. */
 const undone: ReadonlySet<string> = new Set(['returned', 'withdrawn', 'retracted', 'dropped'])
 
 /** Handlers of the operations about departures and the report on them. */
@@ -46,16 +46,16 @@ export const leaverHandlers: Handlers<typeof leaverOperations, ControlContext & 
     if (connection !== undefined) requireConnection(ctx, connection)
     const connections = connection === undefined ? [...ctx.sync.connections.keys()] : [connection]
     const scope = { list: 'not-effective', connection }
-    const place = readCursor(scope, after, ProblemCursor)
-    const found = await listLeavers(ctx.sync.store.db, {
+    const cursor = readCursor(scope, after, ProblemCursor)
+    const rows = await listLeavers(ctx.sync.store.db, {
       connections,
       now: ctx.sync.now(),
       notEffective: true,
-      ...(place !== undefined && { after: place }),
+      ...(cursor !== undefined && { after: cursor }),
       limit,
     })
-    const next = nextCursor(scope, { found, limit }, problemCursor)
-    return { status: 200, body: { data: found.map((leaver) => leaverView(ctx, leaver, { values })), next } }
+    const next = nextCursor(scope, { rows, limit }, problemCursor)
+    return { status: 200, body: { data: rows.map((leaver) => leaverView(ctx, leaver, { values })), next } }
   },
 
   async reportLeavers(ctx, { query }) {
@@ -88,7 +88,7 @@ export function leaverView(
   }
 }
 
-/** The report on the departures of a period, judged as of now. What only plans state that were not accepted is none yet. */
+/** The report on the departures of a period, judged as of now. A departure that only unaccepted plans state is not included. */
 export async function leaverReport(
   ctx: LeaverContext,
   { from, to, connection, values }: ReportWanted,
@@ -96,11 +96,11 @@ export async function leaverReport(
   const { sync } = ctx
   const connections = connection === undefined ? [...sync.connections.keys()].sort() : [connection]
   const now = sync.now()
-  const found = await listLeavers(sync.store.db, { connections, from, to, now })
-  const leavers = found
+  const all = await listLeavers(sync.store.db, { connections, from, to, now })
+  const leavers = all
     .filter(({ acceptedAt }) => acceptedAt !== null)
     .map((leaver) => leaverView(ctx, leaver, { values }))
-  const held = found.filter(({ state }) => state === 'held').map(({ connection: name }) => name)
+  const held = all.filter(({ state }) => state === 'held').map(({ connection: name }) => name)
   return {
     from,
     to,
@@ -114,7 +114,7 @@ export async function leaverReport(
   }
 }
 
-/** The report with what proves it, as files. The key of the installation has to be there. */
+/** The report and its proofs, as files. Needs the key of the installation. */
 async function leaverPack(
   ctx: LeaverContext & { readonly audit: Pick<AuditService, 'seal'> },
   desired: ReportWanted,
@@ -143,20 +143,20 @@ function summaryOf(
 ): Omit<LeaverSummary, 'held'> {
   const { source, webhook } = sync.connections.get(connection)?.feeds ?? {}
   const listed = leavers.filter((leaver) => leaver.connection === connection)
-  const standing = listed.filter(({ state }) => !undone.has(state))
-  const count = (holds: (leaver: Leaver) => boolean): number => standing.filter(holds).length
-  const figures = Object.fromEntries(legs.map((leg) => [leg, figuresOf(standing.map((leaver) => leaver[leg]))]))
+  const current = listed.filter(({ state }) => !undone.has(state))
+  const count = (holds: (leaver: Leaver) => boolean): number => current.filter(holds).length
+  const figures = Object.fromEntries(legs.map((leg) => [leg, figuresOf(current.map((leaver) => leaver[leg]))]))
   return {
     connection,
     timeZone: (source ?? webhook)?.timeZone ?? 'UTC',
     boundHours: monitored.leaverBounds.get(connection) ?? defaultBoundHours,
-    people: standing.length,
+    people: current.length,
     acknowledged: count(({ acknowledgedAt }) => acknowledgedAt !== null),
     effective: count(({ visibleAt }) => visibleAt !== null),
     notEffective: count(({ state }) => state === 'not_effective'),
     late: count(({ late }) => late),
     lateOpen: count(({ late, acknowledgedAt }) => late && acknowledgedAt === null),
-    takenBack: listed.length - standing.length,
+    takenBack: listed.length - current.length,
     ...(figures as Pick<LeaverSummary, (typeof legs)[number]>),
   }
 }

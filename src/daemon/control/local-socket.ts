@@ -5,22 +5,22 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 
-/** The path of a Unix socket has to fit into the system's structure for it, and libuv cuts a longer one without a word. */
+/** The path of a Unix socket has to fit into the system's structure for it, and libuv cuts a longer one silently. */
 const longestPath = process.platform === 'darwin' ? 103 : 107
-/** What a file system says that holds no sockets, such as a folder that another machine shares. */
+/** The errors of a file system that cannot hold sockets, such as a folder shared by another machine. */
 const noSockets = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS'])
 
 /**
- * Listens on a socket that only this account can reach, and answers its path. It lies in a folder of its own with mode 700, so that no
- * one else can put another one in its place: in the data folder, or below the folder for temporary files where the path would be too
- * long or the file system holds no sockets.
+ * Listens on a socket that only this account can reach, and returns its path. Its own folder has mode 700, so that no one else can replace
+ * the socket. The folder is in the data folder, or below the folder for temporary files if the path would be too long or the file system
+ * cannot hold sockets.
  */
 export async function listenLocally(
   dataDir: string,
   listen: (path: string) => Promise<unknown>,
   uid: number | undefined = process.getuid?.(),
 ): Promise<string> {
-  const [near, far] = places(dataDir)
+  const [near, far] = socketPaths(dataDir)
   if (fits(near)) {
     try {
       return await listenAt(near)
@@ -49,7 +49,7 @@ function explained(error: unknown, path: string): unknown {
   return new Failure('config_invalid', `cannot listen at ${path} (${code}): ${help}`, { cause: error })
 }
 
-function places(dataDir: string): readonly [near: string, far: string] {
+function socketPaths(dataDir: string): readonly [near: string, far: string] {
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
   return [
     join(dataDir, 'control', 'daemon.sock'),
@@ -67,16 +67,16 @@ async function makeOwnFolder(folder: string, uid: number | undefined): Promise<v
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
   }
-  const found = await lstat(folder)
-  if (!found.isDirectory() || found.uid !== uid) {
-    const what = found.isDirectory() ? 'belongs to another account' : 'is no folder'
+  const stats = await lstat(folder)
+  if (!stats.isDirectory() || stats.uid !== uid) {
+    const problem = stats.isDirectory() ? 'belongs to another account' : 'is no folder'
     const help = 'remove it, and start the daemon again as the account that owns the data folder'
-    throw new Failure('config_invalid', `${folder}, in which commands reach the daemon, ${what}: ${help}`)
+    throw new Failure('config_invalid', `${folder}, in which commands reach the daemon, ${problem}: ${help}`)
   }
-  if ((found.mode & 0o777) !== 0o700) await chmod(folder, 0o700)
+  if ((stats.mode & 0o777) !== 0o700) await chmod(folder, 0o700)
 }
 
-/** Removes the socket of a daemon that was killed. One that answers belongs to a daemon that lives. */
+/** Removes the socket of a daemon that was killed. If it responds, its daemon is alive. */
 async function removeLeftOver(path: string, dataDir: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<string | null>()
   const socket = connect(path)

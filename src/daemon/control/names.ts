@@ -4,7 +4,7 @@ import { labelOf } from './views.ts'
 
 type Keyed = { readonly connection: string; readonly identityId: string | null }
 
-/** A list of people, each with their name where values are asked for; null: none is kept. Records have the name that the platform shows. */
+/** A list of people with their names if values are requested; null: no name is stored. Records have the name that the platform shows. */
 export async function withNames<T extends Keyed>(
   { sync }: { readonly sync: Pick<SyncContext, 'store' | 'connections'> },
   people: readonly T[],

@@ -10,10 +10,10 @@ import type { Acting } from './permitted.ts'
 
 type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
 
-/** A pause that is longer is no pause: the connection is taken out of the configuration instead. */
+/** Maximum length of a pause: for longer, the connection is taken out of the configuration instead. */
 const longestDays = 366
 
-/** The control API's part about connections that take in nothing new by themselves for a while. */
+/** Handlers of the operations about paused connections, which read nothing new by themselves. */
 export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & Acting> = {
   async getPause(ctx, { params: { connection } }) {
     known(ctx, connection)
@@ -63,7 +63,7 @@ function known({ sync }: PauseContext, connection: string): void {
     throw new Failure('not_found', `there is no connection "${connection}" in the configuration`)
 }
 
-/** A run of the connection that it is linked to starts its runs, whether it is paused or not. */
+/** Runs of the connection that it is linked to start its runs, whether it is paused or not. */
 function refuseLinked({ sync }: PauseContext, connection: string): void {
   const { linkedTo } = sync.connections.get(connection) ?? {}
   if (linkedTo !== undefined)
@@ -91,7 +91,7 @@ function endAt(text: string, timeZone: string, now: Date): Date {
   return new Date(atMs)
 }
 
-/** A day ends a pause when it begins. */
+/** A pause until a day ends when the day begins. */
 function readEnd(text: string, timeZone: string): number | null {
   try {
     if (/^\d{4}-\d{2}-\d{2}$/.test(text))

@@ -20,7 +20,7 @@ import type { Acting } from './permitted.ts'
 import { connectionsMeant, requireConnection } from './require-connection.ts'
 import { labelOf, namingFields, personView, shownPerson } from './views.ts'
 
-const PeoplePlace = SearchCursor.extend({ connection: z.string() })
+const PeopleCursor = SearchCursor.extend({ connection: z.string() })
 
 type PeopleContext = Pick<ControlContext, 'sync' | 'monitored'>
 
@@ -29,16 +29,21 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & A
   async searchPeople(ctx, { query: { connection, search, after, limit } }) {
     const connections = connectionsMeant(ctx, connection)
     const scope = { list: 'people', connection, search }
-    const place = readCursor(scope, after, PeoplePlace)
+    const cursor = readCursor(scope, after, PeopleCursor)
     const { db } = ctx.sync.store
-    const { found, next } = await searchPeople(db, { connections, search, place, limit, withinMs: searchWithinMs })
+    const { found: rows, next } = await searchPeople(db, {
+      connections,
+      search,
+      place: cursor,
+      limit,
+      withinMs: searchWithinMs,
+    })
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
-    if (found.length > 0)
-      await recordAuditEntry(db, { ...shown, details: { people: found.length }, now: ctx.sync.now() })
+    if (rows.length > 0) await recordAuditEntry(db, { ...shown, details: { people: rows.length }, now: ctx.sync.now() })
     return {
       status: 200,
       body: {
-        data: found.map((one) => foundView(one, namingFields(labelOf(ctx.sync, one.connection)))),
+        data: rows.map((one) => matchView(one, namingFields(labelOf(ctx.sync, one.connection)))),
         next: next && writeCursor(scope, next),
       },
     }
@@ -88,7 +93,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & A
   },
 }
 
-function foundView(
+function matchView(
   { connection, identityId, desired, isRetracted, by }: RosterSearchResult,
   naming: readonly FieldName[],
 ): PersonSearchResult {

@@ -5,14 +5,14 @@ import type { Handlers } from '../../http/server/mount.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { recordAccess } from '../access/record-access.ts'
 
-/** Who is recorded for an act: the name, and who that is for the rule of two people. */
+/** Who is recorded for an action: the name, and the principal for the rule of two people. */
 type Actor = { readonly by: string; readonly principal: string }
 /** The actor that a permitted handler receives. */
 export type Acting = { readonly actor: Actor }
 
 /** What the permission check uses. */
 export type Asking = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now'> }
-/** Operations that each name the least role. */
+/** Operations that each name the lowest role. */
 export type Permitted = Readonly<Record<string, Operation & { readonly permission: Role }>>
 type Input = {
   readonly params?: { readonly connection?: string; readonly runId?: string }
@@ -21,12 +21,12 @@ type Input = {
 }
 type Reply = { readonly body?: unknown }
 
-/** The least role that sees personal values. */
+/** The lowest role that may see personal values. */
 const seesValues: Role = 'operator'
 
 /**
- * Handlers that do only what the caller's role allows, and that are told who is recorded. Every call passes here: over HTTP, from the
- * console and from a command that does the work itself. The audit trail is told of refusals, and of personal values that were shown.
+ * Handlers that do only what the caller's role allows, and that know who is recorded. Every call passes here: over HTTP, from the console
+ * and from a command that does the work itself. Refusals and shown personal values are recorded in the audit trail.
  */
 export function permitted<T extends Permitted, Ctx extends Asking>(
   table: T,
@@ -34,7 +34,7 @@ export function permitted<T extends Permitted, Ctx extends Asking>(
 ): Handlers<T, Ctx> {
   type Handler = (context: Ctx & Acting, input: Input) => Promise<Reply>
   const wrapped = Object.entries(table).map(([operation, { permission }]) => {
-    // The table's type ties each handler to its operation; here, where all pass through one line, the tie is lost.
+    // The table's type ties each handler to its operation; this loop over all of them loses it.
     const handler = handlers[operation as keyof T] as unknown as Handler
     const asCaller = async (context: Ctx, input: Input): Promise<Reply> => {
       const { caller, sync } = context
@@ -47,8 +47,8 @@ export function permitted<T extends Permitted, Ctx extends Asking>(
       }
       const reply = await handler({ ...context, actor: actorOf(caller, input.body?.by) }, input)
       if (input.query?.values) {
-        const seen = { act: 'values.seen', ...concerned, identityId: keyIn(reply) } as const
-        await recordAccess(sync.store.db, caller, seen, sync.now())
+        const entry = { act: 'values.seen', ...concerned, identityId: keyIn(reply) } as const
+        await recordAccess(sync.store.db, caller, entry, sync.now())
       }
       return reply
     }
@@ -68,14 +68,14 @@ function refusalOf({ name, role }: Caller, permission: Role, { query }: Input): 
   )
 }
 
-/** The key of the one person whom an answer is about. What was asked for may be an address. */
+/** The key of the one person whom a reply is about. The request may have named an address. */
 function keyIn({ body }: Reply): string | undefined {
   const { identityId, person } = Object(body)
   const key: unknown = identityId ?? Object(person).identityId
   return typeof key === 'string' ? key : undefined
 }
 
-/** The account of this machine may state a name. Of other callers it is known who they are, so that another name is a mistake or a lie. */
+/** The account of this machine may state a name. Other callers are known, so another name is a mistake or a lie. */
 function actorOf({ name, via, principal }: Caller, stated: string | undefined): Actor {
   if (via === 'machine') return { by: stated ?? name, principal: machinePrincipal }
   if (stated === undefined || stated === name) return { by: name, principal }

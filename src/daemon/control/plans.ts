@@ -8,7 +8,7 @@ import { personAccountView, plansView, planView } from './views.ts'
 /** What plans are made from. */
 type PlanningContext = { readonly sync: SyncContext; readonly signal: AbortSignal }
 
-/** The control API's part about what a run would do. */
+/** Handlers of the operations about what a run would do. */
 export const planHandlers: Handlers<typeof planOperations, PlanningContext> = {
   async planConnection(ctx, { params: { connection }, query }) {
     requireConnection(ctx, connection)

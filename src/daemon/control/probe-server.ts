@@ -7,14 +7,14 @@ import { listen, type Server } from './server.ts'
 type ProbeServerOptions = {
   readonly host: string
   readonly port: number
-  /** Under which names it is reached. */
+  /** The names under which it is reached. */
   readonly hosts: HostRules
   readonly checks: Checks
-  /** Serves what every process serves besides. */
+  /** Adds what every process serves. */
   readonly alsoServe?: (app: FastifyInstance) => Promise<void>
 }
 
-/** Serves what watches over a process that has not the role api. */
+/** Serves the probes of a process without the role api. */
 export async function startProbeServer({ checks, hosts, alsoServe, ...at }: ProbeServerOptions): Promise<Server> {
   const app = await createApp()
   guardHosts(app, hosts)

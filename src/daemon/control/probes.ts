@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { errorCode } from '../../errors.ts'
 
-/** What has to work for the daemon to be of use, by name. */
+/** The checks that must pass for the daemon to be ready, by name. */
 export type Checks = Readonly<Record<string, () => Promise<void>>>
 
 const checkMs = 5000
 /** A probe needs no token, so what it costs is bounded. */
 const keptMs = 1000
 
-/** Serves what watches over the daemon: whether the process lives, and whether it can do its work. */
+/** Serves the probes: whether the process is alive, and whether it can do its work. */
 export function serveProbes(app: FastifyInstance, checks: Checks): void {
   const looks = Object.entries(checks).map(([name, check]) => [name, remembered(() => outcome(check))] as const)
   app.get('/healthz', { config: { anyHost: true } }, async () => ({ status: 'ok' }))
@@ -20,7 +20,7 @@ export function serveProbes(app: FastifyInstance, checks: Checks): void {
   })
 }
 
-/** What became of a check, in a word. */
+/** The result of a check, in a word. */
 async function outcome(check: () => Promise<void>): Promise<string> {
   const patience = Promise.withResolvers<string>()
   const timer = setTimeout(() => patience.resolve('unreachable'), checkMs)
@@ -32,16 +32,16 @@ async function outcome(check: () => Promise<void>): Promise<string> {
   }
 }
 
-/** Why a check has failed, by what the database or Redis said. */
+/** Why a check has failed, by the error of the database or Redis. */
 function troubleOf(error: unknown): string {
-  const said = saidBy(error)
-  if (said.some((text) => /^(?:OOM |MISCONF |53100$|ENOSPC$)/.test(text))) return 'full'
-  if (said.some((text) => /^(?:READONLY |NOREPLICAS |25006$)/.test(text))) return 'read-only'
+  const texts = textsOf(error)
+  if (texts.some((text) => /^(?:OOM |MISCONF |53100$|ENOSPC$)/.test(text))) return 'full'
+  if (texts.some((text) => /^(?:READONLY |NOREPLICAS |25006$)/.test(text))) return 'read-only'
   return 'unreachable'
 }
 
-function saidBy(error: unknown): string[] {
-  return error instanceof Error ? [error.message, errorCode(error) ?? '', ...saidBy(error.cause)] : []
+function textsOf(error: unknown): string[] {
+  return error instanceof Error ? [error.message, errorCode(error) ?? '', ...textsOf(error.cause)] : []
 }
 
 function remembered(look: () => Promise<string>): () => Promise<string> {

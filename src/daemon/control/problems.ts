@@ -20,18 +20,18 @@ export const problemHandlers: Handlers<typeof problemOperations, ControlContext 
     const now = ctx.sync.now()
     const scope = { list: 'problems', connection }
     const cursor = readCursor(scope, after, ProblemCursor)
-    const found = await listProblems(ctx.sync.store.db, {
+    const rows = await listProblems(ctx.sync.store.db, {
       now,
       connection,
       after: cursor,
       limit,
     })
-    const names = new Set(found.map((problem) => problem.connection))
+    const names = new Set(rows.map((problem) => problem.connection))
     const nextRuns = new Map([...names].map((name) => [name, nextRunAt(ctx, name)]))
-    const data = found.map((problem) =>
+    const data = rows.map((problem) =>
       problemView(problem, { now, nextRunAt: nextRuns.get(problem.connection) ?? null }),
     )
-    const next = nextCursor(scope, { found, limit }, problemCursor)
+    const next = nextCursor(scope, { rows, limit }, problemCursor)
     return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 
@@ -40,14 +40,14 @@ export const problemHandlers: Handlers<typeof problemOperations, ControlContext 
     const now = ctx.sync.now()
     const scope = { list: 'blockedPeople', connection }
     const cursor = readCursor(scope, after, BlockedPersonCursor)
-    const found = await listBlockedPeople(ctx.sync.store.db, {
+    const rows = await listBlockedPeople(ctx.sync.store.db, {
       now,
       connection,
       after: cursor,
       limit,
     })
-    const next = nextCursor(scope, { found, limit }, (last) => last.place)
-    const data = found.map((one) => blockedPersonView(one, now))
+    const next = nextCursor(scope, { rows, limit }, (last) => last.place)
+    const data = rows.map((one) => blockedPersonView(one, now))
     return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 

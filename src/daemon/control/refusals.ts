@@ -7,12 +7,14 @@ import { refusing } from '../../http/server/refusing.ts'
 import type { ControlContext } from './control-context.ts'
 import { guardedHandlers } from './handlers.ts'
 
-/** How the control API says a failure. The name in the body is the failure's code, so that a command can end with its exit code. */
+/**
+ * The response of the control API for a failure. The name in the body is the failure's code, so that a command can exit with its exit code.
+ */
 export function refusalOf({ code, message }: Failure): Refusal {
   return new Refusal(failureStatuses[code], message, { name: code })
 }
 
-/** The handlers of the control API as a server mounts them. What is no failure is a bug: it is logged, and the caller learns no more. */
+/** The handlers of the control API as a server mounts them. Other errors are bugs: they are logged, and the caller learns nothing more. */
 export const refusingHandlers: Handlers<typeof control, ControlContext> = refusing(guardedHandlers, {
   refusalOf,
   unexpected: (error, { name, context }) => context.sync.events.unexpected({ during: `control API: ${name}`, error }),

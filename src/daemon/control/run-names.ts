@@ -5,10 +5,10 @@ import { getRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 
-/** So many runs are a list to choose from. */
+/** Maximum number of runs to choose from. */
 const candidates = 20
 
-/** The control API's part about what people call runs. */
+/** Handlers of the operations about the names of runs. */
 export const runNameHandlers: Handlers<typeof runNameOperations, { readonly sync: SyncContext }> = {
   async findRuns({ sync }, { params: { name }, query: { connection } }) {
     const { db } = sync.store
@@ -19,9 +19,9 @@ export const runNameHandlers: Handlers<typeof runNameOperations, { readonly sync
 }
 
 async function idsNamed(db: Db, name: string, connection: string | undefined): Promise<string[]> {
-  const asked = { connection, limit: candidates + 1 }
-  if (name === '@held') return await heldIds(db, asked)
+  const query = { connection, limit: candidates + 1 }
+  if (name === '@held') return await heldIds(db, query)
   const last = /^last(?:-(\d+))?$/.exec(name)
   if (last) return await idBefore(db, { before: Number(last[1] ?? 0), connection })
-  return await idsWithPrefix(db, { prefix: name, ...asked })
+  return await idsWithPrefix(db, { prefix: name, ...query })
 }

@@ -40,7 +40,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting
     const scope = { list: 'runs', connection, states, triggers }
     const cursor = readCursor(scope, after, RunCursor)
     const data = await listRuns(ctx.sync.store.db, { connection, states, triggers, after: cursor, limit })
-    const next = nextCursor(scope, { found: data, limit }, ({ createdAt, id }) => ({ createdAt, id }))
+    const next = nextCursor(scope, { rows: data, limit }, ({ createdAt, id }) => ({ createdAt, id }))
     return { status: 200, body: { data, next } }
   },
 
@@ -56,7 +56,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting
     const { db } = ctx.sync.store
     const scope = { list: 'changes', runId, kind, search, values: search === undefined ? undefined : values }
     const { changes, next } = await readChanges(ctx, runId, { kind, search, values, scope, after, limit })
-    // A retraction holds no record: who it is about stands in the roster.
+    // A retraction holds no record: the person is in the roster.
     const retracted = values
       ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
       : []
@@ -78,7 +78,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting
     const scope = { list: 'rejects', runId }
     const cursor = readCursor(scope, after, NumberCursor)
     const rejects = await rejectsOf(ctx.sync.store.db, runId, { after: cursor, limit })
-    const next = nextCursor(scope, { found: rejects, limit }, (last) => last.place)
+    const next = nextCursor(scope, { rows: rejects, limit }, (last) => last.place)
     return { status: 200, body: { data: rejects.map(({ reject }) => rejectView(reject)), next } }
   },
 
@@ -145,11 +145,18 @@ async function readChanges(
 ): Promise<{ readonly changes: AccountedChange[]; readonly next: string | null }> {
   const { db } = sync.store
   if (search !== undefined) {
-    const place = readCursor(scope, after, SearchCursor)
-    const page = await searchChanges(db, runId, { kind, search, values, place, limit, withinMs: searchWithinMs })
+    const cursor = readCursor(scope, after, SearchCursor)
+    const page = await searchChanges(db, runId, {
+      kind,
+      search,
+      values,
+      place: cursor,
+      limit,
+      withinMs: searchWithinMs,
+    })
     return { changes: page.found, next: page.next && writeCursor(scope, page.next) }
   }
   const cursor = readCursor(scope, after, TextCursor)
   const changes = await changesOf(db, runId, { kind, after: cursor, limit })
-  return { changes, next: nextCursor(scope, { found: changes, limit }, ({ change }) => change.identityId) }
+  return { changes, next: nextCursor(scope, { rows: changes, limit }, ({ change }) => change.identityId) }
 }

@@ -11,7 +11,7 @@ type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonl
 
 const timesShown = 10
 
-/** The control API's part about what happens by itself. */
+/** Handlers of the operations about schedules. */
 export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleContext> = {
   async listSchedules(ctx, { query }) {
     if (query.connection !== undefined) requireConnection(ctx, query.connection)
@@ -35,7 +35,7 @@ export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleConte
   },
 }
 
-/** When a connection does something by itself next; after a pause at once, where something was missed meanwhile. */
+/** When a connection does something by itself next; immediately after a pause in which something was missed. */
 function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now: Date }): Date | null {
   if (pause === null) return nextSlotAt(schedule, now)
   const { since, until } = pause
@@ -44,16 +44,16 @@ function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now
   return missed && missed.startsAt > since ? until : nextSlotAt(schedule, until)
 }
 
-function nextTimes(schedule: Schedule, standing: { pause: Pause | null; now: Date }): Date[] {
+function nextTimes(schedule: Schedule, state: { pause: Pause | null; now: Date }): Date[] {
   const times: Date[] = []
-  for (let at = nextTime(schedule, standing); at !== null; at = nextSlotAt(schedule, at)) {
+  for (let at = nextTime(schedule, state); at !== null; at = nextSlotAt(schedule, at)) {
     times.push(at)
     if (times.length === timesShown) break
   }
   return times
 }
 
-/** When the connection's next run comes by itself, whatever it is for: each tries again the people that the platform refused. */
+/** When the connection's next run starts by itself, for any purpose: each run tries again the people that the platform refused. */
 export function nextRunAt(ctx: ScheduleContext, connection: string): string | null {
   const times = purposes.flatMap((purpose) => nextAt(ctx, { connection, purpose, pause: null }) ?? [])
   const [first] = times.sort()
@@ -65,7 +65,7 @@ export function nextAt(
   ctx: ScheduleContext,
   of: { connection: string; purpose: Purpose; pause: Pause | null },
 ): string | null {
-  const found = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
-  if (!found) return null
-  return nextTime(found.schedule, { pause: of.pause, now: ctx.sync.now() })?.toISOString() ?? null
+  const match = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
+  if (!match) return null
+  return nextTime(match.schedule, { pause: of.pause, now: ctx.sync.now() })?.toISOString() ?? null
 }

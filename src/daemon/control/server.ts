@@ -18,24 +18,24 @@ import { refusalOf, refusingHandlers } from './refusals.ts'
 type ServerOptions = {
   readonly host: string
   readonly port: number
-  /** Of requests from these, `X-Forwarded-For` names the sender. */
+  /** Proxies whose `X-Forwarded-For` names the sender. */
   readonly trustedProxies: readonly string[]
-  /** Under which names the server is reached. */
+  /** The names under which the server is reached. */
   readonly hosts: HostRules
-  /** Says who asks over TCP, and refuses everybody else. */
+  /** Identifies the caller over TCP, and refuses everybody else. */
   readonly admit: (request: FastifyRequest) => Promise<Caller>
-  /** The same for the description of the API and for what happens live, which a browser that is signed in may read too. */
+  /** The same for the description of the API and for live changes, which a signed-in browser may read too. */
   readonly admitReader: (request: FastifyRequest) => Promise<Caller>
   readonly context: ControlContext
-  /** Serves what is no part of the control API. */
+  /** Adds routes besides the control API. */
   readonly alsoServe: (app: FastifyInstance) => Promise<void>
-  /** What must answer for the daemon to be of use, by name. */
+  /** The checks that must pass for the daemon to be ready, by name. */
   readonly checks: Checks
 }
 
-/** Of one address. It is beyond what people and their tools need, and ends what has run wild. */
+/** The request limit of one address: more than people and their tools need, so that it stops only a runaway client. */
 const requestsPerMinute = 6000
-/** How long an export may take to arrive that a person uploads. */
+/** How long an uploaded export may take to arrive. */
 const uploadTimeoutMs = 15 * 60_000
 
 /** A running server and its address. */
@@ -96,7 +96,7 @@ function serveControl(
   serveDeprecatedPaths(app, options)
 }
 
-/** Says of a store that is away what an operator can do: it knows who may. */
+/** Explains an unreachable store to an operator: the store knows who may call. */
 export function carefully(admit: ServerOptions['admit']): ServerOptions['admit'] {
   return async (request) => {
     try {

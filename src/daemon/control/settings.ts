@@ -2,7 +2,7 @@ import type { CheckView, Setting, settingsOperations } from '../../contract/cont
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 
-/** What a daemon says of its configuration. */
+/** What a daemon reports about its configuration. */
 export type Configured = {
   readonly file: string
   /** When the file was changed last, as it was read. */
@@ -24,7 +24,7 @@ export type SettingsContext = {
 /** A person waits for the answer, and proxies seldom wait longer. */
 const defaultWithinMs = 50_000
 
-/** The control API's part about the configuration. */
+/** Handlers of the operations about the configuration. */
 export const settingsHandlers: Handlers<typeof settingsOperations, SettingsContext> = {
   async getSettings(ctx) {
     const { file, changedMs, settings } = configuredIn(ctx)

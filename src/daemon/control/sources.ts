@@ -8,15 +8,15 @@ import type { SyncContext } from '../../sync/context/context.ts'
 import { nextCursor, RunCursor, readCursor } from './cursors.ts'
 import { existingRun, requireConnection } from './require-connection.ts'
 
-/** The control API's part about exports. */
+/** Handlers of the operations about exports. */
 export const sourceHandlers: Handlers<typeof sourceOperations, { readonly sync: SyncContext }> = {
   async listSources(ctx, { query: { connection, after, limit } }) {
     if (connection !== undefined) requireConnection(ctx, connection)
     const scope = { list: 'sources', connection }
-    const place = readCursor(scope, after, RunCursor)
-    const found = await listSourceRuns(ctx.sync.store.db, { connection, after: place, limit })
-    const next = nextCursor(scope, { found, limit }, ({ createdAt, id }) => ({ createdAt, id }))
-    return { status: 200, body: { data: found.map(readingView), next } }
+    const cursor = readCursor(scope, after, RunCursor)
+    const rows = await listSourceRuns(ctx.sync.store.db, { connection, after: cursor, limit })
+    const next = nextCursor(scope, { rows, limit }, ({ createdAt, id }) => ({ createdAt, id }))
+    return { status: 200, body: { data: rows.map(readingView), next } }
   },
 
   async getSource(ctx, { params: { runId } }) {

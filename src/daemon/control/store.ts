@@ -8,30 +8,30 @@ import { backUp } from '../installation/backup.ts'
 import { type RestoreRequest, refuseReplacing } from '../installation/restore.ts'
 import type { Acting } from './permitted.ts'
 
-/** What a daemon that can start again does about a restoration. */
+/** How a daemon that can restart restores a backup. */
 export type Restorations = {
   readonly last: Restoration | null
-  /** Says whether the backup can be put back here, before anything is ended for it. */
+  /** Whether the backup can be restored here, checked before anything stops for it. */
   check(request: RestoreRequest): Promise<{ readonly people: number }>
-  /** Ends this daemon; the next one begins with the store that was put back. */
+  /** Stops this daemon; the next one begins with the restored store. */
   ask(request: RestoreRequest & { readonly id: string }): void
 }
 
 /** What the handlers of backups use. */
 export type StoreContext = {
   readonly sync: SyncContext
-  /** Left out where no daemon can start again. */
+  /** Left out if no daemon can restart. */
   readonly restorations?: Restorations
 }
 
-/** The control API's part about the store as a whole. */
+/** Handlers of the operations about the store as a whole. */
 export const storeHandlers: Handlers<typeof storeOperations, StoreContext & Acting> = {
   async backUpStore({ sync, actor: { by } }, { body }) {
     return { status: 201, body: await backUp(sync.store.db, { ...body, by, now: sync.now() }) }
   },
 
-  async restoreStore({ sync, restorations, actor: { by } }, { body: asked }) {
-    const body = { ...asked, by }
+  async restoreStore({ sync, restorations, actor: { by } }, { body: request }) {
+    const body = { ...request, by }
     if (!restorations) throw new Failure('conflict', 'only a daemon that was started by "rollcall serve" can restore')
     const { people } = await restorations.check(body)
     refuseReplacing(await countKnownPeople(sync.store.db), body)

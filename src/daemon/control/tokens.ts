@@ -7,7 +7,7 @@ import type { Acting } from './permitted.ts'
 
 type TokenContext = { readonly sync: Pick<SyncContext, 'store' | 'now'> } & Acting
 
-/** The control API's part about who is let in by which token. */
+/** Handlers of the operations about access tokens. */
 export const tokenHandlers: Handlers<typeof tokenOperations, TokenContext> = {
   async listTokens({ sync }) {
     const now = sync.now()

@@ -9,15 +9,19 @@ import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors
 
 type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal'> }
 
-/** The control API's part about reading the audit trail. */
+/** Handlers of the operations that read the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
   async readAudit({ sync, audit }, { query: { after, limit, ...filter } }) {
     const scope = { list: 'audit', ...filter }
     const before = readCursor(scope, after, NumberCursor)
-    // Without a key nothing is added, and what was signed before can be read all the same.
+    // Without a key nothing is added; entries signed before can still be read.
     if (before === undefined) await audit.seal().catch(unlessFailure)
-    const { found, next } = await newestEntries(sync.store.db, filter, { before, limit, withinMs: searchWithinMs })
-    return { status: 200, body: { data: found.map(entryView), next: next === null ? null : writeCursor(scope, next) } }
+    const { found: rows, next } = await newestEntries(sync.store.db, filter, {
+      before,
+      limit,
+      withinMs: searchWithinMs,
+    })
+    return { status: 200, body: { data: rows.map(entryView), next: next === null ? null : writeCursor(scope, next) } }
   },
 }
 
@@ -26,12 +30,12 @@ function unlessFailure(error: unknown): void {
 }
 
 function entryView({ ordinal, at, act, by, connection, runId, identityId, details }: PlacedEntry): TrailEntry {
-  const says: Readonly<Record<string, string>> = auditActs
+  const descriptions: Readonly<Record<string, string>> = auditActs
   return {
     ordinal,
     at,
     act,
-    says: says[act] ?? null,
+    says: descriptions[act] ?? null,
     by,
     connection,
     runId: runId ?? null,

@@ -31,34 +31,34 @@ import type { WaitingRow } from '../../store/roster/waiting.ts'
 import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
 import type { PlanDocument as PreparedPlan, SyncContext } from '../../sync/sync.ts'
 
-/** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
+/** An operator decides by the dates of employment. Every other field is personal and shown on request only. */
 const openFields: ReadonlySet<string> = new Set(['identityId', 'startedAt', 'separatedAt'])
 const hidden = { hidden: true } as const
 
 type Showing = {
   readonly values: boolean
-  /** The property that labels records of a shape of their own. */
+  /** The property that labels custom records. */
   readonly label?: OwnField | null
 }
 
-/** By what the records of a connection are labelled; null where they are people, who have names. */
+/** The label of a connection's records; null for people, who have names. */
 export function labelOf({ connections }: Pick<SyncContext, 'connections'>, name: string): OwnField | null {
   const target = connections.get(name)?.target
   return target && 'type' in target ? `.${target.displayNameKey}` : null
 }
 
-/** The fields that say who a person is. */
+/** The fields that identify a person. */
 export function namingFields(label: OwnField | null): readonly FieldName[] {
   return label === null ? personFields : [label]
 }
 
-/** Who a person is, as far as those need it who decide about them. */
+/** Who a person is, as far as those who decide about them need it. */
 const personFields = ['firstName', 'lastName', 'jobTitle', 'managerName', 'managerId', 'email'] as const
 
-/** The kinds of change of which each person is judged. */
+/** The kinds of change that are judged person by person. */
 const judgedKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
 
-/** A change as the control API shows it. `record`: who a retraction is about. */
+/** A change as the control API shows it. `record`: the person of a retraction. */
 export function changeView(
   change: Change,
   { origin = null, record = null, ...showing }: Showing & { origin?: Origin | null; record?: IdentityRecord | null },
@@ -74,7 +74,7 @@ export function changeView(
   return { kind, identityId, fields, ...(why !== null && { why }), ...person(change.record), carried }
 }
 
-/** What is known of a person in these fields. */
+/** The known values of a person in these fields. */
 export function shownPerson(record: IdentityRecord, fields: readonly FieldName[]): RecordView {
   return Object.fromEntries(
     fields.flatMap((name) => {
@@ -84,17 +84,17 @@ export function shownPerson(record: IdentityRecord, fields: readonly FieldName[]
   )
 }
 
-/** On what evidence somebody is separated, comes back or gets another leaving date, and where it stands; null for other changes. */
+/** The evidence for a departure, a return or another leaving date, and its origin; null for other changes. */
 function evidenceOf(change: Exclude<Change, { kind: 'retract' }>, origin: Origin | null): string | null {
   const at = originText(origin)
-  const place = at === null ? '' : `: ${at}`
+  const originSuffix = at === null ? '' : `: ${at}`
   switch (change.kind) {
     case 'leave':
     case 'correct':
-      if (!change.inferred) return at === null ? 'a date that was stated before' : `the date is stated${place}`
-      return at === null ? 'missing from the source' : `has left, without a date${place}`
+      if (!change.inferred) return at === null ? 'a date that was stated before' : `the date is stated${originSuffix}`
+      return at === null ? 'missing from the source' : `has left, without a date${originSuffix}`
     case 'return':
-      return `employed again${place}`
+      return `employed again${originSuffix}`
     case 'join':
     case 'update':
       return null
@@ -131,8 +131,8 @@ export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject
   return { level: reject.cellOnly ? 'warning' : 'rejected', ...reject }
 }
 
-/** What a person said of a value, as the control API shows it. */
-export function classedView({ field, value, meaning, by, classedAt }: ClassifiedValueEntry): ClassifiedValue {
+/** The meaning that an operator gave to a value, as the control API shows it. */
+export function classifiedValueView({ field, value, meaning, by, classedAt }: ClassifiedValueEntry): ClassifiedValue {
   return { field, value, as: meaning, by, at: classedAt.toISOString() }
 }
 
@@ -205,13 +205,13 @@ export function personView(
   }
 }
 
-/** What a row that waits is about. Its values are shown once they count. */
+/** The subject of a waiting row. Its values are shown once they apply. */
 function waitingView({ effectiveOn, observation }: WaitingRow): Person['waiting'][number] {
   const { statesDeparture, leavingDate = null, fields } = observation
   return { effectiveOn, leaves: statesDeparture || leavingDate !== null, leavingDate, fields: Object.keys(fields) }
 }
 
-/** What a run of one person found, as the control API shows it. The key is no personal value, as it is none elsewhere. */
+/** The result of a run of one person, as the control API shows it. The key is not a personal value. */
 export function personAccountView(
   { rows, ...account }: StoredAccount,
   change: AccountedChange | null,
@@ -233,13 +233,13 @@ function cellView(
   { text, value, ...cell }: CellAccount,
   { values }: Showing,
 ): PersonAccount['rows'][number]['cells'][number] {
-  // Where columns have moved, a cell that is no date may hold anything.
+  // If columns have moved, a cell that is not a date may hold anything.
   const isShown = values || (openFields.has(cell.field) && cell.reason === null)
   const normalised = text !== null && typeof value === 'string' && !worded.has(cell.field) && text !== value
   return {
     ...cell,
     text: text === null || isShown ? text : hidden,
-    // What a status or an action was taken for says no more than the decision does.
+    // The meaning of a status or an action says no more than the decision does.
     value: value === null || isShown || worded.has(cell.field) ? value : hidden,
     normalised,
   }

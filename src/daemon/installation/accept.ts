@@ -56,8 +56,8 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
   await moveHeadAside(dataDir)
   await writeMarker(dataDir, { installation: id })
   // Signs the entries recorded above.
-  const { keeper } = await openAudit(opened, { config, events, now })
-  await keeper[Symbol.asyncDispose]()
+  const { audit } = await openAudit(opened, { config, events, now })
+  await audit[Symbol.asyncDispose]()
   return { installation: id, former, people }
 }
 

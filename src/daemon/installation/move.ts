@@ -20,14 +20,14 @@ type Moved = { readonly from: string; readonly to: string; readonly people: numb
 
 const linesAhead = 4
 
+type MoveOptions = { readonly to: string; readonly by: string; readonly now: () => Date }
+
 /**
- * Carries the embedded store to an empty PostgreSQL, with its history and all that the platform has acknowledged. The embedded one then
- * refuses to be opened. It is marked before the other one counts: a move that was cut off in between is simply asked for again.
+ * Moves the embedded store to an empty PostgreSQL, with its history and all that the platform has acknowledged. The embedded one is marked
+ * as moved and then refuses to be opened. The mark is set before the other store is committed: a move that was interrupted in between is
+ * simply repeated.
  */
-export async function moveStore(
-  config: Config,
-  { to, by, now }: { to: string; by: string; now: () => Date },
-): Promise<Moved> {
+export async function moveStore(config: Config, { to, by, now }: MoveOptions): Promise<Moved> {
   if (config.database)
     throw new Failure('usage', 'the configuration names a database already: only an embedded store can be moved')
   if (!/^postgres(ql)?:/.test(to)) throw new Failure('usage', 'a store is moved to postgres://…')
@@ -49,7 +49,7 @@ export async function moveStore(
   return { from: source.location, to: target.location, people }
 }
 
-/** Hands what one store holds to the other, a little at a time. */
+/** Streams the content of one store to the other. */
 async function carry(source: Database<StoreSchema>, tx: Db, now: Date): Promise<void> {
   const lines = new PassThrough({ objectMode: true, highWaterMark: linesAhead })
   const take = async (line: BackupLine): Promise<void> => {

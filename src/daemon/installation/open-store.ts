@@ -14,14 +14,15 @@ const poolSize = 16
 const remedies =
   'put it back from a backup with "rollcall restore FILE --replace", or say that what is there counts with "rollcall accept-store"'
 
-/** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. It has to be the one that belongs to this data folder. */
+type OpenOptions = { readonly events?: Events | null; readonly now?: () => Date; readonly mayBeMoved?: boolean }
+
+/**
+ * Opens the store of this data folder: the configured PostgreSQL, or else the embedded database in the folder, which one process at a time
+ * may use. Refuses any other store.
+ */
 export async function openStore(
   config: Config,
-  {
-    events = null,
-    now = () => new Date(),
-    mayBeMoved = false,
-  }: { events?: Events | null; now?: () => Date; mayBeMoved?: boolean } = {},
+  { events = null, now = () => new Date(), mayBeMoved = false }: OpenOptions = {},
 ): Promise<Database<StoreSchema>> {
   const { dataDir } = config
   await ensureDataDir(dataDir)
@@ -39,7 +40,7 @@ export async function openStore(
   return { ...store, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** Opens the store without asking whether it belongs here. Damage is refused in any case, unless what is there is put aside. */
+/** Opens the store without checking whether it belongs here. A damaged store is refused, unless it is to be moved aside. */
 export async function openAnyStore(config: Config, existing: Existing): Promise<Database<StoreSchema>> {
   const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
   try {
@@ -57,7 +58,7 @@ export async function openAnyStore(config: Config, existing: Existing): Promise<
   }
 }
 
-/** Makes the data folder, or says that it cannot be written. Answers the topmost folder that was made; null if all were there. */
+/** Creates the data folder and checks that it is writable. Returns the topmost folder that was created; null if all existed. */
 export async function ensureDataDir(dataDir: string): Promise<string | null> {
   try {
     // The folder holds personal data: only this account may read it.
@@ -73,7 +74,7 @@ export async function ensureDataDir(dataDir: string): Promise<string | null> {
   }
 }
 
-/** Refuses an embedded store whose folder is gone, before a new one is made there. */
+/** Refuses an embedded store whose folder is gone, before a new one is created there. */
 async function refuseMissingFolder({ database, dataDir }: Config): Promise<void> {
   if (database) return
   const folder = join(dataDir, 'store')
@@ -84,30 +85,30 @@ async function refuseMissingFolder({ database, dataDir }: Config): Promise<void>
   if (!isThere) throw new Failure('store_lost', `the store in ${folder} is gone: it was there before; ${remedies}`)
 }
 
-function refuseMoved(there: Installation | null, place: string): void {
+function refuseMoved(there: Installation | null, location: string): void {
   if (there?.movedTo)
     throw new Failure(
       'store_lost',
-      `${place} was moved to ${there.movedTo} at ${there.movedAt?.toISOString()}; name that one as "database" in the configuration`,
+      `${location} was moved to ${there.movedTo} at ${there.movedAt?.toISOString()}; name that one as "database" in the configuration`,
     )
 }
 
-function refuseOther({
-  marker,
-  there,
-  place,
-  dataDir,
-}: {
-  marker: Marker | null
-  there: Installation | null
-  place: string
-  dataDir: string
-}): void {
+type ExpectedStore = {
+  readonly marker: Marker | null
+  readonly there: Installation | null
+  readonly location: string
+  readonly dataDir: string
+}
+
+function refuseOther({ marker, there, location, dataDir }: ExpectedStore): void {
   if (marker === null || marker.installation === there?.id) return
   if (there === null)
-    throw new Failure('store_lost', `${place} is empty, and the store that belongs to ${dataDir} is gone; ${remedies}`)
+    throw new Failure(
+      'store_lost',
+      `${location} is empty, and the store that belongs to ${dataDir} is gone; ${remedies}`,
+    )
   throw new Failure(
     'store_lost',
-    `${place} is the store of another installation than ${dataDir} belongs to; name the right one as "database", or ${remedies}`,
+    `${location} is the store of another installation than ${dataDir} belongs to; name the right one as "database", or ${remedies}`,
   )
 }

@@ -21,25 +21,25 @@ import { ensureDataDir, openAnyStore } from './open-store.ts'
 /** A request to restore a backup. */
 export type RestoreRequest = {
   readonly file: string
-  /** Whether a store that knows people may be replaced, or one that cannot be opened be put aside. */
+  /** Whether a store that knows people may be replaced, and one that cannot be opened be moved aside. */
   readonly replace: boolean
   readonly by: string
   readonly reason: string
 }
 
-/** What a restoration brought back. */
+/** The result of a restoration. */
 export type Restored = {
   readonly file: string
   readonly madeAt: string
   readonly rows: number
   readonly people: number
-  /** Runs that were under way at the time of the backup, and were ended. */
+  /** Runs that were unfinished at the time of the backup, and were ended. */
   readonly runsEnded: number
-  /** Entries of the audit trail that were signed here after the backup; null: that is not known here. */
+  /** Entries of the audit trail that were signed here after the backup; null: unknown here. */
   readonly entriesLost: number | null
 }
 
-/** Says whether a backup can be put back here, without changing anything. */
+/** Checks whether a backup can be restored here, without changing anything. */
 export async function checkRestore(
   config: Config,
   { file }: Pick<RestoreRequest, 'file'>,
@@ -56,7 +56,7 @@ export async function checkRestore(
   return checked
 }
 
-/** Refuses to replace a store that knows people, unless that was asked for. */
+/** Refuses to replace a store that knows people, unless requested. */
 export function refuseReplacing(people: number, { replace }: Pick<RestoreRequest, 'replace'>): void {
   if (people > 0 && !replace)
     throw new Failure(
@@ -66,7 +66,7 @@ export function refuseReplacing(people: number, { replace }: Pick<RestoreRequest
 }
 
 /**
- * Puts the store back from a backup, in one transaction. No process works on the store meanwhile. The next start learns from the platform
+ * Restores the store from a backup, in one transaction. No process works on the store meanwhile. The next start learns from the platform
  * what happened after the backup, before it plans anything.
  */
 export async function restoreStore(
@@ -102,16 +102,16 @@ export async function restoreStore(
     await recordAuditEntry(tx.withPlugin(signing), { act: 'store.restored', connection: null, by, details, now: now() })
     return { file, madeAt: header.madeAt, rows, people, runsEnded, entriesLost }
   })
-  // Only now: the head of a trail that stays, because the store could not be put back, must not be lost.
+  // Only now: if the store could not be restored, the head of its trail must not be lost.
   await moveHeadAside(dataDir)
   await writeMarker(dataDir, { installation: header.installation })
-  // What was recorded gets its place and its signature.
-  const { keeper } = await openAudit(opened, { config, events, now })
-  await keeper[Symbol.asyncDispose]()
+  // Signs the entries recorded above.
+  const { audit } = await openAudit(opened, { config, events, now })
+  await audit[Symbol.asyncDispose]()
   return restored
 }
 
-/** Opens the store that is to be replaced; one that cannot be opened is put aside if that was asked for. */
+/** Opens the store that is to be replaced; one that cannot be opened is moved aside if requested. */
 async function openReplaceable(config: Config, { replace }: RestoreRequest): Promise<Database<StoreSchema>> {
   try {
     return await openAnyStore(config, 'any')

@@ -33,7 +33,7 @@ type State = { readonly runs: ReadonlyMap<string, LiveRun>; readonly alerts: Rea
  */
 export function startLive(db: Db): Live {
   const listeners = new Set<Listener>()
-  let seen: State | null = null
+  let lastState: State | null = null
   let reading: Promise<void> | null = null
   let timer: NodeJS.Timeout | undefined
   /** True from setting the timer to the end of the read, so that there is one read at a time. */
@@ -48,10 +48,10 @@ export function startLive(db: Db): Live {
   }
 
   async function readNow(): Promise<void> {
-    const before = seen
+    const before = lastState
     const now = await read(db)
     if (before === null) {
-      seen = now
+      lastState = now
       return
     }
     const ended = [...before.runs.values()].filter(({ id, state }) => openStates.includes(state) && !now.runs.has(id))
@@ -60,7 +60,7 @@ export function startLive(db: Db): Live {
       const run = await getRun(db, id)
       if (run) known.set(id, liveRun(run))
     }
-    seen = now
+    lastState = now
     for (const run of known.values()) if (!isSame(run, before.runs.get(run.id))) notify({ event: 'run', data: run })
     for (const [id, alert] of now.alerts)
       if (!isSame(alert, before.alerts.get(id))) notify({ event: 'alert', data: alert })
@@ -70,8 +70,8 @@ export function startLive(db: Db): Live {
   }
 
   function notify(event: Exclude<LiveEvent, { event: 'snapshot' }>): void {
-    for (const { connection, onEvent: heard } of listeners) {
-      if (connection === undefined || connection === event.data.connection) heard(event)
+    for (const { connection, onEvent } of listeners) {
+      if (connection === undefined || connection === event.data.connection) onEvent(event)
     }
   }
 
@@ -102,8 +102,8 @@ export function startLive(db: Db): Live {
       const { connection } = listener
       const isMeant = (about: { readonly connection: string }) =>
         connection === undefined || connection === about.connection
-      const runs = [...(seen?.runs.values() ?? [])].filter(isMeant)
-      const alerts = [...(seen?.alerts.values() ?? [])].filter(isMeant)
+      const runs = [...(lastState?.runs.values() ?? [])].filter(isMeant)
+      const alerts = [...(lastState?.alerts.values() ?? [])].filter(isMeant)
       listeners.add(listener)
       listener.onEvent({ event: 'snapshot', data: { runs, alerts } })
       scheduleRead()

@@ -37,13 +37,14 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
   }
   if (ofProcess) collectDefaultMetrics({ register: registry })
 
-  const counted = (name: MetricName, labels: Labels = {}, by = 1): void => counters.get(name)?.inc(labels, by)
-  const took = (name: MetricName, labels: Labels, ms: number): void => histograms.get(name)?.observe(labels, ms / 1000)
+  const increment = (name: MetricName, labels: Labels = {}, by = 1): void => counters.get(name)?.inc(labels, by)
+  const observe = (name: MetricName, labels: Labels, ms: number): void =>
+    histograms.get(name)?.observe(labels, ms / 1000)
 
   const rejected: Rejected = new Map()
 
   return {
-    record: (event) => count(event, { counted, took, rejected }),
+    record: (event) => count(event, { increment, observe, rejected }),
     async text(readings) {
       for (const gauge of gauges.values()) gauge.reset()
       gauges.get('rollcall_info')?.set({ version }, 1)
@@ -62,18 +63,18 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
 }
 
 type Counting = {
-  readonly counted: (name: MetricName, labels?: Labels, by?: number) => void
-  readonly took: (name: MetricName, labels: Labels, ms: number) => void
+  readonly increment: (name: MetricName, labels?: Labels, by?: number) => void
+  readonly observe: (name: MetricName, labels: Labels, ms: number) => void
   readonly rejected: Rejected
 }
 
 /**
- * Rows that could not become a record, of the run that reads a connection: each part of it tells all so far. A run that another process
- * took over ends elsewhere, so the next one of the connection takes its place.
+ * Rejected rows of the run that reads a connection: each part of the run reports the total so far. If another process takes a run over, the
+ * next run of the connection replaces its entry.
  */
 type Rejected = Map<string, { readonly runId: string; readonly rows: number }>
 
-function count(event: Event, { counted, took, rejected }: Counting): void {
+function count(event: Event, { increment, observe, rejected }: Counting): void {
   switch (event.event) {
     case 'run.started':
       rejected.set(event.connection, { runId: event.runId, rows: 0 })
@@ -82,77 +83,81 @@ function count(event: Event, { counted, took, rejected }: Counting): void {
       const current = rejected.get(event.connection)
       const before = current?.runId === event.runId ? current.rows : 0
       if (event.rejected > before)
-        counted('rollcall_rows_rejected_total', { connection: event.connection }, event.rejected - before)
+        increment('rollcall_rows_rejected_total', { connection: event.connection }, event.rejected - before)
       rejected.set(event.connection, { runId: event.runId, rows: event.rejected })
       break
     }
     case 'run.finished':
-      counted('rollcall_runs_total', { connection: event.connection, outcome: 'finished' })
-      took('rollcall_run_duration_seconds', { connection: event.connection }, event.durationMs)
+      increment('rollcall_runs_total', { connection: event.connection, outcome: 'finished' })
+      observe('rollcall_run_duration_seconds', { connection: event.connection }, event.durationMs)
       break
     case 'run.unchanged':
       rejected.delete(event.connection)
-      counted('rollcall_runs_total', { connection: event.connection, outcome: 'unchanged' })
+      increment('rollcall_runs_total', { connection: event.connection, outcome: 'unchanged' })
       break
     case 'run.held':
-      counted('rollcall_runs_total', { connection: event.connection, outcome: 'held' })
+      increment('rollcall_runs_total', { connection: event.connection, outcome: 'held' })
       break
     case 'run.failed':
       rejected.delete(event.connection)
-      counted('rollcall_runs_total', { connection: event.connection, outcome: 'failed' })
+      increment('rollcall_runs_total', { connection: event.connection, outcome: 'failed' })
       break
     case 'run.planned':
       rejected.delete(event.connection)
       for (const [kind, changes] of Object.entries(event.counts))
-        counted('rollcall_changes_planned_total', { connection: event.connection, kind }, changes)
+        increment('rollcall_changes_planned_total', { connection: event.connection, kind }, changes)
       break
     case 'delivery.sent':
-      counted(
+      increment(
         'rollcall_people_delivered_total',
         { connection: event.connection, outcome: 'confirmed' },
         event.confirmed,
       )
-      counted('rollcall_people_delivered_total', { connection: event.connection, outcome: 'refused' }, event.problems)
+      increment('rollcall_people_delivered_total', { connection: event.connection, outcome: 'refused' }, event.problems)
       break
     case 'delivery.failed':
-      counted('rollcall_delivery_failures_total', { connection: event.connection })
+      increment('rollcall_delivery_failures_total', { connection: event.connection })
       break
     case 'delivery.postponed':
-      counted('rollcall_delivery_retries_total', { connection: event.connection })
+      increment('rollcall_delivery_retries_total', { connection: event.connection })
       break
     case 'request.answered': {
       const { operation, outcome, durationMs } = event
-      took('rollcall_request_duration_seconds', { operation, outcome }, durationMs)
+      observe('rollcall_request_duration_seconds', { operation, outcome }, durationMs)
       break
     }
     case 'job.finished':
-      counted('rollcall_jobs_total', { task: event.job, outcome: 'finished' })
-      took('rollcall_job_duration_seconds', { task: event.job }, event.durationMs)
+      increment('rollcall_jobs_total', { task: event.job, outcome: 'finished' })
+      observe('rollcall_job_duration_seconds', { task: event.job }, event.durationMs)
       break
     case 'job.postponed':
-      counted('rollcall_jobs_total', { task: event.job, outcome: 'postponed' })
+      increment('rollcall_jobs_total', { task: event.job, outcome: 'postponed' })
       break
     case 'job.returned':
-      counted('rollcall_jobs_total', { task: event.job, outcome: 'returned' })
+      increment('rollcall_jobs_total', { task: event.job, outcome: 'returned' })
       break
     case 'job.failed':
-      counted('rollcall_jobs_total', { task: event.job, outcome: event.final ? 'failed' : 'retried' })
+      increment('rollcall_jobs_total', { task: event.job, outcome: event.final ? 'failed' : 'retried' })
       break
     case 'webhook.stored':
-      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'stored' }, event.stored)
-      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'duplicate' }, event.duplicates)
+      increment('rollcall_webhook_events_total', { connection: event.connection, outcome: 'stored' }, event.stored)
+      increment(
+        'rollcall_webhook_events_total',
+        { connection: event.connection, outcome: 'duplicate' },
+        event.duplicates,
+      )
       break
     case 'webhook.refused':
-      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'refused' }, event.times)
+      increment('rollcall_webhook_events_total', { connection: event.connection, outcome: 'refused' }, event.times)
       break
     case 'webhook.failed':
-      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'failed' })
+      increment('rollcall_webhook_events_total', { connection: event.connection, outcome: 'failed' })
       break
     case 'control.refused':
-      counted('rollcall_control_refused_total', {}, event.times)
+      increment('rollcall_control_refused_total', {}, event.times)
       break
     case 'store.unreachable':
-      counted('rollcall_store_unreachable_total', {}, event.times)
+      increment('rollcall_store_unreachable_total', {}, event.times)
       break
     default:
       break

@@ -39,9 +39,9 @@ export const assumptions: readonly Assumption[] = [
       const { connectionId } = probe
       const connection = (await listConnections(probe)).find(({ id }) => id === connectionId)
       if (!connection) throw new Differs(`connection ${connectionId} is not listed`)
-      const seen = `connection ${connectionId} has the name "${connection.clientAlias ?? ''}"`
-      if (connection.clientAlias !== probeName) throw new Differs(seen)
-      return seen
+      const observed = `connection ${connectionId} has the name "${connection.clientAlias ?? ''}"`
+      if (connection.clientAlias !== probeName) throw new Differs(observed)
+      return observed
     },
   },
   {
@@ -74,9 +74,9 @@ export const assumptions: readonly Assumption[] = [
     async look(probe) {
       await sendPerson(probe, { identityId: key, jobTitle: 'Changed' })
       const { firstName, jobTitle } = await listed(probe)
-      const seen = `the name is ${quoted(firstName)}, the changed title ${quoted(jobTitle)}`
-      if (firstName !== person.firstName || jobTitle !== 'Changed') throw new Differs(seen)
-      return seen
+      const observed = `the name is ${quoted(firstName)}, the changed title ${quoted(jobTitle)}`
+      if (firstName !== person.firstName || jobTitle !== 'Changed') throw new Differs(observed)
+      return observed
     },
   },
   {
@@ -128,7 +128,7 @@ export const assumptions: readonly Assumption[] = [
 
 /** Sends a good and a bad record in both orders: the results must match the order of the batch. */
 async function seeOrder(probe: Probe): Promise<string> {
-  const seen: string[] = []
+  const observed: string[] = []
   const good = (jobTitle: string) => ({ identityId: key, jobTitle })
   for (const records of [
     [refusedPerson, good('After')],
@@ -142,9 +142,9 @@ async function seeOrder(probe: Probe): Promise<string> {
     })
     const sent = records.map((record) => (record === refusedPerson ? 'a bad one' : 'a good one')).join(' and ')
     if (!isInOrder || results.length !== 2) throw new Differs(`${sent} are answered ${statuses || 'with nothing'}`)
-    seen.push(`${sent}: ${statuses}`)
+    observed.push(`${sent}: ${statuses}`)
   }
-  return seen.join('; ')
+  return observed.join('; ')
 }
 
 async function seeKey(probe: Probe): Promise<string> {
@@ -161,9 +161,9 @@ type DateCheck = { readonly sent: string | null; readonly held: string | null }
 async function seeDate(probe: Probe, { sent, held }: DateCheck): Promise<string> {
   await sendPerson(probe, { identityId: key, separatedAt: sent })
   const { separatedAt } = await listed(probe)
-  const seen = `after ${sent?.slice(0, 10) ?? 'null'} the platform holds ${separatedAt?.slice(0, 10) ?? 'none'}`
-  if (!isSameDate(separatedAt, held)) throw new Differs(seen)
-  return seen
+  const observed = `after ${sent?.slice(0, 10) ?? 'null'} the platform holds ${separatedAt?.slice(0, 10) ?? 'none'}`
+  if (!isSameDate(separatedAt, held)) throw new Differs(observed)
+  return observed
 }
 
 async function seeUpdate(probe: Probe): Promise<string> {

@@ -63,7 +63,7 @@ export function textsOf(table: Table, preset: Preset, patch: MappingPatch): Text
   return texts
 }
 
-/** Expressions are evaluated in a thread of a run; what a proposal says of them is known without that. */
+/** Expressions are evaluated in a thread of a run; a proposal does not need their results. */
 function withoutExpressions({ fields, scope: _scope, ...patch }: MappingPatch): MappingPatch {
   const plain = Object.entries(fields ?? {}).map(([name, rule]) => [name, 'expression' in asRule(rule) ? null : rule])
   return { ...patch, fields: Object.fromEntries(plain) }

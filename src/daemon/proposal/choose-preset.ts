@@ -11,14 +11,14 @@ export type ChosenPreset = {
   readonly name: string
   readonly preset: Preset
   readonly why: string
-  /** Whether the export is of this system for certain: a person says so, or a column is called as in no other one. */
+  /** Whether the export is certainly of this system: a person stated it, or a column has a name that no other system uses. */
   readonly isCertain: boolean
 }
 
 /** From this share of its fields on, a column of its own makes a preset certain. */
 const certainShare = 0.5
 
-/** The preset whose fields the export has, and the generic one where no system fits better. */
+/** The preset whose fields the export has, or the generic one if no system fits better. */
 export function choosePreset(table: Table, presets: Presets, answers: Answers): ChosenPreset {
   const headers = new Set(table.headers.map(normaliseHeader))
   const scored = [...presets].map(([name, preset]) => {
@@ -33,7 +33,7 @@ export function choosePreset(table: Table, presets: Presets, answers: Answers): 
       Number(b.hasKey) - Number(a.hasKey) ||
       b.matched - a.matched ||
       Number(b.isLike) - Number(a.isLike) ||
-      // What says no more of one system than of any other is not taken for an export of that system.
+      // An export that fits no system better than the others is not attributed to one.
       Number(b.name === 'generic') - Number(a.name === 'generic') ||
       b.words - a.words ||
       b.matched / b.of - a.matched / a.of,
@@ -41,7 +41,7 @@ export function choosePreset(table: Table, presets: Presets, answers: Answers): 
   const named = ranked.find(({ name }) => name === answers.preset)
   const generic = ranked.find(({ name }) => name === 'generic')
   const [best] = ranked
-  // An export of which no preset knows much is read by what its columns hold.
+  // An export that no preset knows well is read by the content of its columns.
   const chosen = named ?? (best?.hasKey && best.matched > 2 ? best : generic)
   if (chosen === undefined) throw new Error('there is no preset')
   const next = ranked.find(({ name }) => name !== chosen.name)

@@ -17,7 +17,7 @@ type NewConnection = {
   readonly name: string
   readonly target: string
   readonly timeZone: string
-  /** The settings of the source that say where the export is. */
+  /** The settings of the source that locate the export. */
   readonly source: Readonly<Record<string, unknown>>
 }
 
@@ -48,7 +48,7 @@ export function configurationText(
   return written(document, comments)
 }
 
-/** A configuration that has no connection yet, with this one. All else stays as it is written, letter by letter. */
+/** Adds this connection to a configuration without connections. Everything else stays as written, character by character. */
 export function withConnection(text: string, proposal: Proposal, connection: NewConnection): string {
   const rest = withoutEmptyConnections(text)
   const added = written(
@@ -119,9 +119,9 @@ function commentsOn(proposal: Proposal, { name }: NewConnection): Comments {
     ...(proposal.statuses !== null && {
       [`${at}.source.status`]: [
         'What each status means. One that stands in neither list holds the plan until a person classes it.',
-        ...seen('left', proposal.statuses.left),
-        ...seen('employed', proposal.statuses.employed),
-        ...seen('not classed yet', proposal.statuses.open),
+        ...valueLines('left', proposal.statuses.left),
+        ...valueLines('employed', proposal.statuses.employed),
+        ...valueLines('not classed yet', proposal.statuses.open),
       ].join('\n'),
     }),
     [`${at}.source.scope`]: 'Several rows share a key: only those that are meant are read.',
@@ -149,13 +149,13 @@ const usualForm = {
   lastLine: 'terminated',
 } as const
 
-/** The IANA time zone of that name; refuses what is none. */
+/** The IANA time zone of that name; refuses an unknown one. */
 export function requireTimeZone(name: string): string {
   if (isTimeZone(name)) return name
   throw new Failure('usage', `unknown time zone "${name}": write an IANA name such as Europe/Berlin`)
 }
 
-/** How the file is written, where neither the preset nor the defaults say so. */
+/** The form of the file, as far as it differs from the preset and the defaults. */
 function formOf({ table, form }: Proposal): Readonly<Record<string, unknown>> {
   const expected: Readonly<Record<string, unknown>> = { ...usualForm, ...form }
   const { encoding, delimiter, headerLine, linesAfterHeader, lastLine } = table
@@ -163,7 +163,7 @@ function formOf({ table, form }: Proposal): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(actual).filter(([setting, value]) => expected[setting] !== value))
 }
 
-/** The rule with the one column that the export has: without it, nothing would say who has left. */
+/** The rule with the one column that the export has: without it, nothing would state who has left. */
 function statusOf(
   { column, optional: _optional, ...rule }: NonNullable<Proposal['mapping']['status']>,
   { statuses }: Proposal,
@@ -171,7 +171,7 @@ function statusOf(
   return { ...(column !== undefined && { column: statuses?.column ?? column }), ...rule }
 }
 
-function seen(meaning: string, values: readonly ValueCount[]): string[] {
+function valueLines(meaning: string, values: readonly ValueCount[]): string[] {
   if (values.length === 0) return []
   return [`  ${meaning}: ${values.map(({ value, rows }) => `${escapeText(value)} (${rows})`).join(', ')}`]
 }

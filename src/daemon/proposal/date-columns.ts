@@ -20,7 +20,7 @@ type Column = {
   readonly column: string
   readonly usual: DateForm
   readonly evidence: DateEvidence
-  /** The cells that stand for no date, each once, and how many rows have them. */
+  /** The cells that mean "no date", each once, and the number of their rows. */
   readonly placeholders: readonly string[]
   readonly placeholderRows: number
 }
@@ -104,7 +104,7 @@ function decide({ evidence, usual }: Column, columns: readonly Column[], { dateF
   }
 }
 
-/** Whether it reads the dates, or nearly all of them. */
+/** Whether it reads all dates, or nearly all of them. */
 function isFormOf({ form, near = [] }: Extract<DateEvidence, { kind: 'one' }>, answer: DateForm | undefined): boolean {
   return answer !== undefined && isAmong(answer, [form, ...near])
 }
@@ -145,7 +145,7 @@ function notesOn({ column, evidence, placeholders, placeholderRows }: Column, { 
   return notes
 }
 
-/** The rule with these cells as blank ones. A list of the configuration takes the place of the preset's. */
+/** The rule with these cells as blank ones. A list of the configuration replaces the preset's. */
 function withBlanks(
   rule: unknown,
   preset: Preset,

@@ -10,7 +10,7 @@ export type DateForm = {
   readonly language?: Language
 }
 
-/** What the dates of a column tell of how they are written; `unread` counts cells. */
+/** What the dates of a column show about their format; `unread` counts cells. */
 export type DateEvidence =
   | { readonly kind: 'none' }
   /** `near`: forms that read nearly all of them, as other days. A few mistyped dates may have decided against one. */
@@ -72,11 +72,10 @@ const forms: readonly DateForm[] = [
 ]
 
 /**
- * How dates are written: only said where the dates themselves decide it. Placeholders for "no date" say nothing about it. `usual`: how
- * the system commonly writes them.
+ * The format of dates, only if the dates themselves decide it. Placeholders for "no date" do not. `usual`: the common format of the system.
  */
 export function dateEvidence(texts: readonly string[], usual: DateForm): DateEvidence {
-  // Cells count, not distinct texts: the same date may stand in most of them.
+  // Cells count, not distinct texts: most of them may hold the same date.
   const cells = countTexts(texts)
   const total = cells.reduce((sum, [, count]) => sum + count, 0)
   if (total === 0) return { kind: 'none' }
@@ -93,20 +92,20 @@ export function dateEvidence(texts: readonly string[], usual: DateForm): DateEvi
   return { kind: 'one', form: first.form, unread: fewest, ...(near.length > 0 && { near }) }
 }
 
-/** Whether two columns may be written alike. */
+/** Whether two columns may have the same format. */
 export function isAmong(form: DateForm, candidates: readonly DateForm[]): boolean {
   return candidates.some(({ format, language }) => String(format) === String(form.format) && language === form.language)
 }
 
-/** Whether the same text is another day. */
+/** Whether two forms read a text as different days. */
 function disagree(days: readonly (string | null)[], others: readonly (string | null)[]): boolean {
   return days.some((day, at) => day !== null && others[at] !== null && day !== others[at])
 }
 
-type Counted = readonly (readonly [text: string, count: number])[]
+type TextCounts = readonly (readonly [text: string, count: number])[]
 
-/** The different texts that say how dates are written, and how many cells hold each. */
-function countTexts(texts: readonly string[]): Counted {
+/** The distinct texts that show the format of dates, and the number of cells of each. */
+function countTexts(texts: readonly string[]): TextCounts {
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
   const cells = [...counts].map(([text, count]) => [text.trim(), count] as const)
@@ -114,7 +113,7 @@ function countTexts(texts: readonly string[]): Counted {
 }
 
 /** The day of each text, and how many cells have none. */
-function readingsOf({ format, ...words }: DateForm, cells: Counted): { days: (string | null)[]; unread: number } {
+function readingsOf({ format, ...words }: DateForm, cells: TextCounts): { days: (string | null)[]; unread: number } {
   const read = dateReader([format].flat(), words)
   const days = cells.map(([text]) => read(text, 'UTC'))
   const unread = cells.reduce((sum, [, count], at) => sum + (days[at] === null ? count : 0), 0)

@@ -6,7 +6,7 @@ import type { PermissionResult } from '../probe/key-permissions.ts'
 /** The platform's API key at a first visit. */
 export type PlatformKey = {
   readonly isKnown: boolean
-  /** The file that a key is to be written into, if there is none; null: it comes from elsewhere. */
+  /** The file for a key, if there is none; null: the key comes from elsewhere. */
   readonly file: string | null
   /** Why runs could not use it. `isLacking`: there is none. */
   readonly trouble: { readonly message: string; readonly isLacking: boolean } | null
@@ -20,12 +20,12 @@ const trialMs = 20_000
 type KeyOptions = {
   readonly tryKey: KeyTrial
   /** A key that a person entered. */
-  readonly given: string | undefined
+  readonly entered: string | undefined
   readonly signal: AbortSignal
 }
 
-/** The state of the configured key, or of a given one. Throws a failure if the platform refuses the given key. */
-export async function firstKey(config: Config, { tryKey, given, signal }: KeyOptions): Promise<PlatformKey> {
+/** The state of the configured key, or of an entered one. Throws a failure if the platform refuses the entered key. */
+export async function firstKey(config: Config, { tryKey, entered, signal }: KeyOptions): Promise<PlatformKey> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(trialMs)])
   const configured = await configuredKey(config)
   if (typeof configured === 'string') {
@@ -33,9 +33,9 @@ export async function firstKey(config: Config, { tryKey, given, signal }: KeyOpt
     return { isKnown: true, file: null, trouble: message === null ? null : { message, isLacking: false } }
   }
   const file = fileOf(config)
-  if (given === undefined || file === null)
+  if (entered === undefined || file === null)
     return { isKnown: false, file, trouble: { message: configured.message, isLacking: true } }
-  const message = await troubleOf(given, tryKey, stop).catch((error: unknown) => {
+  const message = await troubleOf(entered, tryKey, stop).catch((error: unknown) => {
     // An unreachable platform proves nothing about the key.
     if (error instanceof Failure && error.code === 'platform_unreachable') return error.message
     throw error

@@ -34,36 +34,43 @@ export type FirstVisitAnswers = FormChoice &
 export type FirstPlan = {
   readonly upload: Upload
   readonly connection: string
-  readonly glance: Preview
-  /** Of the configuration as it is and as it will be. */
+  readonly preview: Preview
+  /** Covers the current and the future configuration. */
   readonly digest: string
   readonly text: string
   /** Where exports are looked for. */
   readonly source: string
-  /** The folder that will be made; null: it is there. */
+  /** The folder that will be created; null: it exists. */
   readonly makesFolder: string | null
   readonly key: PlatformKey
 }
 
 type Connected = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
 
-/** How an export that a person gives becomes the first connection of a configuration that has none. */
+/** Turns an uploaded export into the first connection of a configuration that has none. */
 export type FirstVisits = {
   readonly file: string
   readonly limits: UploadLimits
   /** Why no first connection can be made here; null: it can. */
   trouble(): string | null
-  take(bytes: AsyncIterable<Uint8Array>, given: { name: string; principal: string; form: FormChoice }): Promise<Upload>
+  take(
+    bytes: AsyncIterable<Uint8Array>,
+    request: { name: string; principal: string; form: FormChoice },
+  ): Promise<Upload>
   drop(id: string, principal: string): Promise<void>
   propose(
     id: string,
-    asked: { principal: string; said: FirstVisitAnswers },
+    request: { principal: string; answers: FirstVisitAnswers },
   ): Promise<{ upload: Upload; proposal: Proposal }>
-  plan(id: string, asked: VisitRequest): Promise<FirstPlan>
-  connect(id: string, asked: VisitRequest & Confirmed): Promise<Connected>
+  plan(id: string, request: VisitRequest): Promise<FirstPlan>
+  connect(id: string, request: VisitRequest & Confirmed): Promise<Connected>
 }
 
-type VisitRequest = { readonly principal: string; readonly said: FirstVisitAnswers; readonly place: FirstConnection }
+type VisitRequest = {
+  readonly principal: string
+  readonly answers: FirstVisitAnswers
+  readonly settings: FirstConnection
+}
 type Confirmed = { readonly digest: string; readonly apiKey: string | undefined; readonly by: string }
 
 type FirstVisitParts = {
@@ -73,7 +80,7 @@ type FirstVisitParts = {
   readonly sync: Pick<SyncContext, 'store' | 'now'>
   readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
   readonly tryKey: KeyTrial
-  /** Has the configuration taken up; null: a person has to. */
+  /** Reloads the configuration; null: a person has to. */
   readonly takeUp: (() => void) | null
   readonly signal: AbortSignal
 }
@@ -96,7 +103,7 @@ const helpOfPage: FormHelp = {
 /** Lets people set up the first connection from an uploaded export. Steps of several visits do not interleave. */
 export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
   const { config, uploads, sync, signal } = parts
-  // What one step of a visit writes must not go between the steps of another.
+  // What one step of a visit writes must not come between the steps of another.
   let last: Promise<unknown> = Promise.resolve()
 
   function trouble(): string | null {
@@ -107,17 +114,15 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     const why = trouble()
     if (why !== null) throw new Failure('conflict', why)
   }
-  async function proposed({ file }: Upload, said: FirstVisitAnswers): Promise<Proposal> {
-    const table = await tableOf(file, said, signal)
-    const presets = await readPresets()
-    if (said.preset !== undefined && !presets.has(said.preset))
-      throw new Failure('usage', `unknown preset "${said.preset}"; there are ${[...presets.keys()].join(', ')}`)
-    return propose(table, presets, provenAnswers(said, table))
-  }
-  async function drafted(id: string, { principal, said, place }: VisitRequest): Promise<Drafted> {
+  async function drafted(id: string, { principal, answers, settings }: VisitRequest): Promise<Drafted> {
     refuseSecond()
     const upload = uploads.find(id, principal)
-    return await draft(config, { upload, proposal: await proposed(upload, said), place, env: parts.env })
+    return await draft(config, {
+      upload,
+      proposal: await proposalFor(upload, answers, signal),
+      settings: settings,
+      env: parts.env,
+    })
   }
 
   return {
@@ -134,60 +139,78 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     async drop(id, principal) {
       await uploads.drop(uploads.find(id, principal).id)
     },
-    async propose(id, { principal, said }) {
+    async propose(id, { principal, answers }) {
       const upload = uploads.find(id, principal)
-      return { upload, proposal: await proposed(upload, said) }
+      return { upload, proposal: await proposalFor(upload, answers, signal) }
     },
-    async plan(id, asked) {
-      const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, asked)
+    async plan(id, request) {
+      const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, request)
       const reading = await readingOf(upload, connection, signal)
       const target = parts.toSync(next, connection)
-      const glance = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
-      const key = await firstKey(config, { tryKey: parts.tryKey, given: undefined, signal })
-      return { upload, connection: connection.name, glance, digest, text, source, makesFolder, key }
+      const preview = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
+      const key = await firstKey(config, { tryKey: parts.tryKey, entered: undefined, signal })
+      return { upload, connection: connection.name, preview, digest, text, source, makesFolder, key }
     },
-    async connect(id, asked) {
-      const work = last.then(() => connectNow(id, asked))
+    async connect(id, request) {
+      const work = last.then(async () => await connectNow(parts, await drafted(id, request), request))
       last = work.catch(() => {})
       return await work
     },
   }
+}
 
-  async function connectNow(id: string, asked: VisitRequest & Confirmed): Promise<Connected> {
-    const { connection, digest, before, text, source, makesFolder } = await drafted(id, asked)
-    if (digest !== asked.digest)
-      throw new Failure(
-        'conflict',
-        `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
-      )
-    const apiKey = await firstKey(config, { tryKey: parts.tryKey, given: asked.apiKey, signal })
-    const { file } = apiKey
-    await using undoing = new AsyncDisposableStack()
-    if (file !== null && asked.apiKey !== undefined) {
-      await writeKey(file, asked.apiKey)
-      undoing.defer(() => rm(file, { force: true }))
-    } else if (apiKey.trouble?.isLacking) throw new Failure('config_invalid', apiKey.trouble.message)
-    if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
-    // The same checks as at a start: a key that cannot be read would end the daemon.
-    await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
-    await sync.store.db.transaction().execute(async (tx) => {
-      const details = { file: config.file, configuration: digestOf(text) }
-      await recordAuditEntry(tx, {
-        act: 'config.connected',
-        connection: connection.name,
-        by: asked.by,
-        details,
-        now: sync.now(),
-      })
-      await replaceConfiguration(config.file, text)
-      // If the record is not committed, the file must not name a connection and a key that are then gone.
-      undoing.defer(() => replaceConfiguration(config.file, before))
+async function proposalFor({ file }: Upload, answers: FirstVisitAnswers, signal: AbortSignal): Promise<Proposal> {
+  const table = await tableOf(file, answers, signal)
+  const presets = await readPresets()
+  if (answers.preset !== undefined && !presets.has(answers.preset))
+    throw new Failure('usage', `unknown preset "${answers.preset}"; there are ${[...presets.keys()].join(', ')}`)
+  return propose(table, presets, provenAnswers(answers, table))
+}
+
+/** Writes the key, the folder and the configuration. Undoes what was written if a step fails. */
+async function connectNow(parts: FirstVisitParts, drafted: Drafted, request: Confirmed): Promise<Connected> {
+  const { config, signal } = parts
+  const { upload, connection, digest, text, source, makesFolder } = drafted
+  if (digest !== request.digest)
+    throw new Failure(
+      'conflict',
+      `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
+    )
+  const apiKey = await firstKey(config, { tryKey: parts.tryKey, entered: request.apiKey, signal })
+  const { file } = apiKey
+  await using undoing = new AsyncDisposableStack()
+  if (file !== null && request.apiKey !== undefined) {
+    await writeKey(file, request.apiKey)
+    undoing.defer(() => rm(file, { force: true }))
+  } else if (apiKey.trouble?.isLacking) throw new Failure('config_invalid', apiKey.trouble.message)
+  if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
+  // The same checks as at a start: a key that cannot be read would end the daemon.
+  await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
+  await saveConfiguration(parts, drafted, { by: request.by, undoing })
+  undoing.move()
+  await parts.uploads.drop(upload.id)
+  parts.takeUp?.()
+  return { connection: connection.name, source, isTakenUp: parts.takeUp !== null }
+}
+
+async function saveConfiguration(
+  { config, sync }: FirstVisitParts,
+  { connection, before, text }: Drafted,
+  { by, undoing }: { readonly by: string; readonly undoing: AsyncDisposableStack },
+): Promise<void> {
+  await sync.store.db.transaction().execute(async (tx) => {
+    const details = { file: config.file, configuration: digestOf(text) }
+    await recordAuditEntry(tx, {
+      act: 'config.connected',
+      connection: connection.name,
+      by,
+      details,
+      now: sync.now(),
     })
-    undoing.move()
-    await uploads.drop(id)
-    parts.takeUp?.()
-    return { connection: connection.name, source, isTakenUp: parts.takeUp !== null }
-  }
+    await replaceConfiguration(config.file, text)
+    // If the record is not committed, the file must not name a connection and a key that are then gone.
+    undoing.defer(() => replaceConfiguration(config.file, before))
+  })
 }
 
 async function tableOf(
@@ -200,7 +223,7 @@ async function tableOf(
   return await readTable(head, { encoding, delimiter, headerLine }, helpOfPage)
 }
 
-function provenAnswers({ fields = {}, ...said }: FirstVisitAnswers, table: Table): Answers {
+function provenAnswers({ fields = {}, ...others }: FirstVisitAnswers, table: Table): Answers {
   const proven = Object.entries(fields).map(([name, column]) => {
     const field = readFields.find((one) => one === name)
     if (field === undefined)
@@ -210,7 +233,7 @@ function provenAnswers({ fields = {}, ...said }: FirstVisitAnswers, table: Table
       throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
     return [field, header] as const
   })
-  return { ...said, fields: Object.fromEntries(proven) }
+  return { ...others, fields: Object.fromEntries(proven) }
 }
 
 type Drafted = Pick<FirstPlan, 'upload' | 'digest' | 'text' | 'source' | 'makesFolder'> & {
@@ -220,16 +243,15 @@ type Drafted = Pick<FirstPlan, 'upload' | 'digest' | 'text' | 'source' | 'makesF
   readonly connection: ConnectionConfig
 }
 
-/** The configuration as it is now with the connection that was proposed, checked as a whole. */
-async function draft(
-  config: Config,
-  {
-    upload,
-    proposal,
-    place,
-    env,
-  }: { upload: Upload; proposal: Proposal; place: FirstConnection; env: NodeJS.ProcessEnv },
-): Promise<Drafted> {
+type DraftRequest = {
+  readonly upload: Upload
+  readonly proposal: Proposal
+  readonly settings: FirstConnection
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** Adds the proposed connection to the current configuration, and checks the result as a whole. */
+async function draft(config: Config, { upload, proposal, settings, env }: DraftRequest): Promise<Drafted> {
   const open = proposal.questions.find(isBlocking)
   if (open !== undefined) throw new Failure('usage', requests[open.about])
   const { file, folder } = config
@@ -239,11 +261,11 @@ async function draft(
   const current = await configOfText({ file, text: before, changedMs: 0 }, env, { secrets: 'when needed' })
   if (current.connections.size > 0)
     throw new Failure('conflict', `${file} has a connection by now: reload the daemon or restart it`)
-  const arrivals = resolve(folder, place.folder)
+  const arrivals = resolve(folder, settings.folder)
   const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
-  const name = toConnectionName(place.name)
-  const timeZone = requireTimeZone(place.timeZone)
-  const text = withConnection(before, proposal, { name, target: place.name, timeZone, source })
+  const name = toConnectionName(settings.name)
+  const timeZone = requireTimeZone(settings.timeZone)
+  const text = withConnection(before, proposal, { name, target: settings.name, timeZone, source })
   const next = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' })
   const connection = next.connections.get(name)
   if (connection === undefined) throw new Error('the connection is in the configuration')
@@ -269,7 +291,7 @@ async function isFolder(path: string): Promise<boolean> {
   )
 }
 
-/** The export as a run would read it, though it lies elsewhere. */
+/** The export as a run would read it, although it is elsewhere. */
 async function readingOf(
   { file, name, at }: Upload,
   { source }: ConnectionConfig,
@@ -296,7 +318,7 @@ async function writeKey(file: string, key: string): Promise<void> {
   }
 }
 
-/** Whether it was made now. */
+/** Whether the folder was created now. */
 async function makeFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path)

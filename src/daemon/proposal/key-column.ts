@@ -9,7 +9,7 @@ import { namesIn, type Rule, type Thesaurus } from './thesaurus.ts'
 type KeyColumn = {
   /** The column, where the preset would not take it; null: the preset's own. */
   readonly override: string | null
-  /** The columns that could be it, where a person has to say which. */
+  /** The possible columns, if a person has to choose. */
   readonly choices: readonly string[]
   readonly notes: readonly string[]
   readonly several: SeveralRows | null
@@ -18,7 +18,7 @@ type KeyColumn = {
 /** From this share of rows with a key of their own on, the column that a preset names is the key. */
 const mostlyOwn = 0.75
 
-/** The column of the key: never one that is blank or held by two people, and asked for where several could be it. */
+/** The column of the key: never one that is blank or shared by two people, and asked for if several are possible. */
 export function keyColumn(
   table: Table,
   preset: Preset,
@@ -55,7 +55,7 @@ export function keyColumn(
 
 const plain: KeyColumn = { override: null, choices: [], notes: [], several: null }
 
-/** The column as the key although some rows share one; null: too many do, and nothing tells which row counts, or none does. */
+/** The column as the key although some rows share one; null: too many do, and nothing shows which row is used, or none does. */
 function sharedKey(table: Table, header: string, words: Thesaurus): KeyColumn | null {
   const cells = cellsOf(table, header)
   const own = new Set(cells.map((cell) => cell.trim())).size

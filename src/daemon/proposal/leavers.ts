@@ -10,29 +10,21 @@ import type { Thesaurus } from './thesaurus.ts'
 const maxStatuses = 20
 
 type LeaverColumns = { readonly questions: readonly Question[]; readonly notes: readonly string[] }
+type LeaverSearch = {
+  /** A certain preset leaves a status out on purpose. */
+  readonly isCertain: boolean
+  /** `dates`: a row has a leaving date. */
+  readonly has: { readonly leavingDate: boolean; readonly dates: boolean; readonly status: boolean }
+  readonly unread: readonly string[]
+  readonly words: Thesaurus
+  readonly answers: Answers
+}
 
 /**
  * Whether the export says who has left, and which of the columns that are not read could say it. A column of leaving dates without a date
  * says nothing.
  */
-export function leaverColumns(
-  table: Table,
-  {
-    has,
-    isCertain,
-    unread,
-    words,
-    answers,
-  }: {
-    /** A preset that fits for certain leaves a status out on purpose. */
-    readonly isCertain: boolean
-    /** `dates`: a row has a leaving date. */
-    readonly has: { readonly leavingDate: boolean; readonly dates: boolean; readonly status: boolean }
-    readonly unread: readonly string[]
-    readonly words: Thesaurus
-    readonly answers: Answers
-  },
-): LeaverColumns {
+export function leaverColumns(table: Table, { has, isCertain, unread, words, answers }: LeaverSearch): LeaverColumns {
   const doubled = doubledNames(table)
   const candidates = unread.filter((header) => !doubled.has(normaliseHeader(header)))
   const dates = has.leavingDate ? [] : candidates.filter((header) => isDateLike(table, header, words))
@@ -78,14 +70,14 @@ function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
   return kind === 'one' || kind === 'several'
 }
 
-/** Whether a status of the column says, in some system at least, that somebody has left; a flag does with one of two values. */
+/** Whether a status of the column means, in some system at least, that somebody has left; a flag does with one of two values. */
 function canIdentifyLeavers(table: Table, header: string, words: Thesaurus): boolean {
   const values = cellsOf(table, header).map(foldValue)
   if (words.isCalled(header, 'employedFlag') && new Set(values).size > 1) return true
   return values.some((value) => words.ambiguous.has(value) || words.statuses.get(value) === 'left')
 }
 
-/** A column that is called a status, or says yes or no to being employed, or most of whose cells are words for a status. */
+/** A column that is called a status, or answers yes or no to being employed, or mostly holds words for a status. */
 function isStatusLike(table: Table, header: string, words: Thesaurus): boolean {
   const cells = cellsOf(table, header)
   const values = countValues(cells)

@@ -4,7 +4,7 @@ import type { Texts } from './cells.ts'
 /** What is wrong with the keys of managers, and how to fix it. */
 type ManagerKeys = { readonly patch: NonNullable<MappingPatch['fields']>; readonly note: string }
 
-/** From this share on, the column is wrong rather than single people missing. */
+/** From this share on, the column is wrong, instead of single people missing. */
 const manyUnknown = 0.5
 const asDecimal = /^(\d+)\.0+$/
 

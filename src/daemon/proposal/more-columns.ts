@@ -22,7 +22,7 @@ const likeEmail = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
 type ColumnContext = { readonly presets: Presets; readonly words: Thesaurus; readonly answers: Answers }
 
-/** Fields that the preset does not find, by what other systems call them and by what columns hold; and what a person has answered. */
+/** Adds fields that the preset does not find, by names in other systems and by the content of columns, and a person's answers. */
 export function moreColumns(
   table: Table,
   chosen: ChosenPreset,
@@ -104,7 +104,7 @@ function ruleFor(field: FieldName, column: string, presets: Presets): Readonly<R
   return map === undefined ? { column } : { column, map }
 }
 
-/** Whether the cells of a column are of the kind that its name promises. */
+/** Whether the cells of a column have the kind that its name promises. */
 function fits(
   table: Table,
   header: string,

@@ -8,7 +8,7 @@ import { Failure } from '../../errors.ts'
 
 export type { ExportPreview }
 
-/** Reads the beginning of the newest export of a source, and nothing else of it. */
+/** Reads only the beginning of the newest export of a source. */
 export async function previewSource(named: NamedSource, options: DiscoveryOptions): Promise<ExportPreview> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(named.location) ? URL.parse(named.location) : null
   const kind = connectorKinds.find(({ discovery: { schemes } }) =>
@@ -32,10 +32,10 @@ function alternatives(words: readonly string[]): string {
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words)
 }
 
-/** No export that a person gives in a browser unpacks to more. */
+/** Maximum unpacked size of an uploaded export. */
 const unpackedBytes = 1024 ** 3
 
-/** The beginning of an export that was given as a file. With `whole` it is read to its end, which refuses what is cut or unpacks to too much. */
+/** The beginning of an uploaded export. With `whole` it is read to its end, which refuses a cut file or one that unpacks to too much. */
 export async function previewFile(
   file: ExportFile,
   { whole = false, signal }: { readonly whole?: boolean; readonly signal: AbortSignal },

@@ -9,7 +9,7 @@ export type ReadField = MappedField | 'status'
 /** These fields in the order in which they are shown. */
 export const readFields: readonly ReadField[] = ['identityId', ...fieldNames, 'status']
 
-/** A person's answers, where the export does not decide or is to be read differently. */
+/** A person's answers, if the export does not decide or is to be read differently. */
 export type Answers = {
   readonly preset?: string
   /** The column of a field; null: the field is not sent, or no column is the status. */
@@ -27,7 +27,7 @@ export type ProposedField = {
   /** The headers that it is read from, joined by commas. */
   readonly column: string
   readonly examples: readonly string[]
-  /** Why this column, where the preset does not name it. */
+  /** Why this column, if the preset does not name it. */
   readonly why: string | null
 }
 
@@ -51,7 +51,7 @@ export function isBlocking(question: Question): question is BlockingQuestion {
 /** A question that must be answered before a plan is made. */
 export type BlockingQuestion = Extract<Question, { about: 'identityId' | 'dateFormat' | 'leavers' }>
 
-/** The values of the status column by their meaning; `open`: not known yet. */
+/** The values of the status column by their meaning; `open`: not classified yet. */
 export type StatusValues = {
   readonly column: string
   readonly left: readonly ValueCount[]
@@ -59,7 +59,7 @@ export type StatusValues = {
   readonly open: readonly ValueCount[]
 }
 
-/** The values of the contractor column by their meaning; `open`: not known yet. */
+/** The values of the contractor column by their meaning; `open`: not classified yet. */
 export type ContractorValues = {
   readonly column: string
   readonly contractor: readonly ValueCount[]
@@ -80,7 +80,7 @@ export type Proposal = {
   readonly table: Table
   readonly preset: string
   readonly title: string
-  /** How the preset's system writes its exports. */
+  /** The export format of the preset's system. */
   readonly form: Preset['format']
   /** Why this preset: how many of its fields the export has, and how many the next best has. */
   readonly why: string

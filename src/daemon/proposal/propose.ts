@@ -17,7 +17,7 @@ import { valuesIn } from './values.ts'
 
 const examplesShown = 3
 
-/** Proposes how the rows of an export become people. Nothing is guessed that would separate or hide somebody: it is asked. */
+/** Proposes how the rows of an export become people. Whatever would separate or hide somebody is asked, never guessed. */
 export function propose(table: Table, presets: Presets, answers: Answers = {}): Proposal {
   const chosen = choosePreset(table, presets, answers)
   const { preset } = chosen
@@ -29,7 +29,7 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
     fields: { ...columns.fields, ...(key.override !== null && { identityId: { column: key.override } }) },
     ...(columns.status !== undefined && { status: columns.status }),
   }
-  // What is added below says how texts are read, and changes none of them.
+  // The additions below only define how texts are read, and change none of them.
   const texts = textsOf(table, preset, bare)
   const dated = dateColumns(texts, preset, { patch: bare, answers })
   const values = valuesIn(texts, chosen, { patch: dated.patch, words, answers })
@@ -107,7 +107,7 @@ function inOrder(fields: readonly ProposedField[]): ProposedField[] {
   return fields.toSorted((a, b) => readFields.indexOf(a.field) - readFields.indexOf(b.field))
 }
 
-/** The columns that nothing is read from. */
+/** The columns that are not read. */
 function columnsNotRead(
   { headers }: Table,
   fields: readonly ProposedField[],

@@ -54,19 +54,14 @@ function mainRow(
   return null
 }
 
+type RepeatedKeys = {
+  readonly key: string
+  readonly repeated: readonly (readonly (readonly string[])[])[]
+  readonly words: Thesaurus
+}
+
 /** A column with the day from which a row holds. */
-function latestRow(
-  table: Table,
-  {
-    key,
-    repeated,
-    words,
-  }: {
-    readonly key: string
-    readonly repeated: readonly (readonly (readonly string[])[])[]
-    readonly words: Thesaurus
-  },
-): SeveralRows | null {
+function latestRow(table: Table, { key, repeated, words }: RepeatedKeys): SeveralRows | null {
   const header = table.headers.find((one) => one !== key && words.isCalled(one, 'effectiveDate'))
   if (header === undefined) return null
   const index = table.headers.indexOf(header)

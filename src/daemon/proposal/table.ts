@@ -37,11 +37,11 @@ export type Table = {
   readonly rows: readonly (readonly string[])[]
   /** Whether these are all rows of the export. */
   readonly isWhole: boolean
-  /** What was collected out and is not certain, or is worth a look. */
+  /** What was detected without certainty, or deserves a look. */
   readonly notes: readonly string[]
 }
 
-/** Thrown when only a person knows how the letters of an export read right. */
+/** Thrown if only a person can tell which encoding is right. */
 export class UnclearEncoding extends Failure {
   readonly readings: readonly EncodingGuess[]
 
@@ -65,7 +65,7 @@ const delimiters = [',', ';', 'tab', '|'] as const
 const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
 
-/** Finds out how an export is written, from its beginning. Refuses what is no table with names of columns, in a sentence. */
+/** Detects how an export is written, from its beginning. Refuses what is not a table with named columns, in a sentence. */
 export async function readTable(head: Head, choice: FormChoice = {}, help: FormHelp = helpOfOptions): Promise<Table> {
   const { name } = head
   const encoding = chosenEncoding(choice) ?? encodingInBytes(head) ?? encodingGuessed(head, help)
@@ -134,7 +134,7 @@ function chosenEncoding({ encoding }: FormChoice): string | undefined {
   throw new Failure('usage', `${encoding}: ${error.issues.map(({ message }) => message).join('; ')}`)
 }
 
-/** UTF-8 or UTF-16, which bytes alone tell; null: the text is in another encoding. */
+/** UTF-8 or UTF-16, which the bytes show; null: the text has another encoding. */
 function encodingInBytes({ name, bytes }: Head): string | null {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'

@@ -28,13 +28,17 @@ export type UploadLimits = {
 export type Uploads = AsyncDisposable & {
   readonly limits: UploadLimits
   /** Stores an export and drops the person's previous one. `check` throws for a file that is no export. */
-  take(bytes: AsyncIterable<Uint8Array>, given: Given): Promise<Upload>
+  take(bytes: AsyncIterable<Uint8Array>, request: UploadRequest): Promise<Upload>
   /** Throws `not_found` if it is gone or belongs to somebody else. */
   find(id: string, principal: string): Upload
   drop(id: string): Promise<void>
 }
 
-type Given = { readonly name: string; readonly principal: string; readonly check: (file: ExportFile) => Promise<void> }
+type UploadRequest = {
+  readonly name: string
+  readonly principal: string
+  readonly check: (file: ExportFile) => Promise<void>
+}
 type Kept = Upload & { readonly folder: string; readonly timer: NodeJS.Timeout }
 
 const mebibyte = 1024 * 1024

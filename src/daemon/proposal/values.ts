@@ -8,7 +8,7 @@ import type { Thesaurus } from './thesaurus.ts'
 type StatusRule = NonNullable<MappingPatch['status']>
 type ValueContext = { readonly patch: MappingPatch; readonly words: Thesaurus; readonly answers: Answers }
 
-/** What the values of columns mean, what is still to be asked of them, and the mapping that says it. */
+/** The meanings of values in columns, the open questions about them, and the mapping for them. */
 type Values = {
   readonly statuses: StatusValues | null
   readonly contractors: ContractorValues | null
@@ -16,7 +16,7 @@ type Values = {
   readonly patch: MappingPatch
 }
 
-/** What statuses and contractor columns hold. A word that means different things in different systems is asked for. */
+/** The values of status and contractor columns. A word with different meanings in different systems is asked for. */
 export function valuesIn(texts: Texts, chosen: ChosenPreset, context: ValueContext): Values {
   const { answers, patch } = context
   const statusAnswers = new Map(
@@ -30,10 +30,10 @@ export function valuesIn(texts: Texts, chosen: ChosenPreset, context: ValueConte
     questions: [
       ...(statuses?.open ?? [])
         .filter(({ value }) => statusAnswers.get(foldValue(value)) !== 'open')
-        .map((seen) => ({ about: 'status', column: statuses?.column ?? '', ...seen }) as const),
+        .map((entry) => ({ about: 'status', column: statuses?.column ?? '', ...entry }) as const),
       ...(contractors?.open ?? [])
         .filter(({ value }) => answers.contractors?.[value] === undefined)
-        .map((seen) => ({ about: 'contractor', column: contractors?.column ?? '', ...seen }) as const),
+        .map((entry) => ({ about: 'contractor', column: contractors?.column ?? '', ...entry }) as const),
     ],
     patch: {
       ...withContractors(chosen, patch, contractors),
@@ -65,7 +65,7 @@ function seenStatuses(
   return { column: column.column, left: groups.left ?? [], employed: groups.employed ?? [], open: groups.open ?? [] }
 }
 
-/** Adds what statuses mean that the preset does not list. A list of the configuration takes the place of the preset's. */
+/** Adds the meanings of statuses that the preset does not list. A list of the configuration replaces the preset's. */
 function withStatuses(
   { preset, isCertain }: ChosenPreset,
   {
@@ -94,8 +94,8 @@ function withStatuses(
   }
 }
 
-function valuesOf(seen: readonly ValueCount[]): string[] {
-  return seen.map(({ value }) => value)
+function valuesOf(counts: readonly ValueCount[]): string[] {
+  return counts.map(({ value }) => value)
 }
 
 function seenContractors(
@@ -124,7 +124,7 @@ function seenContractors(
   }
 }
 
-/** Adds who is a contractor, where the preset does not say it. */
+/** Adds who is a contractor, if the preset does not say. */
 function withContractors(
   { preset }: ChosenPreset,
   patch: MappingPatch,

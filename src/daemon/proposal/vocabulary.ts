@@ -116,7 +116,7 @@ export const columnNames = {
   },
 } as const satisfies Readonly<Record<string, Words>>
 
-/** Columns that are no field, and tell how others are to be read. */
+/** Columns that are not fields, and show how others are read. */
 export const otherColumnNames = {
   /** Both names of a person in one cell. */
   fullName: {
@@ -166,7 +166,7 @@ export const otherColumnNames = {
     pl: ['Główne stanowisko', 'Główna umowa'],
     sv: ['Huvudanställning', 'Huvudbefattning'],
   },
-  /** From which day on a row holds. */
+  /** The day from which a row applies. */
   effectiveDate: {
     en: ['Effective Date', 'Effective From', 'Valid From', 'Effdt', 'Begda', 'Row Effective Date'],
     de: ['Gültig ab', 'Gültig von', 'Wirksam ab'],
@@ -178,7 +178,7 @@ export const otherColumnNames = {
     pl: ['Data obowiązywania', 'Obowiązuje od'],
     sv: ['Gäller från', 'Giltig från'],
   },
-  /** Dates that say nothing of leaving. */
+  /** Dates that are not leaving dates. */
   otherDate: {
     en: ['Birth Date', 'Date of Birth', 'Birthday', 'DOB', 'Last Updated', 'Modified', 'Created', 'Original Hire Date'],
     de: ['Geburtsdatum', 'Geburtstag', 'Geändert am', 'Probezeitende'],
@@ -192,7 +192,7 @@ export const otherColumnNames = {
   },
 } as const satisfies Readonly<Record<string, Words>>
 
-/** What a status says in every system that uses the word. */
+/** The meaning of a status in every system that uses the word. */
 export const statusWords = {
   left: {
     en: ['Terminated', 'Left', 'Separated', 'Resigned', 'Retired', 'Dismissed', 'Former', 'Deceased', 'Offboarded'],

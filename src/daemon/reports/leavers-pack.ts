@@ -5,19 +5,19 @@ import { type AuditKey, publicPem } from '../../store/audit/key.ts'
 import { jsonText } from '../../text/escape.ts'
 import { leaversCsv } from './leavers-csv.ts'
 
-/** A file of a pack. What is not text is in base64. */
+/** A file of a pack. Content that is not text is in base64. */
 type PackFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' }
 
 /**
- * What an auditor is given: the report, the acts of the audit trail about its people, and what proves that the installation with this key
- * made both. It is verified without Rollcall.
+ * The pack for an auditor: the report, the audit entries about its people, and the proof that the installation with this key made both. It
+ * is verified without Rollcall.
  */
 export async function leaversPack(
   report: LeaverReport,
   { audit, key }: { audit: readonly string[]; key: AuditKey },
 ): Promise<PackFile[]> {
   const publicKey = publicPem(key.publicKey)
-  // Loading what charts are drawn with takes as long as a status.
+  // Loading the chart library takes as long as a status.
   const { leaversPage } = await import('./leavers-page.ts')
   const contents: Readonly<Record<string, string>> = {
     'report.html': leaversPage(report),
@@ -31,7 +31,7 @@ export async function leaversPack(
   const sums = Object.entries(contents).map(
     ([name, content]) => `${createHash('sha256').update(content).digest('hex')}  ${name}\n`,
   )
-  // The first line keeps the signature from being taken for that of anything else.
+  // The first line keeps the signature from being valid for anything else.
   const manifest = `# rollcall report of leavers, ${report.from} to ${report.to}, made at ${report.madeAt}\n${sums.join('')}`
   return [
     ...Object.entries(contents).map(([name, content]) => ({ name, content, encoding: 'utf8' as const })),

@@ -27,7 +27,26 @@ export function leaversPage(report: LeaverReport): string {
 <p class="faint">People whose last day of employment lies in this period. Made by Rollcall ${version} on ${moment(madeAt)}; times are in UTC.</p>
 </header>
 ${verdict(connections)}
+${connectionsSection(connections)}
+<section class="chart">
+<h2>From known to acknowledged</h2>
+<p class="faint">Counted from when the last day was over and the departure was known here, whichever is later.</p>
+<div class="wide" role="region" tabindex="0" aria-label="Chart">${bars('Leavers by the time from known to acknowledged', buckets(leavers))}</div>
+</section>
 <section>
+<h2>Each leaver</h2>
+${leavers.length === 0 ? html`<p>No last day of employment lies in this period.</p>` : listOf(leavers, withNames)}
+</section>
+${meanings}
+</main>
+</body>
+</html>
+`
+  return String(page)
+}
+
+function connectionsSection(connections: readonly LeaverSummary[]): Html {
+  return html`<section>
 <h2>By connection</h2>
 <div class="wide" role="region" tabindex="0" aria-label="Leavers by connection"><table>
 <thead><tr><th scope="col">Connection</th><th scope="col" class="figure">Leavers</th><th scope="col" class="figure">Acknowledged</th><th scope="col" class="figure">Effective</th><th scope="col" class="figure">Not effective</th><th scope="col" class="figure">Late</th><th scope="col">Bound</th><th scope="col" class="figure">Taken back</th><th scope="col" class="figure">Held</th></tr></thead>
@@ -38,17 +57,10 @@ ${verdict(connections)}
 <thead><tr><th scope="col">Connection</th><th scope="col">From … to</th><th scope="col" class="figure">Leavers</th><th scope="col" class="figure">Half within</th><th scope="col" class="figure">95 % within</th><th scope="col" class="figure">Longest</th></tr></thead>
 <tbody>${connections.map(figureRows)}</tbody>
 </table></div>
-</section>
-<section class="chart">
-<h2>From known to acknowledged</h2>
-<p class="faint">Counted from when the last day was over and the departure was known here, whichever is later.</p>
-<div class="wide" role="region" tabindex="0" aria-label="Chart">${bars('Leavers by the time from known to acknowledged', buckets(leavers))}</div>
-</section>
-<section>
-<h2>Each leaver</h2>
-${leavers.length === 0 ? html`<p>No last day of employment lies in this period.</p>` : listOf(leavers, withNames)}
-</section>
-<section class="meanings">
+</section>`
+}
+
+const meanings = html`<section class="meanings">
 <h2>What the times mean</h2>
 <dl>
 <dt>Last day</dt><dd>The last day of employment. It is over at midnight in the time zone of the source. “inferred”: no row states it; it follows from absence or from a status.</dd>
@@ -61,13 +73,7 @@ ${leavers.length === 0 ? html`<p>No last day of employment lies in this period.<
 <dt>Held</dt><dd>Departures that only a plan states which waits for an approval. They are not listed: the plan may be wrong.</dd>
 <dt>HR</dt><dd>From the end of the last day to what HR said. People who had left before HR first named them are not counted.</dd>
 </dl>
-</section>
-</main>
-</body>
-</html>
-`
-  return String(page)
-}
+</section>`
 
 function verdict(connections: readonly LeaverSummary[]): Html {
   const sum = (of: (summary: LeaverSummary) => number): number => connections.reduce((all, each) => all + of(each), 0)

@@ -11,7 +11,7 @@ type Reservation = Disposable & { added(): void }
 
 type Gauge = {
   /** The last count of the store. */
-  counted: number
+  lastCount: number
   countedAtMs: number
   isCounting: boolean
   /** How many events were added since the last count. Some of them may also be in the count. */
@@ -30,13 +30,13 @@ export function createInboxCapacity(pendingCount: (connection: string) => Promis
   return { count, reserve }
 
   async function count(connection: string): Promise<void> {
-    const gauge = gauges.get(connection) ?? { counted: 0, countedAtMs: 0, isCounting: false, added: 0, reserved: 0 }
+    const gauge = gauges.get(connection) ?? { lastCount: 0, countedAtMs: 0, isCounting: false, added: 0, reserved: 0 }
     gauges.set(connection, gauge)
     gauge.isCounting = true
     gauge.countedAtMs = performance.now()
     const addedBefore = gauge.added
     try {
-      gauge.counted = await pendingCount(connection)
+      gauge.lastCount = await pendingCount(connection)
       gauge.added -= addedBefore
     } finally {
       gauge.isCounting = false
@@ -49,7 +49,7 @@ export function createInboxCapacity(pendingCount: (connection: string) => Promis
     // If the store cannot count, it cannot store the event either, and the sender gets that error.
     const isOld = performance.now() - gauge.countedAtMs > countAgainAfterMs
     if (isOld && !gauge.isCounting) count(connection).catch(() => undefined)
-    if (gauge.counted + gauge.added + gauge.reserved >= limit) return null
+    if (gauge.lastCount + gauge.added + gauge.reserved >= limit) return null
     gauge.reserved += 1
     return {
       added() {

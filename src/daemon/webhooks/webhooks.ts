@@ -120,8 +120,8 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
 
   const value = readValue(body)
   const { id, key } = deduplicationKey({ settings, verified, body, value })
-  using place = receiver.capacity.reserve(connection, settings.inboxLimit)
-  if (place === null) throw refused('the inbox is full', full())
+  using reservation = receiver.capacity.reserve(connection, settings.inboxLimit)
+  if (reservation === null) throw refused('the inbox is full', full())
   const receipt = await stored({
     connection,
     key,
@@ -131,7 +131,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
     body,
     isTest: pointer(value, '/type') === testType,
   })
-  if (receipt === 'stored') place.added()
+  if (receipt === 'stored') reservation.added()
   return { received: id ?? key, ...(receipt === 'seen before' && { duplicate: true }) }
 
   function refused(reason: string, refusal: Refusal): Refusal {
@@ -164,9 +164,9 @@ function openBatches({ db, events }: WebhooksOptions, { patienceMs }: { readonly
     store: (batch) => addEvents(db, batch),
     committed: (batch, receipts) => {
       for (const connection of connectionsOf(batch)) {
-        const places = [...batch.keys()].filter((place) => batch[place]?.connection === connection)
-        const stored = places.filter((place) => receipts[place] === 'stored').length
-        events.webhookStored({ connection, stored, duplicates: places.length - stored })
+        const indexes = [...batch.keys()].filter((index) => batch[index]?.connection === connection)
+        const stored = indexes.filter((index) => receipts[index] === 'stored').length
+        events.webhookStored({ connection, stored, duplicates: indexes.length - stored })
       }
     },
     failed: (batch, error) => {

@@ -13,7 +13,7 @@ async function open() {
   return { client, at: await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true }) }
 }
 
-test('a status that no list holds holds the plan until a person says what it means', async () => {
+test('an unlisted status holds the plan until a person states its meaning', async () => {
   const { at, client } = await open()
   await using _place = at
   await at.writeExport(staff(12))
@@ -21,14 +21,14 @@ test('a status that no list holds holds the plan until a person says what it mea
   await at.writeExport(change(staff(12), { id: 'E0003', status: 'Exited' }, { id: 'E0004', status: 'Sabbatical' }))
 
   const held = await at.run('sync')
-  const left = await at.run('accept-status', 'exited', '--as', 'left', '--by', 'ana')
+  const gone = await at.run('accept-status', 'exited', '--as', 'left', '--by', 'ana')
   const half = await at.run('sync')
   const employed = await at.json('accept-status', 'Sabbatical', '--as', 'employed', '--by', 'ana')
   const done = await at.run('sync')
   const listed = await at.run('accept-status')
 
   expect(held).toMatchObject({ exit: 65, stdout: expect.stringContaining('status "Exited" in 1 row (such as line 4)') })
-  expect(left).toMatchObject({ exit: 0, stdout: expect.stringContaining('status "exited" means left from now on') })
+  expect(gone).toMatchObject({ exit: 0, stdout: expect.stringContaining('status "exited" means left from now on') })
   expect(half).toMatchObject({ exit: 65, stdout: expect.not.stringContaining('Exited') })
   expect(employed).toMatchObject({
     exit: 0,
@@ -40,9 +40,9 @@ test('a status that no list holds holds the plan until a person says what it mea
   expect(listed.stdout).toMatch(/^"exited" +left +status +ana, .*\n"sabbatical" +employed +status +ana, /)
 })
 
-test('what is said last of a value counts', async () => {
+test('the last meaning given to a value applies', async () => {
   const { at } = await open()
-  await using _place = at
+  await using _installation = at
   await at.run('accept-status', 'Exited', '--as', 'employed')
   await at.run('accept-status', ' EXITED ', '--as', 'left')
 
@@ -56,9 +56,9 @@ test.each([
   [['--as', 'left'], 'give a value and --as'],
   [['Exited', '--as', 'gone'], 'Allowed choices are employed, left, contractor, employee'],
   [['Extern', '--as', 'contractor'], 'maps no column to isContractor'],
-])('what makes no sense is refused: %j', async (args, sentence) => {
+])('invalid arguments are refused: %j', async (args, sentence) => {
   const { at } = await open()
-  await using _place = at
+  await using _installation = at
 
   const { exit, stderr } = await at.run('accept-status', ...args)
 

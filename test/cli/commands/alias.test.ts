@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('an operator says that keys were issued again, and keeps a person whom HR lists as left', async () => {
+test('an operator states that keys were issued again, and keeps a person whom HR lists as left', async () => {
   const { key, client } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   const company = staff(12)
@@ -42,7 +42,7 @@ test.each([
   [['alias', 'E0001', 'N1', '--undo', '--two-people'], '--undo takes the two keys'],
   [['hold-back', 'E0001', '--until', '2026-12-01'], 'give a key with --until and --reason'],
   [['hold-back', '--end'], 'give a key with --until and --reason'],
-])('what makes no sense is refused: %j', async ([command = '', ...args], sentence) => {
+])('invalid arguments are refused: %j', async ([command = '', ...args], sentence) => {
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'none' })
 
   const { exit, stderr } = await at.run(command, ...args)

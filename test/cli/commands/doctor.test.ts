@@ -30,7 +30,7 @@ async function unzipped(file: string): Promise<Map<string, string>> {
   return parts
 }
 
-test('the file of the doctor has what a helper needs, and nothing of what people and secrets are', async () => {
+test('the file of the doctor has what a helper needs, without personal values and secrets', async () => {
   await using at = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key: 'zz-secret-key' }, { hasStore: true })
   const person = (number: number) => ({
     id: `ZZKEY${number}`,
@@ -74,7 +74,7 @@ test('the file of the doctor has what a helper needs, and nothing of what people
   )
 })
 
-test('of a configuration, names of settings and columns are shown, and what else somebody wrote is only counted', () => {
+test('the names of settings and columns of a configuration are shown, and of other texts only the length', () => {
   const scrub = createScrub(['hidden-in-a-column'])
   const shown = shownConfiguration(
     `platform: { baseUrl: 'https://u:p@x.example/v2', apiKey: '\${env:KEY}' }
@@ -123,7 +123,7 @@ test('the same person has one name in a file, and another one in the next', () =
   )
 })
 
-test('every secret of a configuration is known, wherever it stands', () => {
+test('every secret of a configuration is known, at any depth', () => {
   const [client, header, key] = ['client', 'header', 'key'].map((value) => new Secret([{ text: value }]))
   const config = {
     server: { oidc: { clientSecret: client } },

@@ -10,12 +10,12 @@ const head = { name: 'people.csv', bytes, isWhole: true, hasFinalLineEnd: true }
 function person(...answers: string[]) {
   const shown: string[] = []
   const prompts: Prompts = {
-    text: async (what) => {
-      shown.push(what)
+    text: async (message) => {
+      shown.push(message)
       return answers.shift() ?? ''
     },
-    choose: async (what, choices) => {
-      shown.push(what, ...choices.map(({ label }) => label))
+    choose: async (message, choices) => {
+      shown.push(message, ...choices.map(({ label }) => label))
       const [answer] = answers.splice(0, 1)
       const chosen = choices.find(({ value }) => value === answer)
       if (chosen === undefined) throw new Error('the answer is one of the choices')

@@ -29,8 +29,8 @@ afterAll(async () => {
 async function firstHour(name: string, ...args: string[]) {
   const out = join(folder, `${name}.yaml`)
   const source = join(fixtures, `${name}.csv`)
-  const place = ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key'), '--out', out]
-  const written = await call(['init', '--yes', '--source', source, ...place, ...args])
+  const options = ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key'), '--out', out]
+  const written = await call(['init', '--yes', '--source', source, ...options, ...args])
   if (written.exit !== 0) return { written, check: null, source: null }
   const check = await call(['check', '--config', out])
   const { connections } = parse(await readFile(out, 'utf8'))
@@ -82,7 +82,7 @@ describe('what is proposed is right: check reads every row and every cell', () =
   })
 })
 
-describe('what is open is said, with what to do', () => {
+describe('open questions are printed with what to do', () => {
   test.each([
     ['zero-dates', 'Status', 1, 39],
     ['frappe-hr', 'Status', 4, 36],
@@ -99,11 +99,11 @@ describe('what is open is said, with what to do', () => {
 
   test('adp-row-per-position: dates that can be read in two ways are refused; then the main row of each person counts', async () => {
     const open = await firstHour('adp-row-per-position')
-    const said = await firstHour('adp-row-per-position', '--date-format', 'MM/dd/yyyy')
+    const dated = await firstHour('adp-row-per-position', '--date-format', 'MM/dd/yyyy')
 
     expect(open.written).toMatchObject({ exit: 2, stderr: expect.stringContaining("use --date-format 'MM/dd/yyyy'") })
-    expect(said.source).toMatchObject({ scope: '`Primary Position` = "Yes"' })
-    expect(said.check).toMatchObject({ exit: 0, stdout: expect.stringContaining('40 records, 0 rejected') })
+    expect(dated.source).toMatchObject({ scope: '`Primary Position` = "Yes"' })
+    expect(dated.check).toMatchObject({ exit: 0, stdout: expect.stringContaining('40 records, 0 rejected') })
   })
 
   test('header-again-in-another-order: check refuses the line, and names what to do', async () => {
@@ -116,7 +116,7 @@ describe('what is open is said, with what to do', () => {
 })
 
 describe('options', () => {
-  const place = () => ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key')]
+  const platformOptions = () => ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key')]
   const csv = async (name: string, text: string) => {
     await mkdir(join(folder, name), { recursive: true })
     await writeFile(join(folder, name, 'people.csv'), text)
@@ -126,10 +126,19 @@ describe('options', () => {
   test('that say what a status means are refused where no column is one', async () => {
     const files = await csv('no-status', 'Worker ID,Email,Rank\n1,a@example.com,high\n2,b@example.com,low\n')
 
-    const left = await call(['init', '--yes', ...place(), ...files, '--left', 'low'])
-    const named = await call(['init', '--yes', ...place(), ...files, '--left', 'low', '--field', 'status=Rank'])
+    const unnamed = await call(['init', '--yes', ...platformOptions(), ...files, '--left', 'low'])
+    const named = await call([
+      'init',
+      '--yes',
+      ...platformOptions(),
+      ...files,
+      '--left',
+      'low',
+      '--field',
+      'status=Rank',
+    ])
 
-    expect(left).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining('--field status=COLUMN') })
+    expect(unnamed).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining('--field status=COLUMN') })
     expect(named).toMatchObject({ exit: 0, stderr: '' })
     const { connections } = parse(await readFile(join(folder, 'no-status.yaml'), 'utf8'))
     expect(connections.hr.source.status).toMatchObject({ column: 'Rank', leftWhen: expect.arrayContaining(['low']) })
@@ -141,7 +150,16 @@ describe('options', () => {
       'Worker ID,Email, RÔLE \n1,a@example.com,high\n2,b@example.com,low\n'.normalize('NFD'),
     )
 
-    const named = await call(['init', '--yes', ...place(), ...files, '--field', 'status=Rôle', '--left', 'low'])
+    const named = await call([
+      'init',
+      '--yes',
+      ...platformOptions(),
+      ...files,
+      '--field',
+      'status=Rôle',
+      '--left',
+      'low',
+    ])
 
     expect(named).toMatchObject({ exit: 0, stderr: '' })
   })
@@ -149,8 +167,8 @@ describe('options', () => {
   test('are asked for where a column that is not read could say who has left', async () => {
     const files = await csv('gone', 'Worker ID,Email,Gone on\n1,a@example.com,\n2,b@example.com,2026-10-31\n')
 
-    const open = await call(['init', '--yes', ...place(), ...files])
-    const none = await call(['init', '--yes', ...place(), ...files, '--field', 'separatedAt='])
+    const open = await call(['init', '--yes', ...platformOptions(), ...files])
+    const none = await call(['init', '--yes', ...platformOptions(), ...files, '--field', 'separatedAt='])
 
     expect(open).toMatchObject({ exit: 2, stderr: expect.stringContaining("--field 'separatedAt=Gone on'") })
     expect(none).toMatchObject({ exit: 0, stdout: expect.stringContaining('No column says who has left.') })
@@ -160,7 +178,7 @@ describe('options', () => {
     const rows = Array.from({ length: 4 }, (_, at) => `${at},p${at}@example.com,Active,Ana Okoro`)
     const files = await csv('strangers', `Worker ID,Email,Status,Manager ID\n${rows.join('\n')}\n`)
 
-    const written = await call(['init', '--yes', ...place(), ...files])
+    const written = await call(['init', '--yes', ...platformOptions(), ...files])
     const check = await call(['check', '--config', join(folder, 'strangers.yaml')])
 
     expect(written.stdout).toContain('4 of 4 managers in "Manager ID" are the key of nobody')
@@ -174,8 +192,8 @@ describe('options', () => {
     await writeFile(join(folder, 'beside', 'people-2025.csv'), '')
     const beside = ['--source', join(folder, 'beside', 'people.csv'), '--out', join(folder, 'beside.yaml')]
 
-    const written = await call(['init', '--yes', ...place(), ...alone])
-    await call(['init', '--yes', ...place(), ...beside])
+    const written = await call(['init', '--yes', ...platformOptions(), ...alone])
+    await call(['init', '--yes', ...platformOptions(), ...beside])
 
     expect(written.stdout).toContain('Exports: the newest file that matches alone/people{,[0-9]*,[-_. ][0-9]*}.csv')
     const { connections } = parse(await readFile(join(folder, 'alone.yaml'), 'utf8'))

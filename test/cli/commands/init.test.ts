@@ -28,8 +28,15 @@ afterAll(async () => {
 })
 
 function init(out: string, ...args: string[]) {
-  const place = ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key'), '--out', join(folder, out)]
-  return call(['init', '--yes', ...place, ...args])
+  const options = [
+    '--platform-url',
+    host.platform.baseUrl,
+    '--key-file',
+    join(folder, 'key'),
+    '--out',
+    join(folder, out),
+  ]
+  return call(['init', '--yes', ...options, ...args])
 }
 
 function run(out: string, ...args: string[]) {
@@ -84,7 +91,7 @@ test('a first run delivers what the configuration says, and the check has nothin
   expect(JSON.stringify([...there.values()])).not.toContain('5000')
 })
 
-test('the text has no cell of a person where it may end in a file, and the document none unless asked', async () => {
+test('the text has no personal cell if it may end in a file, and the document none unless requested', async () => {
   const source = join(samples, 'generic.csv')
 
   const printed = await init('printed.yaml', '--source', source)
@@ -103,7 +110,7 @@ test('the text has no cell of a person where it may end in a file, and the docum
   expect(values.stdout).toContain('Singh')
 })
 
-describe('what is wrong is said in a sentence, and nothing is written', () => {
+describe('a mistake is explained in a sentence, and nothing is written', () => {
   const source = join(samples, 'generic.csv')
 
   test('a configuration that is there stays, unless it is to be replaced', async () => {
@@ -130,14 +137,14 @@ describe('what is wrong is said in a sentence, and nothing is written', () => {
     const keys = await csv('keys.csv', 'Worker ID,Employee ID,Work Email\n1,a,a@example.com\n2,b,b@example.com\n')
 
     const dates = await init('open.yaml', '--source', open)
-    const said = await init('open.yaml', '--source', open, '--date-format', 'dd/MM/yyyy')
+    const dated = await init('open.yaml', '--source', open, '--date-format', 'dd/MM/yyyy')
     const key = await init('keys.yaml', '--source', keys)
 
     expect(dates).toMatchObject({ exit: 2, stdout: '' })
     expect(dates.stderr).toBe(
       "✖ the dates in Hire Date can be read as MM/dd/yyyy or dd/MM/yyyy, and no date decides it: use --date-format 'MM/dd/yyyy'\n",
     )
-    expect(said.exit).toBe(0)
+    expect(dated.exit).toBe(0)
     expect(key).toMatchObject({
       exit: 2,
       stderr:

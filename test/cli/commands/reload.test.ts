@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('on SIGHUP a daemon takes up a valid configuration without losing the run under way, and refuses another one and says so', async () => {
+test('on SIGHUP a daemon uses a valid configuration without losing the current run, and refuses and reports an invalid one', async () => {
   await using stack = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
   const proxy = stack.use(await startFaultProxy({ target: host.platform.baseUrl }))
@@ -70,7 +70,7 @@ test('on SIGHUP a daemon takes up a valid configuration without losing the run u
   expect((await at.run('runs', '--json')).stdout.match(/"trigger": ?"operator"/g)).toHaveLength(1)
 })
 
-test('a daemon whose store a command has taken while it reloads waits for it, and says so', async () => {
+test('a reloading daemon whose store a command uses waits for the store, and reports it', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key }))
@@ -94,7 +94,7 @@ test('a daemon whose store a command has taken while it reloads waits for it, an
   expect(await daemon.ended).toMatchObject({ exit: 0, stderr: expect.stringMatching(/store is in use by /) })
 })
 
-test('a daemon whose database is down when it starts waits and says so, and works as soon as it is there', async () => {
+test('a daemon whose database is down when it starts waits, reports it, and works as soon as the database is up', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
   const place = stack.use(await createPostgresDatabase())

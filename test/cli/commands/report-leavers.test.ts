@@ -16,7 +16,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const run = promisify(execFile)
 const period = ['--from', '2026-11-01', '--to', '2026-11-30']
-const left = change(
+const people = change(
   staff(12),
   { id: 'E0003', leavingDate: '2026-11-19', first: '=1+1' },
   { id: 'E0004', leavingDate: '2026-11-18', first: '<script>alert(1)</script>' },
@@ -32,7 +32,7 @@ async function open() {
   return at
 }
 
-test('the report is printed in short, written whole, and packed so that others can verify it', async () => {
+test('the report is printed as a summary, written in full, and packed so that others can verify it', async () => {
   await using at = await open()
   const folder = dirname(at.configFile)
   const [zip, page] = [join(folder, 'pack.zip'), join(folder, 'leavers.html')]
@@ -112,7 +112,7 @@ test.each([
   [['--out', 'report.txt'], 'report.txt names no format: end it with .csv, .json or .html, or give --format'],
   [['--out', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
   [['--connection', 'beta'], 'there is no connection "beta"'],
-])('what makes no sense is refused: %j', async (args, sentence) => {
+])('invalid arguments are refused: %j', async (args, sentence) => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
 

@@ -55,7 +55,7 @@ function documentOf({ stdout }: Ended): unknown {
   return JSON.parse(stdout)
 }
 
-test('the daemon goes on when the reader of its log has gone away, and says so where somebody still reads', async () => {
+test('the daemon continues when the reader of its log has gone, and reports it where somebody still reads', async () => {
   const { at, client } = await open()
   await using _place = at
   await at.writeExport(staff(3))
@@ -75,7 +75,7 @@ test('the daemon goes on when the reader of its log has gone away, and says so w
 
 test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leaves its folder free', async (signal) => {
   const { at } = await open()
-  await using _place = at
+  await using _installation = at
   const daemon = at.start('serve')
   await daemon.waitForOutput('daemon.started')
 
@@ -89,7 +89,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leav
   expect(documentOf(status)).toMatchObject({ daemon: null })
 })
 
-test('a daemon that is stopped in the middle of a delivery ends what is under way, and the next one delivers the rest', async () => {
+test('a daemon that is stopped during a delivery ends its running work, and the next one delivers the rest', async () => {
   await using stack = new AsyncDisposableStack()
   const { daemon, arrived, sync } = await openDelivering(faults.delayed(1000), stack)
 
@@ -160,7 +160,7 @@ test('commands go through the daemon that runs', async () => {
 
 test('a second daemon on the same folder ends with 75 and the pid of the first', async () => {
   const { at } = await open({ isEmbedded: true })
-  await using _place = at
+  await using _installation = at
   const first = at.start('serve')
   await first.waitForOutput('daemon.started')
 
@@ -186,7 +186,7 @@ test('after a daemon was killed the commands do without it', async () => {
   expect((await peopleOn(client)).size).toBe(10)
 })
 
-test('a sync that is interrupted while it waits stays, and the next one goes on', async () => {
+test('a sync that is interrupted while it waits remains, and the next one continues it', async () => {
   const { key, client } = await host.tenant()
   await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key }, { hasStore: true })
   await away.writeExport(staff(5))

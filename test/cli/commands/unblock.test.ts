@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const ways = [
+const modes = [
   { way: 'without a daemon', begin: async () => {} },
   {
     way: 'with a daemon',
@@ -19,7 +19,7 @@ const ways = [
   },
 ]
 
-describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
+describe.each(modes)('a blocked connection, $way,', ({ begin }) => {
   /** An installation with five people to deliver and a key that the platform does not accept. */
   async function open() {
     const { key, client } = await host.tenant()
@@ -30,9 +30,9 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
     return { key, client, at, blocked }
   }
 
-  test('is free again as soon as its key was replaced and somebody says so', async () => {
+  test('is unblocked as soon as its key is replaced and an operator unblocks it', async () => {
     const { at, key, client, blocked } = await open()
-    await using _place = at
+    await using _installation = at
     await at.setKey(key)
 
     const freed = await at.run('unblock', '--by', 'ana')
@@ -44,7 +44,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
 
   test('stays blocked under a key that is still wrong, which ends the command with 77', async () => {
     const { at } = await open()
-    await using _place = at
+    await using _installation = at
 
     const { exit, stdout, stderr } = await at.run('unblock', '--json')
 
@@ -54,7 +54,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
   })
 })
 
-test('a connection that is not blocked is told from one that was', async () => {
+test('a connection that is not blocked is distinguished from one that was', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
 
@@ -63,7 +63,7 @@ test('a connection that is not blocked is told from one that was', async () => {
   expect(answer).toEqual({ exit: 0, document: { connection: 'acme', wasBlocked: false, due: 0 } })
 })
 
-test('a platform that does not answer is told from one that turns us away', async () => {
+test('a platform that does not respond is distinguished from one that refuses the key', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
   await at.writeExport(staff(5))
@@ -76,15 +76,15 @@ test('a platform that does not answer is told from one that turns us away', asyn
   expect(stderr).toContain('nothing of acme was accepted within 1 second; Rollcall tries again')
 })
 
-test('a run that only begins or ends says nothing of what the platform answered', () => {
-  const status = (given: object) =>
+test('a run that only begins or ends does not show that the platform answered', () => {
+  const status = (values: object) =>
     ({
       people: { desired: 5, separated: 0, due: 5 },
       active: null,
       last: null,
-      ...given,
+      ...values,
     }) as unknown as ConnectionStatus
-  const run = (given: object) => runDocument({ id: 'r1', state: 'delivering', confirmed: 1, problems: 0, ...given })
+  const run = (values: object) => runDocument({ id: 'r1', state: 'delivering', confirmed: 1, problems: 0, ...values })
   const before = status({ active: run({}) })
 
   expect(hasAnswered(status({ active: run({ state: 'reading' }) }), before)).toBe(false)

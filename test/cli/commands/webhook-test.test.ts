@@ -38,12 +38,12 @@ function listen(): string[] {
   return printed
 }
 
-test('a sample is signed, taken by the daemon, and kept for no run', async () => {
+test('a sample is signed, accepted by the daemon, and used by no run', async () => {
   await using served = await serveInbox()
-  await using place = await configured()
+  await using work = await configured()
   const printed = listen()
 
-  const exit = await webhookTest('acme', { config: place.config, url: `${served.url}/webhooks/acme`, json: true })
+  const exit = await webhookTest('acme', { config: work.config, url: `${served.url}/webhooks/acme`, json: true })
 
   const document = JSON.parse(printed.join(''))
   expect(exit).toBe(0)
@@ -58,7 +58,7 @@ test('a sample is signed, taken by the daemon, and kept for no run', async () =>
   expect(printed.join('')).not.toContain(secret)
 })
 
-test('what came of it is told in words, too', () => {
+test('the result is also printed in words', () => {
   const result = { connection: 'acme', url: 'http://x/webhooks/acme', id: 'rollcall-test-1', status: 200, answer: null }
 
   const text = renderWebhookTest(result, plain)
@@ -71,9 +71,9 @@ test.each([
   ['a name that the daemon does not know', secret, 'gamma', 'not_found', /answered 404/],
 ])('with %s the command fails and says so', async (_, text, name, code, message) => {
   await using served = await serveInbox()
-  await using place = await configured({ text })
+  await using work = await configured({ text })
 
-  const testing = webhookTest('acme', { config: place.config, url: `${served.url}/webhooks/${name}?token=hidden` })
+  const testing = webhookTest('acme', { config: work.config, url: `${served.url}/webhooks/${name}?token=hidden` })
 
   await expect(testing).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
   await expect(testing).rejects.not.toMatchObject({ message: expect.stringContaining('hidden') })
@@ -85,9 +85,9 @@ test.each([
   ['503 Service Unavailable', 'database_unreachable', /cannot store/],
 ])('an answer of %s is a failure of its own', async (status, code, message) => {
   await using server = await serveResponse(status, { location: '/elsewhere' }, '<html>')
-  await using place = await configured()
+  await using work = await configured()
 
-  const testing = webhookTest('acme', { config: place.config, url: server.baseUrl })
+  const testing = webhookTest('acme', { config: work.config, url: server.baseUrl })
 
   await expect(testing).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
 })
@@ -99,17 +99,17 @@ test.each([
   ['the connection has no webhook', 'export', {}, 'usage', /has no webhook/],
   ['there is no such connection', 'gamma', {}, 'usage', /there is no connection "gamma"/],
 ])('where %s the command says what helps', async (_, name, options, code, message) => {
-  await using place = await configured()
+  await using work = await configured()
 
-  const testing = webhookTest(name, { config: place.config, ...options })
+  const testing = webhookTest(name, { config: work.config, ...options })
 
   await expect(testing).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
 })
 
 test('where the secret is a public key only the sender can sign', async () => {
-  await using place = await configured({ text: publicKey })
+  await using work = await configured({ text: publicKey })
 
-  const testing = webhookTest('acme', { config: place.config, url: 'http://127.0.0.1:1/' })
+  const testing = webhookTest('acme', { config: work.config, url: 'http://127.0.0.1:1/' })
 
   await expect(testing).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('only the sender') })
 })

@@ -112,9 +112,9 @@ async function readExport(people: readonly Person[]): Promise<{ observations: Ob
     reading.headers,
   )
   if (!mapping.ok) throw new Error(mapping.missing.join('; '))
-  const told = (await allRows(reading)).map(mapping.map)
+  const rows = (await allRows(reading)).map(mapping.map)
   return {
-    observations: told.flatMap((one) => (isReject(one) ? [] : [one])),
-    rejects: told.filter(isReject),
+    observations: rows.flatMap((one) => (isReject(one) ? [] : [one])),
+    rejects: rows.filter(isReject),
   }
 }

@@ -52,7 +52,7 @@ test.each([
 })
 
 describe('the second act', () => {
-  test('says that no one was separated only where nothing was sent', () => {
+  test('states that no one was separated only if nothing was sent', () => {
     const [well, badly] = [secondAct(), secondAct({ repaired: { state: 'finished', ...separating } })].map((cut) =>
       renderSecondAct(cut, plain),
     )
@@ -71,7 +71,7 @@ describe('the second act', () => {
     expect(text).not.toMatch(/Held|rollcall reject/)
   })
 
-  test('says so where something was sent for a held plan', () => {
+  test('reports that something was sent for a held plan', () => {
     const guards = [{ name: 'leavers', actual: 90, limit: 50, ok: false }]
 
     const text = renderSecondAct(secondAct({ held: { guards, ...separating } }), plain)

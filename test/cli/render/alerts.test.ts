@@ -5,14 +5,14 @@ import type { Alert } from '../../../src/contract/control/alerts.ts'
 
 type Notified = Alert['notified'][number]
 
-function notified(channel: string, given: Partial<Notified> = {}): Notified {
+function notified(channel: string, values: Partial<Notified> = {}): Notified {
   const sent = { sent: 1, notifiedAt: '2026-11-20T02:01:00.000Z', lastFailure: null }
-  return { channel, ...sent, nextAt: '2026-11-21T02:01:00.000Z', ...given }
+  return { channel, ...sent, nextAt: '2026-11-21T02:01:00.000Z', ...values }
 }
 
 const unsent = { sent: 0, notifiedAt: null }
 
-function alert(given: Partial<Alert>): Alert {
+function alert(values: Partial<Alert>): Alert {
   return {
     id: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
     connection: 'acme',
@@ -26,11 +26,11 @@ function alert(given: Partial<Alert>): Alert {
     raisedAt: '2026-11-20T02:00:05.000Z',
     link: null,
     notified: [notified('log'), notified('pager')],
-    ...given,
+    ...values,
   }
 }
 
-test('each alert is a line that says what, since when and whether it was sent', () => {
+test('each alert is a line with its subject, its start and whether it was sent', () => {
   const lines = alertLines(
     [
       alert({}),
@@ -54,7 +54,7 @@ test('each alert is a line that says what, since when and whether it was sent', 
   ])
 })
 
-test('the list of alerts says what was sent where, and where alerts go', () => {
+test('the list of alerts shows what was sent to which channel, and the channels', () => {
   const text = renderAlerts(
     {
       data: [

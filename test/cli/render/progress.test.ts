@@ -18,7 +18,7 @@ test('a run that does not deliver shows its state alone', () => {
   expect(text).toBe('acme: reading')
 })
 
-test('why a run does not move stands beside it', () => {
+test('the reason why a run does not move is shown beside it', () => {
   const delay = 'waiting 5 s: the export was written just now'
 
   const text = progressText(runDocument({ state: 'reading', delay }), plain)

@@ -49,7 +49,7 @@ describe('a verification', () => {
 
   test('is shown by kind, with the keys that are known of each', () => {
     const keys = Array.from({ length: 100 }, (_, i) => `P${String(i).padStart(3, '0')}`)
-    const found = {
+    const verification = {
       listed: 1200,
       lost: 2,
       changed: 0,
@@ -57,7 +57,7 @@ describe('a verification', () => {
       people: { ...none, lost: ['1222', '1223'], foreign: keys },
     }
 
-    const text = renderVerification(found, plain)
+    const text = renderVerification(verification, plain)
 
     expect(text).toContain(`Lost: the platform no longer has them; they are sent again (2)
   1222, 1223
@@ -68,7 +68,7 @@ Foreign: only the platform has them; they are not changed (250)
     expect(text.split('\n').filter((line) => line.length > 102)).toEqual([])
   })
 
-  test('of which no keys were kept, or that found nothing, is told by its counts alone', () => {
+  test('shows only its counts if no keys were stored or nothing differs', () => {
     const old = { listed: 1200, lost: 2, changed: 0, foreign: 0 }
     const sound = { listed: 1200, lost: 0, changed: 0, foreign: 0, people: none }
 
@@ -94,7 +94,7 @@ ${short}  acme        2026-11-20 02:00 UTC  failed     cannot read people.csv
 ${short}  acme        2026-11-20 02:00 UTC  unchanged  12 unchanged`)
 })
 
-test('without a run the table says so', () => {
+test('the table of no runs says that there are none', () => {
   const text = renderRuns([], plain)
 
   expect(text).toBe('No runs yet.')
@@ -151,9 +151,9 @@ describe('a run at its end', () => {
   ] as const
 
   test.each(cases)('says what became of it and ends the command accordingly (case %#)', (run, exit, expected) => {
-    const told = { text: renderOutcome(run, plain), exit: exitCodeOf(run) }
+    const outcome = { text: renderOutcome(run, plain), exit: exitCodeOf(run) }
 
-    expect(told).toEqual({ text: expected, exit })
+    expect(outcome).toEqual({ text: expected, exit })
   })
 
   const two = '2 people and 1 row without a readable key need attention, 1 of them may have left'
@@ -164,28 +164,28 @@ describe('a run at its end', () => {
   ])('never says only that there is nothing to change while people are blocked (case %#)', (blockedPeople, line) => {
     const run = runDocument({ state: 'unchanged', counts: counts({ unchanged: 9 }), blockedPeople })
 
-    const told = { text: renderOutcome(run, plain), exit: exitCodeOf(run) }
+    const outcome = { text: renderOutcome(run, plain), exit: exitCodeOf(run) }
 
-    expect(told).toEqual({ text: `✔ acme: nothing to change (9 unchanged)\n! acme: ${line}`, exit: 0 })
+    expect(outcome).toEqual({ text: `✔ acme: nothing to change (9 unchanged)\n! acme: ${line}`, exit: 0 })
   })
 
-  test('says nothing of blocked people where what it read was not accepted', () => {
+  test('does not mention blocked people if its plan was not accepted', () => {
     const run = runDocument({ state: 'cancelled', blockedPeople: { people: 2, leavers: 1, rows: 1 } })
 
     expect(renderOutcome(run, plain)).toBe('- acme: cancelled')
   })
 
-  test('names the people in doubt though all were delivered, and that is no failure', () => {
+  test('names the people in doubt although all were delivered, without failing', () => {
     const inDoubt = { people: 1, leavers: 1, until: '2026-11-20T02:31:00.000Z' }
     const run = runDocument({ decidedBy: 'ana', counts: counts({ leave: 4 }), confirmed: 4, inDoubt })
 
-    const told = { lines: renderOutcome(run, plain).split('\n'), exit: exitCodeOf(run) }
+    const outcome = { lines: renderOutcome(run, plain).split('\n'), exit: exitCodeOf(run) }
 
-    expect(told.lines[1]).toBe(
+    expect(outcome.lines[1]).toBe(
       '! acme: 1 leaver is in doubt: the outcome of a request about them is unknown, and it may still take effect; ' +
         'the daemon or the next sync checks them until 2026-11-20 02:31 UTC at least',
     )
-    expect(told.exit).toBe(0)
+    expect(outcome.exit).toBe(0)
   })
 
   test('does not count the time that a person took to decide', () => {

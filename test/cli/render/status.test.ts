@@ -9,7 +9,7 @@ import { blockedPersonDocument, counts, problemDocument, runDocument } from '../
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 const short = '0198c5d1'
 
-test('the status tells what runs and how a connection stands', () => {
+test('the status shows what runs and the state of each connection', () => {
   const status = {
     version: '1.2.3',
     daemon: { pid: 4711, startedAt: '2026-11-20T00:00:00.000Z' },
@@ -206,7 +206,7 @@ acme        -     -              3 rows   2 d  source:41      Worker ID: not a d
 acme        1224  -              nothing  2 d  people.csv:41  the status says …`)
 })
 
-test('a name stands beside each key where names were asked for, and a dash where none is known', () => {
+test('each key has the name beside it if names were requested, and a dash if none is known', () => {
   const problems = [problemDocument({ name: 'Ada Fox' }), problemDocument({ identityId: '1223', name: null })]
 
   const [head, ...rows] = renderProblems(problems, plain).split('\n')
@@ -222,7 +222,7 @@ test('a name stands beside each key where names were asked for, and a dash where
   ])
 })
 
-test('of many problems the first two hundred are shown, and how many there are besides', () => {
+test('the first two hundred problems are shown, and the number of the others', () => {
   const problems = Array.from({ length: 1300 }, (_, i) => problemDocument({ identityId: `K${i}` }))
 
   const lines = renderProblems(problems, plain).split('\n')
@@ -305,7 +305,7 @@ Changes
     confirmed, the platform answered 201 on 2026-01-05 02:00 UTC`)
 })
 
-test('a view that goes on says once why the platform takes nothing, and once that it answers again', () => {
+test('a live view prints once why the platform takes nothing, and once that it responds again', () => {
   const status = { connections: [], alerts: [] } as unknown as Status
   const failing = (nextAt: string) => ({
     ...status,

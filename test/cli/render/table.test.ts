@@ -14,7 +14,7 @@ const row = [
   'the platform has another person with the address of this one: ask them to be merged',
 ]
 
-test('a table has its natural width where there is room, and in a file', () => {
+test('a table has its natural width if there is room, and in a file', () => {
   const lines = ['CONNECTION  KEY   STATE    MESSAGE', `acme        1222  refused  ${row[3]}`]
 
   expect(aligned([head, row], asItIs)).toEqual(lines)
@@ -67,7 +67,7 @@ test('East Asian characters, pictures and accents take the columns that a termin
   expect(columns).toEqual([6, 6, 6, 6])
 })
 
-test('a level has a sign of its own, and a colour where colours have a place', () => {
+test('each level has its own sign, and a colour if colours are shown', () => {
   const levels = ['ok', 'warning', 'rejected', 'failed'] as const
 
   expect(levels.map((level) => levelMark(level, plain))).toEqual(['✔', '!', '⊘', '✖'])

@@ -61,48 +61,48 @@ test('a daemon that was killed is not found, though its socket is left, and the 
   killed.child.kill('SIGKILL')
   await killed.ended
 
-  const left = await readAddress(at.dataDir)
+  const address = await readAddress(at.dataDir)
   const died = await findDaemon(at)
   await using _next = await startDaemon(await loadConfig(at.configFile, {}), { events: silentEvents() })
 
-  expect(left).toMatchObject({ socket: join(at.dataDir, 'control', 'daemon.sock') })
-  expect(first).toMatchObject({ socket: left?.socket })
+  expect(address).toMatchObject({ socket: join(at.dataDir, 'control', 'daemon.sock') })
+  expect(first).toMatchObject({ socket: address?.socket })
   expect(died).toBeNull()
-  expect(await findDaemon(at)).toMatchObject({ socket: left?.socket })
+  expect(await findDaemon(at)).toMatchObject({ socket: address?.socket })
 })
 
-test('a daemon is looked for with a question that it answers without a look into its store', async () => {
-  await using place = await install(nowhere, { hasStore: true, isEmbedded: true })
+test('a daemon is found by a request that it answers without reading its store', async () => {
+  await using work = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using daemon = startImpostor()
-  const socket = await listenLocally(place.dataDir, (path) => listening(daemon.server, path))
-  await announce(place, socket)
+  const socket = await listenLocally(work.dataDir, (path) => listening(daemon.server, path))
+  await announce(work, socket)
 
-  const found = await findDaemon({ dataDir: place.dataDir })
+  const endpoint = await findDaemon({ dataDir: work.dataDir })
 
-  expect(found).toEqual({ socket, url: 'http://127.0.0.1:1' })
+  expect(endpoint).toEqual({ socket, url: 'http://127.0.0.1:1' })
   expect(daemon.received).toEqual([expect.stringMatching(/^GET \/api\/v1\/about /)])
 })
 
-test('what holds the port of the configuration is sent nothing, by any command', async () => {
-  await using place = await install(nowhere, { hasStore: true, isEmbedded: true })
+test('no command sends anything to a stranger on the port of the configuration', async () => {
+  await using work = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using impostor = startImpostor()
   const port = await freePort()
   await listening(impostor.server, port)
-  const text = await readFile(place.configFile, 'utf8')
-  await writeFile(join(place.folder, 'token'), 'token-of-the-daemon')
-  await writeFile(place.configFile, text.replace('port: 0', `port: ${port}, token: '\${file:token}'`))
-  const told = []
+  const text = await readFile(work.configFile, 'utf8')
+  await writeFile(join(work.folder, 'token'), 'token-of-the-daemon')
+  await writeFile(work.configFile, text.replace('port: 0', `port: ${port}, token: '\${file:token}'`))
+  const results = []
 
-  told.push(await place.run('status'))
-  await announceAddress(place.dataDir, {
+  results.push(await work.run('status'))
+  await announceAddress(work.dataDir, {
     pid: 1,
     url: `http://127.0.0.1:${port}`,
-    socket: join(place.dataDir, 'control', 'daemon.sock'),
+    socket: join(work.dataDir, 'control', 'daemon.sock'),
     startedAt,
   })
-  told.push(await place.run('status'), await place.run('runs'))
+  results.push(await work.run('status'), await work.run('runs'))
 
-  expect(told.map(({ exit }) => exit)).toEqual([0, 0, 0])
+  expect(results.map(({ exit }) => exit)).toEqual([0, 0, 0])
   expect(impostor.received).toEqual([])
 })
 
@@ -121,13 +121,13 @@ test.each([
     /is no socket/,
   ],
 ])('a socket %s is not trusted, and is sent nothing', async (_case, spoil, expected) => {
-  await using place = await install(nowhere, { hasStore: true, isEmbedded: true })
+  await using work = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using impostor = startImpostor()
-  const socket = await listenLocally(place.dataDir, (path) => listening(impostor.server, path))
-  await announce(place, socket)
-  await spoil(join(place.dataDir, 'control'))
+  const socket = await listenLocally(work.dataDir, (path) => listening(impostor.server, path))
+  await announce(work, socket)
+  await spoil(join(work.dataDir, 'control'))
 
-  const { exit, stderr } = await place.run('status')
+  const { exit, stderr } = await work.run('status')
 
   expect({ exit, stderr }).toEqual({ exit: 78, stderr: expect.stringMatching(expected) })
   expect(stderr).toContain('run the command as the account of the daemon')

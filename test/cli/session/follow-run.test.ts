@@ -4,7 +4,7 @@ import type { Control } from '../../../src/cli/session/control-client.ts'
 import { followRun } from '../../../src/cli/session/follow-run.ts'
 import type { Run } from '../../../src/contract/control/shapes.ts'
 
-test('a command that gives up waiting says why the platform took nothing', async () => {
+test('a command that stops waiting explains why the platform took nothing', async () => {
   let nowMs = 0
   using _clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   const run = { id: 'r1', connection: 'acme', state: 'delivering', confirmed: 0, problems: 0, remaining: 38 } as Run

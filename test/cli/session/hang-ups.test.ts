@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askedOnce, ended, endWithin, nextLife } from '../../../src/cli/commands/serve.ts'
+import { acceptOnce, ended, endWithin, nextLife } from '../../../src/cli/commands/serve.ts'
 import { listenForHangUp } from '../../../src/cli/session/hang-ups.ts'
 import type { Config } from '../../../src/daemon/config/config.ts'
 import { refusalReason } from '../../../src/daemon/config/reload.ts'
@@ -8,7 +8,7 @@ import { silentEvents } from '../../../src/telemetry/events.ts'
 
 const request = { id: 'r1', file: '/backup', replace: true, by: 'ada', reason: 'lost' }
 
-test('a hang-up that comes during a restore has the configuration read in the next life, and once', async () => {
+test('a hang-up during a restore makes the restarted daemon read the configuration, once', async () => {
   using hangUps = listenForHangUp(() => undefined)
   const stop = new AbortController()
   let rereads = 0
@@ -16,7 +16,7 @@ test('a hang-up that comes during a restore has the configuration read in the ne
     rereads++
     return { folder: `/${rereads}` } as Config
   }
-  const life = (asked: Promise<typeof request>) => nextLife({ asked, stop: stop.signal, hangUps, reread })
+  const life = (requested: Promise<typeof request>) => nextLife({ requested, stop: stop.signal, hangUps, reread })
   const never = new Promise<typeof request>(() => {})
 
   const first = await life(Promise.resolve(request))
@@ -28,20 +28,20 @@ test('a hang-up that comes during a restore has the configuration read in the ne
   expect([first, second, await third, rereads]).toEqual([request, { config: { folder: '/1' } }, null, 1].flat())
 })
 
-test('a second restore in the same life is refused, and the first is done', async () => {
-  const { asked, ask } = askedOnce<string>()
+test('a second restore before the restart is refused, and the first is done', async () => {
+  const { requested, ask } = acceptOnce<string>()
   ask('first')
 
   expect(() => ask('second')).toThrow('a restore was just requested')
-  expect(await asked).toBe('first')
+  expect(await requested).toBe('first')
 })
 
-test('an error that nobody expected refuses a reload, and does not end what works', () => {
+test('an unexpected error refuses a reload, and the daemon keeps running', () => {
   expect(refusalReason(new TypeError('x of undefined'))).toBe('an unexpected error; the log has it')
   expect(refusalReason(new Failure('config_invalid', 'database cannot change'))).toBe('database cannot change')
 })
 
-test('a daemon that stops answers others until its work has come to rest', async () => {
+test('a stopping daemon answers requests until its work has ended', async () => {
   const steps: string[] = []
   const daemon = {
     stopWork: async () => void steps.push('its work rests'),

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { createProgram } from '../../../src/cli/program.ts'
 import { configIn, hinted, pasteable } from '../../../src/cli/session/hints.ts'
 
-test('a command in a hint names the configuration that was given, and the program as it was called', () => {
+test('a command in a hint has the given --config and the name of the program as it was called', () => {
   const text = '  rollcall approve 12  lets it go; see "rollcall audit verify" or `rollcall person KEY`'
   const env = { ROLLCALL_SELF: 'bin/rollcall', PATH: '/usr/bin' }
 
-  const given = pasteable(text, { config: "my company's/hr.yaml", env })
-  const found = pasteable(text, { config: undefined, env })
+  const withConfig = pasteable(text, { config: "my company's/hr.yaml", env })
+  const unnamed = pasteable(text, { config: undefined, env })
 
   const named = String.raw`bin/rollcall --config 'my company'\''s/hr.yaml'`
-  expect(given).toBe(`  ${named} approve 12  lets it go; see "${named} audit verify" or \`${named} person KEY\``)
-  expect(found).toBe(text.replaceAll('rollcall', 'bin/rollcall'))
+  expect(withConfig).toBe(`  ${named} approve 12  lets it go; see "${named} audit verify" or \`${named} person KEY\``)
+  expect(unnamed).toBe(text.replaceAll('rollcall', 'bin/rollcall'))
 })
 
 test('a program that lies on the PATH is called by its name alone', () => {

@@ -5,7 +5,7 @@ import { runDocument } from '../../helpers/control-documents.ts'
 import { install } from '../../helpers/installation.ts'
 import { staff } from '../../helpers/world.ts'
 
-test('of the runs of two looks, those that are new or in another state are told, the oldest first', () => {
+test('runs that are new or in another state since the last look are printed, the oldest first', () => {
   const [first, second, third] = ['1', '2', '3'].map((id) => runDocument({ id, state: 'finished' }))
   if (!first || !second || !third) throw new Error('there are three runs')
 
@@ -15,7 +15,7 @@ test('of the runs of two looks, those that are new or in another state are told,
   expect(changedRuns([third, second], [third, second])).toEqual([])
 })
 
-test('without a terminal, what changes is printed as lines, and a daemon that goes away is said and waited for', async () => {
+test('without a terminal, changes are printed as lines, and a daemon that goes away is reported and waited for', async () => {
   await using at = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key: 'key' }, { hasStore: true })
   await at.writeExport(staff(3))
   const daemon = at.start('serve')

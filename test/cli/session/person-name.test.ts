@@ -48,8 +48,8 @@ async function openPeople() {
   const context = { sync, monitored, actor: { by: 'ana', principal: 'machine' } }
   const calls = localCalls(peopleOperations, peopleHandlers, context)
   const getPerson = async ({ params }: { params: { connection: 'acme' | 'globex'; identityId: string } }) => {
-    const found = people[params.connection].find(({ identityId }) => identityId === params.identityId)
-    if (!found) throw new Failure('not_found', `nobody with the key "${params.identityId}" is known`)
+    const match = people[params.connection].find(({ identityId }) => identityId === params.identityId)
+    if (!match) throw new Failure('not_found', `nobody with the key "${params.identityId}" is known`)
     return params
   }
   const output = { json: false, printMessage: () => undefined, paint: plain }

@@ -22,11 +22,11 @@ test.each([
   ['was edited', (text: string) => text.replace('1222', '1223'), 'was edited after'],
   ['was cut off', (text: string) => text.slice(0, 100), 'is cut off, or no plan'],
   ['is something else', () => '{"rollcall":"status"}', 'is not a plan written by'],
-])('a file that %s is refused', async (_what, edited, says) => {
+])('a file that %s is refused', async (_what, edited, message) => {
   await using folder = await exportFolder()
   const file = join(folder.path, 'plan.json')
   await writePlanFile(file, plan)
   await writeFile(file, edited(await readFile(file, 'utf8')))
 
-  await expect(readPlanFile(file)).rejects.toThrow(says)
+  await expect(readPlanFile(file)).rejects.toThrow(message)
 })

@@ -24,7 +24,7 @@ describe.each(databases)('a run on $name', ({ createDatabase: place }) => {
   let store: Database<StoreSchema>
   let named: (name: string, connection?: string) => Promise<string>
   beforeAll(async () => {
-    at = await place()
+    at = await openPlace()
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     for (const connection of ['acme', 'globex']) await ensureConnection(store.db, connection)
     const on = (day: number) => ({ at: new Date(Date.UTC(2026, 10, day)) })

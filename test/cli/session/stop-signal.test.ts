@@ -44,9 +44,9 @@ test.each([
 test('init that is stopped while the platform does not answer writes nothing', async () => {
   const out = join(work.folder, 'made.yaml')
   const [source, keyFile] = [join(work.folder, 'exports', 'people.csv'), join(work.folder, 'key')]
-  const asked = ['--platform-url', baseUrl, '--key-file', keyFile, '--out', out]
+  const options = ['--platform-url', baseUrl, '--key-file', keyFile, '--out', out]
 
-  const { exit } = await stopped(startCommand(['init', '--yes', '--source', source, ...asked]))
+  const { exit } = await stopped(startCommand(['init', '--yes', '--source', source, ...options]))
 
   expect(exit).toBe(130)
   await expect(access(out)).rejects.toMatchObject({ code: 'ENOENT' })

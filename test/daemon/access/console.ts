@@ -29,8 +29,8 @@ export async function openConsole({
   idleMinutes = 60,
   provider,
 }: ConsoleOptions) {
-  const told: unknown[] = []
-  const attempts = createAttempts(silentEvents((event) => told.push(event)))
+  const reported: unknown[] = []
+  const attempts = createAttempts(silentEvents((event) => reported.push(event)))
   const access = createAccess(
     {
       db,
@@ -62,7 +62,7 @@ export async function openConsole({
   })
   return {
     app,
-    told,
+    reported,
     visitor: () => newVisitor(app),
     [Symbol.asyncDispose]: async () => {
       attempts[Symbol.dispose]()

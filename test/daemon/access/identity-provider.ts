@@ -34,8 +34,8 @@ export async function startLyingProvider({ clientId }: { clientId: string }) {
         keys: [{ ...publicKey.export({ format: 'jwk' }), kid: keyId, alg: 'RS256', use: 'sig' }],
       })
     if (url.pathname === '/token') {
-      const given = token(new URLSearchParams(await text(request)))
-      return given === null ? json(response, { error: 'invalid_grant' }, 400) : json(response, given)
+      const granted = token(new URLSearchParams(await text(request)))
+      return granted === null ? json(response, { error: 'invalid_grant' }, 400) : json(response, granted)
     }
     response.writeHead(404).end()
   }
@@ -53,34 +53,34 @@ export async function startLyingProvider({ clientId }: { clientId: string }) {
   }
 
   function token(form: URLSearchParams): object | null {
-    const asked = codes.get(form.get('code') ?? '')
+    const pending = codes.get(form.get('code') ?? '')
     const proof = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
-    if (!asked || asked.challenge !== proof) return null
+    if (!pending || pending.challenge !== proof) return null
     codes.delete(form.get('code') ?? '')
     const now = Math.floor(Date.now() / 1000)
-    const claims = { iss: issuer, aud: clientId, iat: now, exp: now + 300, nonce: asked.nonce, sub: 'u1', ...person }
+    const claims = { iss: issuer, aud: clientId, iat: now, exp: now + 300, nonce: pending.nonce, sub: 'u1', ...person }
     const idToken = signed({ ...claims, ...lies.claims }, lies.forged ?? false)
     return { access_token: randomUUID(), token_type: 'Bearer', expires_in: 300, id_token: idToken }
   }
 
   return {
     issuer,
-    lie: (told: Lies) => {
-      lies = told
+    lie: (next: Lies) => {
+      lies = next
     },
     is: (claims: Readonly<Record<string, unknown>>) => {
       person = claims
     },
     /** What the provider sends a browser back with that was sent to it. */
     letIn(authorization: string): URL {
-      const asked = new URL(authorization).searchParams
+      const query = new URL(authorization).searchParams
       const code = randomUUID()
-      codes.set(code, { nonce: asked.get('nonce') ?? '', challenge: asked.get('code_challenge') ?? '' })
-      const back = new URL(asked.get('redirect_uri') ?? '')
+      codes.set(code, { nonce: query.get('nonce') ?? '', challenge: query.get('code_challenge') ?? '' })
+      const back = new URL(query.get('redirect_uri') ?? '')
       back.searchParams.set('code', code)
-      back.searchParams.set('state', asked.get('state') ?? '')
+      back.searchParams.set('state', query.get('state') ?? '')
       return back
     },
     [Symbol.asyncDispose]: async () => {

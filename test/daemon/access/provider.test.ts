@@ -36,9 +36,9 @@ afterAll(() => stack.disposeAsync())
 /** A console whose visitors can sign in by the provider. What the log is told is in `told`. */
 async function open(issuer: string) {
   const opening = new AsyncDisposableStack()
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const now = () => clock.now
-  const attempts = opening.use(createAttempts(silentEvents((event) => told.push(event))))
+  const attempts = opening.use(createAttempts(silentEvents((event) => reported.push(event))))
   const settings = {
     name: 'Acme',
     issuer: new URL(issuer),
@@ -48,10 +48,10 @@ async function open(issuer: string) {
     rolesFrom: 'groups',
     roles,
   }
-  const provider = (...given: Parameters<NonNullable<Parameters<typeof openConsole>[0]['provider']>>) =>
-    openProvider({ settings, publicUrl, attempts, now }, ...given)
+  const provider = (...args: Parameters<NonNullable<Parameters<typeof openConsole>[0]['provider']>>) =>
+    openProvider({ settings, publicUrl, attempts, now }, ...args)
   const opened = opening.use(await openConsole({ db: store.db, now, publicUrl, provider }))
-  return { ...opened, told, [Symbol.asyncDispose]: () => opening.disposeAsync() }
+  return { ...opened, reported, [Symbol.asyncDispose]: () => opening.disposeAsync() }
 }
 
 type Opened = Awaited<ReturnType<typeof open>>
@@ -74,9 +74,9 @@ describe('signing in by OpenID Connect', () => {
     const page = await opened.visitor().get('/sign-in?to=/runs')
     const acts = await store.db.selectFrom('audit_pending').select('entry').execute()
 
-    const asked = new URL(String(begun.location)).searchParams
-    expect(asked.get('redirect_uri')).toBe('http://rollcall.test/sign-in/callback')
-    expect([asked.get('code_challenge_method'), asked.get('scope')]).toEqual(['S256', 'openid profile email'])
+    const query = new URL(String(begun.location)).searchParams
+    expect(query.get('redirect_uri')).toBe('http://rollcall.test/sign-in/callback')
+    expect([query.get('code_challenge_method'), query.get('scope')]).toEqual(['S256', 'openid profile email'])
     expect([ended.status, ended.location]).toEqual([303, '/runs'])
     expect(await person.who()).toMatchObject({
       name: 'ana@acme.example',
@@ -119,8 +119,8 @@ describe('signing in by OpenID Connect', () => {
     expect(ended.status).toBe(401)
     expect(ended.text).toContain('does not prove who you are')
     expect(await person.who()).toBeNull()
-    expect(opened.told).toMatchObject([{ event: 'control.refused', reason: expect.stringContaining(reason) }])
-    expect(JSON.stringify(opened.told)).not.toMatch(/evil|another/)
+    expect(opened.reported).toMatchObject([{ event: 'control.refused', reason: expect.stringContaining(reason) }])
+    expect(JSON.stringify(opened.reported)).not.toMatch(/evil|another/)
   })
 
   test.each([

@@ -131,7 +131,7 @@ describe('signing in to the console', () => {
     expect(status).toBe(401)
     expect(text).toContain(sentence)
     expect(await visitor.who()).toBeNull()
-    expect(opened.told).toMatchObject([{ event: 'control.refused' }])
+    expect(opened.reported).toMatchObject([{ event: 'control.refused' }])
   })
 
   test('is not tried more than twenty times a minute from one address, by whatever way', async () => {
@@ -195,14 +195,14 @@ describe('signing in to the console', () => {
 test('signing in leads to a path of this site, also where slashes are encoded in it', async () => {
   await using opened = await open()
 
-  const places = await Promise.all(
+  const locations = await Promise.all(
     ['/runs?status=held&page=2', '/runs/%2F%2Fevil.example', '/%5Cevil.example', '/runs/./a'].map(async (to) => {
       const { location } = await opened.visitor().signIn(await make(`who ${to}`), { to })
       return location
     }),
   )
 
-  expect(places).toEqual(['/runs?status=held&page=2', '/runs/%2F%2Fevil.example', '/%5Cevil.example', '/runs/a'])
+  expect(locations).toEqual(['/runs?status=held&page=2', '/runs/%2F%2Fevil.example', '/%5Cevil.example', '/runs/a'])
 })
 
 test('the cookie of the sign-in form is never the one that came', async () => {
@@ -224,13 +224,13 @@ describe('a session of the console ends', () => {
     await idle.signIn(token)
     await busy.signIn(token)
 
-    const seen: [busy: boolean, idle: boolean][] = []
+    const observed: [busy: boolean, idle: boolean][] = []
     for (const minutes of [59, 2, ...Array<number>(12).fill(59)]) {
       later(minutes)
-      seen.push([(await busy.who()) !== null, minutes === 2 && (await idle.who()) !== null])
+      observed.push([(await busy.who()) !== null, minutes === 2 && (await idle.who()) !== null])
     }
 
-    expect(seen).toEqual([...Array<[boolean, boolean]>(13).fill([true, false]), [false, false]])
+    expect(observed).toEqual([...Array<[boolean, boolean]>(13).fill([true, false]), [false, false]])
   })
 
   test('where it was begun by a clock that was ahead and has been set back', async () => {
@@ -251,13 +251,13 @@ describe('a session of the console ends', () => {
     const visitor = opened.visitor()
     await visitor.signIn(await make())
 
-    const seen: boolean[] = []
+    const observed: boolean[] = []
     for (const minutes of [0.5, 0.5, 0.9, 1.1]) {
       later(minutes)
-      seen.push((await visitor.who()) !== null)
+      observed.push((await visitor.who()) !== null)
     }
 
-    expect(seen).toEqual([true, true, true, false])
+    expect(observed).toEqual([true, true, true, false])
   })
 
   test('with its token: when that is revoked, and when it expires', async () => {
@@ -327,7 +327,7 @@ describe('a form of the console', () => {
     await visitor.signIn(await make())
     const right = visitor.cookies.get('rollcall') ?? ''
 
-    const seen = []
+    const observed = []
     for (const forged of [
       right.slice(0, -1),
       `${right}A`,
@@ -337,9 +337,9 @@ describe('a form of the console', () => {
       '%00',
     ]) {
       visitor.cookies.set('rollcall', forged)
-      seen.push(await visitor.who())
+      observed.push(await visitor.who())
     }
 
-    expect(new Set(seen)).toEqual(new Set([null]))
+    expect(new Set(observed)).toEqual(new Set([null]))
   })
 })

@@ -41,8 +41,8 @@ type Context = { readonly caller: Caller; readonly sync: { readonly store: Datab
 
 /** The tokens as they are served over TCP; `server.token` is "configured". */
 async function open() {
-  const told: unknown[] = []
-  const attempts = createAttempts(silentEvents((event) => told.push(event)))
+  const reported: unknown[] = []
+  const attempts = createAttempts(silentEvents((event) => reported.push(event)))
   const admit = admitByToken(createTokenCheck({ db: store.db, now, configured: 'configured' }), attempts)
   const app = await createApp()
   const handlers = refusing(permitted<typeof tokenOperations, Context>(tokenOperations, tokenHandlers), { refusalOf })
@@ -57,7 +57,7 @@ async function open() {
     return { status: answer.statusCode, body: answer.json() }
   }
   return {
-    told,
+    reported,
     ask,
     make: async (body: object) => {
       const made = await ask('configured', 'POST', path, { name: 'ana', role: 'admin', ...body })
@@ -118,7 +118,7 @@ describe('a token', () => {
       [401, 'this token has expired: ask an admin for a new one'],
       [401, 'this token was revoked: ask an admin for a new one'],
     ])
-    expect(opened.told).toMatchObject([{ reason: 'expired token' }, { reason: 'revoked token' }])
+    expect(opened.reported).toMatchObject([{ reason: 'expired token' }, { reason: 'revoked token' }])
   })
 
   test.each([

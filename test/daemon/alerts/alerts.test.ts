@@ -25,10 +25,10 @@ const hangMs = 30_000
 
 function settingsFor(
   receiver: Pick<AlertReceiver, 'url'> | null,
-  { secret, ...given }: Partial<AlertSettings> & { secret?: Secret } = {},
+  { secret, ...settings }: Partial<AlertSettings> & { secret?: Secret } = {},
 ): AlertSettings {
   const channels = receiver ? [webhookChannel(receiver.url, { ...(secret && { secret }) })] : []
-  return { ...quietAlerts, channels, ...given }
+  return { ...quietAlerts, channels, ...settings }
 }
 
 /** One turn, with all that it sends. */
@@ -49,6 +49,8 @@ async function block(db: Db, connection = 'acme'): Promise<void> {
   })
 }
 
+type OpenOptions = { readonly at?: string; readonly place?: typeof pglitePlace; readonly connections?: string[] }
+
 /** A store, and somebody who looks for alert conditions when the test says so. The clock starts now, as signatures grow old. */
 async function open(
   settings: AlertSettings,
@@ -61,13 +63,13 @@ async function open(
   await using opening = new AsyncDisposableStack()
   const placed = at ?? opening.use(await place()).at
   const store = opening.use(await openDatabase<StoreSchema>({ at: placed, schemas: ['rollcall'], migrations }))
-  const told: Event[] = []
+  const reported: Event[] = []
   const clock = { now: Date.now() }
   const context = {
     db: store.db,
     settings,
     monitored: { connections, sources: [], leaverBounds: new Map<string, number>() },
-    events: silentEvents((event) => told.push(event)),
+    events: silentEvents((event) => reported.push(event)),
     now: () => new Date(clock.now),
   }
   const alerting = opening.use(createAlerting(context, { timeoutMs: hangMs }))
@@ -76,7 +78,7 @@ async function open(
     db: store.db,
     at: placed,
     context,
-    told,
+    reported,
     /** Looks, so many seconds later. */
     async look(seconds = 0): Promise<void> {
       clock.now += seconds * 1000
@@ -139,7 +141,7 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     })
     expect(cleared?.data).toMatchObject({ id: raised?.data.id, clearedAt: expect.any(String), reminder: false })
     expect(receiver.untrusted()).toBe(0)
-    expect(opened.told).toMatchObject([
+    expect(opened.reported).toMatchObject([
       { event: 'alert.raised', alertId: raised?.data.id, connection: 'acme', kind: 'blocked', code: 'key_refused' },
       { event: 'alert.cleared', alertId: raised?.data.id, connection: 'acme', kind: 'blocked' },
     ])
@@ -178,7 +180,7 @@ test('what cannot be looked for keeps no other alert back, and the alert about i
   expect(summary(receiver)).toEqual(['alert.raised acme held', 'alert.raised acme blocked'])
   expect(damaged).toMatchObject([{ kind: 'blocked' }, { kind: 'held', people: 2 }])
   expect(await openAlerts(opened.db)).toMatchObject([{ kind: 'blocked' }, { kind: 'held', people: 3 }])
-  expect(opened.told).toMatchObject([
+  expect(opened.reported).toMatchObject([
     { event: 'alert.raised', kind: 'held' },
     ...[
       { event: 'unexpected', during: 'alerts' },
@@ -198,7 +200,7 @@ test('a store that cannot be looked at at all is one failure, and leaves the ale
   await sql`alter schema away rename to rollcall`.execute(opened.db)
 
   expect(await openAlerts(opened.db)).toMatchObject([{ kind: 'blocked', clearedAt: null }])
-  expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised'])
+  expect(opened.reported.map(({ event }) => event)).toEqual(['alert.raised'])
 })
 
 describe('a receiver', () => {
@@ -225,7 +227,9 @@ describe('a receiver', () => {
     })
     expect(second?.message.type).toBe('alert.raised')
     expect(second?.id).toBe(first?.id)
-    expect(opened.told.map((event) => ('reason' in event ? `${event.event}: ${event.reason}` : event.event))).toEqual([
+    expect(
+      opened.reported.map((event) => ('reason' in event ? `${event.event}: ${event.reason}` : event.event)),
+    ).toEqual([
       'alert.raised: the platform does not accept the API key (401)',
       `alert.unsent: 127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
       `alert.unsent: 127.0.0.1:${port} answers 503`,
@@ -293,7 +297,7 @@ describe('a receiver', () => {
 
     expect(receiver.received).toHaveLength(1)
     expect([elsewhere.received.length, elsewhere.untrusted()]).toEqual([0, 0])
-    expect(opened.told.at(-1)).toMatchObject({
+    expect(opened.reported.at(-1)).toMatchObject({
       event: 'alert.unsent',
       reason: expect.stringContaining('redirects (307)'),
     })
@@ -322,7 +326,7 @@ describe('a receiver', () => {
     expect(tookMs).toBeLessThan(hangMs / 2)
     expect(receiver.received).toHaveLength(2)
     expect(receiver.received[1]?.id).toBe(receiver.received[0]?.id)
-    expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised'])
+    expect(opened.reported.map(({ event }) => event)).toEqual(['alert.raised'])
   })
 
   test('is told no key and no value of a person', async () => {
@@ -349,11 +353,11 @@ describe('a receiver', () => {
 
     await opened.look()
 
-    const said = JSON.stringify([receiver.received.map((alert) => alert.text), opened.told])
+    const texts = JSON.stringify([receiver.received.map((alert) => alert.text), opened.reported])
     expect(summary(receiver)).toEqual(['alert.raised acme overdue', 'alert.raised acme problems'])
     expect(receiver.received[0]?.message.data).toMatchObject({ people: 2, leavers: 1, runId })
-    expect(said).not.toMatch(/key-of|acme\.example/)
-    expect(said).not.toContain(alertSecret.slice(6))
+    expect(texts).not.toMatch(/key-of|acme\.example/)
+    expect(texts).not.toContain(alertSecret.slice(6))
   })
 })
 
@@ -390,7 +394,7 @@ describe('the secret of alerts', () => {
     await writeFile(file, `${alertSecret}\n`)
     await opened.look(4)
 
-    expect(opened.told.slice(1)).toMatchObject([
+    expect(opened.reported.slice(1)).toMatchObject([
       { event: 'alert.unsent', reason: expect.stringContaining('cannot read the file') },
       { event: 'alert.unsent', reason: expect.stringContaining('answers 401') },
     ])
@@ -410,7 +414,7 @@ describe('without a receiver', () => {
 
     await opened.look(31)
 
-    expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised', 'alert.cleared'])
+    expect(opened.reported.map(({ event }) => event)).toEqual(['alert.raised', 'alert.cleared'])
   })
 
   test('an alert that stays open is logged again after the hours of the configuration', async () => {
@@ -421,7 +425,7 @@ describe('without a receiver', () => {
 
     await opened.look(1)
 
-    expect(opened.told).toMatchObject([
+    expect(opened.reported).toMatchObject([
       { event: 'alert.raised', reminder: false },
       { event: 'alert.raised', reminder: true },
     ])
@@ -434,7 +438,7 @@ describe('people who may have left', () => {
     const counts: number[] = []
     const nights = async (count: number) => {
       for (let night = 0; night < count; night++) await opened.look(24 * 60 * 60)
-      counts.push(opened.told.length)
+      counts.push(opened.reported.length)
     }
 
     await mayLeave(opened.db, 'E1', new Date('2026-11-20T03:00:00.000Z'))
@@ -444,7 +448,7 @@ describe('people who may have left', () => {
     await nights(1)
 
     expect(counts).toEqual([1, 2, 3])
-    expect(opened.told).toMatchObject([
+    expect(opened.reported).toMatchObject([
       { kind: 'blockedPeople', people: 1, reminder: false },
       { kind: 'blockedPeople', people: 2, reminder: true },
       { kind: 'blockedPeople', people: 2, reminder: true },
@@ -490,25 +494,25 @@ describe.each([
     await block(store.db)
   }
 
-  test('between raising an alert and telling it loses nothing: the next one tells', async () => {
-    await using place = await folder()
-    await prepared(place.at)
+  test('between raising an alert and sending it loses nothing: the next process sends it', async () => {
+    await using work = await folder()
+    await prepared(work.at)
     await using receiver = await startAlertReceiver()
     // Channels are told side by side, so the one that is looked at has nobody at its end until the process is dead.
-    await using child = startChild(script, place.at, nobodyThere, alertSecret, 'die')
+    await using child = startChild(script, work.at, nobodyThere, alertSecret, 'die')
     const exit = await child.finish()
-    await using opened = await open(settingsFor(receiver), { at: place.at })
+    await using opened = await open(settingsFor(receiver), { at: work.at })
 
     await opened.look(61)
 
     expect(exit).toBeNull()
     expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
-    expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised'])
+    expect(opened.reported.map(({ event }) => event)).toEqual(['alert.raised'])
   })
 
-  test('while it tells has it told again under the same id, so that the receiver can tell', async () => {
-    await using place = await folder()
-    await prepared(place.at)
+  test('while it sends makes the next one send it again under the same id, so that the receiver can recognise it', async () => {
+    await using work = await folder()
+    await prepared(work.at)
     let telling: Child | null = null
     await using receiver = await startAlertReceiver({
       answer(response) {
@@ -516,11 +520,11 @@ describe.each([
         else process.kill(telling.pid, 'SIGKILL')
       },
     })
-    await using child = startChild(script, place.at, receiver.url, alertSecret)
+    await using child = startChild(script, work.at, receiver.url, alertSecret)
     telling = child
     await child.finish()
     telling = null
-    await using opened = await open(settingsFor(receiver), { at: place.at })
+    await using opened = await open(settingsFor(receiver), { at: work.at })
 
     await opened.look(61)
     await opened.look(61)

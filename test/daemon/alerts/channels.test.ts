@@ -39,18 +39,18 @@ beforeEach(() => emptyTables(store, 'rollcall'))
 /** Somebody who looks for alerts when the test says so. */
 function open(...channels: ChannelSettings[]) {
   const clock = { now: start }
-  const told: Event[] = []
+  const reported: Event[] = []
   const context = {
     db: store.db,
     settings: { ...quietAlerts, channels },
     monitored: { connections: names, sources: [], leaverBounds: new Map<string, number>() },
-    events: silentEvents((event) => told.push(event)),
+    events: silentEvents((event) => reported.push(event)),
     now: () => new Date(clock.now),
   }
   const alerting = createAlerting(context)
   return {
     context,
-    told,
+    reported,
     alerting,
     /** Looks, so many seconds later, and waits until everything is sent. */
     async look(seconds = 0): Promise<void> {
@@ -75,17 +75,17 @@ async function block(...connections: string[]): Promise<void> {
 
 /** A chat that answers with this status and header, each time it is asked. */
 async function startChat(answers: () => { status: number; retryAfter?: string }) {
-  const asked: number[] = []
+  const statuses: number[] = []
   const server = createServer((request, response) => {
     const { status, retryAfter } = answers()
-    asked.push(status)
+    statuses.push(status)
     request.resume()
     response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end('')
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    asked,
+    asked: statuses,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sesame`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -118,8 +118,8 @@ describe('channels', () => {
     ])
     expect(receiver.received).toHaveLength(1)
     expect(subjects(server)).toEqual(['[Rollcall] c1: the platform refuses all requests'])
-    expect(opened.told.filter(({ event }) => event === 'alert.raised')).toHaveLength(1)
-    expect(opened.told.find(({ event }) => event === 'alert.unsent')).toMatchObject({
+    expect(opened.reported.filter(({ event }) => event === 'alert.raised')).toHaveLength(1)
+    expect(opened.reported.find(({ event }) => event === 'alert.unsent')).toMatchObject({
       channel: 'mail',
       connection: 'c1',
       alerts: 1,
@@ -183,7 +183,7 @@ describe('a mail', () => {
 
     const failure = expect.stringMatching(/refuses to\[1\] \((?:550 5\.1\.1|450 4\.2\.0)\)$/)
     expect(alert?.notified).toMatchObject([{}, { channel: 'mail', sent: 1, lastFailure: failure }])
-    expect(opened.told.find(({ event }) => event === 'alert.unsent')).toMatchObject({ reason: failure })
+    expect(opened.reported.find(({ event }) => event === 'alert.unsent')).toMatchObject({ reason: failure })
     expect(server.received.map(({ to, headers }) => `${to} ${headers.subject?.slice(0, 3)}`)).toEqual([
       'ops@acme.example [Ro',
       'ops@acme.example Re:',
@@ -233,7 +233,7 @@ describe('a bad night', () => {
     await opened.look()
 
     expect(receiver.received).toHaveLength(names.length)
-    expect(opened.told).toHaveLength(names.length)
+    expect(opened.reported).toHaveLength(names.length)
   })
 })
 

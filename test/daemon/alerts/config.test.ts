@@ -132,8 +132,8 @@ connections:
 
   /** What the trial says of the channel: whether it can be used, or the failure. */
   async function checked(channel: string, files: Readonly<Record<string, string>> = {}): Promise<unknown> {
-    await using place = await configured(channel, files)
-    const [one] = place.config.alerts.channels
+    await using work = await configured(channel, files)
+    const [one] = work.config.alerts.channels
     if (!one) throw new Error('the configuration has no channel')
     return await checkChannel(one, { now }).catch((error: unknown) => error)
   }
@@ -141,11 +141,11 @@ connections:
   test('looks at each channel, and posts nothing', async () => {
     await using receiver = await startAlertReceiver()
     const channel = `type: webhook, url: '${receiver.url}', secret: '\${file:secret}'`
-    await using place = await configured(channel, { secret: alertSecret })
+    await using work = await configured(channel, { secret: alertSecret })
     const { signal } = new AbortController()
     const options = { findDaemon: async () => null, events: silentEvents(), now, signal }
 
-    const checks = await Array.fromAsync(checkAll(place.config, options))
+    const checks = await Array.fromAsync(checkAll(work.config, options))
 
     expect(checks.filter(({ name }) => name.startsWith('alerts'))).toEqual([
       {
@@ -167,9 +167,9 @@ connections:
       /, user and password can be read \(nothing was sent\)$/,
     ],
   ])('says what it knows of %s', async (_what, channel, expected) => {
-    const found = await checked(channel)
+    const result = await checked(channel)
 
-    expect(found).toMatch(expected)
+    expect(result).toMatch(expected)
   })
 
   test.each([
@@ -182,8 +182,8 @@ connections:
     ],
     ['the certificate is none', `${mail}, ca: gone2`, /alerts\.channels\.one\.ca: .*gone2 holds no certificate/],
   ])('fails where %s', async (_what, channel, expected) => {
-    const found = await checked(channel, { gone: 'hunter2', gone2: 'no base64!' })
+    const result = await checked(channel, { gone: 'hunter2', gone2: 'no base64!' })
 
-    expect(found).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(expected) })
+    expect(result).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(expected) })
   })
 })

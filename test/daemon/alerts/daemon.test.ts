@@ -21,16 +21,16 @@ test('a daemon whose key the platform does not accept tells the receiver and the
   await at.writeExport(staff(3))
   const config = await loadConfig(at.configFile, process.env)
   const alerts = { ...config.alerts, channels: [webhookChannel(receiver.url), smtpChannel(await freePort())] }
-  const told = Promise.withResolvers<void>()
+  const raised = Promise.withResolvers<void>()
   const events = silentEvents(({ event }) => {
-    if (event === 'alert.raised') told.resolve()
+    if (event === 'alert.raised') raised.resolve()
   })
   await using daemon = await startDaemon({ ...config, alerts }, { events })
   const client = controlOverSocket({ socket: daemon.socket ?? '' })
 
   await client.startRun({ params: { connection: 'acme' }, body: {} })
   await receiver.has(1)
-  await told.promise
+  await raised.promise
   const status = await client.status({})
   const shown = await at.run('status')
   const tested = await at.run('alerts', 'test', '--json')

@@ -3,14 +3,14 @@ import { freshnessOf, type MonitoredSource } from '../../../src/daemon/alerts/fr
 
 const schedule = (cron: string, timeZone = 'UTC') => ({ cron, timeZone })
 
-function source(given: Partial<MonitoredSource> = {}): MonitoredSource {
-  return { connection: 'acme', mode: 'snapshot', isFile: true, schedule: schedule('0 2 * * *'), ...given }
+function source(values: Partial<MonitoredSource> = {}): MonitoredSource {
+  return { connection: 'acme', mode: 'snapshot', isFile: true, schedule: schedule('0 2 * * *'), ...values }
 }
 
 /** Since when it has to have been read, as minutes of UTC. */
-function readSince(given: Partial<MonitoredSource>, now: string): string | null {
-  const found = freshnessOf(source(given), null, new Date(`${now}Z`))
-  return found?.readSince.toISOString().slice(0, 16) ?? null
+function readSince(values: Partial<MonitoredSource>, now: string): string | null {
+  const freshness = freshnessOf(source(values), null, new Date(`${now}Z`))
+  return freshness?.readSince.toISOString().slice(0, 16) ?? null
 }
 
 // 2026-11-20 is a Friday.
@@ -38,26 +38,26 @@ describe('what was read', () => {
   const now = new Date('2026-11-20T14:00:00.000Z')
 
   test('may be one slot and one day old, because an export may be named by its day', () => {
-    const found = freshnessOf(source(), null, now)
+    const freshness = freshnessOf(source(), null, now)
 
-    expect(found?.asOfSince).toEqual(new Date('2026-11-18T02:00:00.000Z'))
-    expect(found?.acceptsUnchanged).toBe(false)
+    expect(freshness?.asOfSince).toEqual(new Date('2026-11-18T02:00:00.000Z'))
+    expect(freshness?.acceptsUnchanged).toBe(false)
   })
 
   test.each([
     ['a delta', { mode: 'delta' }],
     ['a list that is asked for over HTTP', { isFile: false }],
-  ] as const)('says nothing by its age if it is %s', (_what, given) => {
-    const found = freshnessOf(source(given), null, now)
+  ] as const)('says nothing by its age if it is %s', (_what, values) => {
+    const freshness = freshnessOf(source(values), null, now)
 
-    expect(found).toMatchObject({ asOfSince: null, acceptsUnchanged: true })
+    expect(freshness).toMatchObject({ asOfSince: null, acceptsUnchanged: true })
   })
 
   test('may be as old as the configuration says, with a schedule or without one', () => {
     const since = new Date('2026-11-19T02:00:00.000Z')
 
-    for (const given of [source(), source({ schedule: null })])
-      expect(freshnessOf(given, 36, now)).toMatchObject({ readSince: since, asOfSince: since })
+    for (const monitored of [source(), source({ schedule: null })])
+      expect(freshnessOf(monitored, 36, now)).toMatchObject({ readSince: since, asOfSince: since })
     expect(freshnessOf(source({ isFile: false }), 36, now)).toMatchObject({ readSince: since, asOfSince: null })
   })
 

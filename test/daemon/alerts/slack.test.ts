@@ -17,9 +17,9 @@ type Options = Partial<SlackChannel> & {
   resolve?: Parameters<typeof slackSender>[1]['resolve']
 }
 
-async function send(url: string, { timeoutMs = 30_000, signal, resolve, ...given }: Options = {}) {
+async function send(url: string, { timeoutMs = 30_000, signal, resolve, ...settings }: Options = {}) {
   const options = { name: 'chat', linkOf: () => null, timeoutMs, ...(resolve && { resolve }) }
-  await using sender = slackSender(slackChannel(url, given), options)
+  await using sender = slackSender(slackChannel(url, settings), options)
   return await sender.send(raised(), signal ?? new AbortController().signal)
 }
 
@@ -51,13 +51,13 @@ async function startChat(answer: (response: ServerResponse, request: IncomingMes
   }
 }
 
-const says =
+const responds =
   (status: number, body = '', headers: Readonly<Record<string, string>> = {}) =>
   (response: ServerResponse) =>
     response.writeHead(status, headers).end(body)
 
 test('a chat gets one message, as text and as blocks', async () => {
-  await using chat = await startChat(says(200, 'ok'))
+  await using chat = await startChat(responds(200, 'ok'))
 
   const unsent = await send(chat.url)
 
@@ -82,7 +82,7 @@ describe('what an answer means', () => {
     [404, 'channel_not_found', 'answers 404 (channel_not_found)'],
     [500, 'Ana Silva <ana@acme.example>', 'answers 500'],
   ])('%i with the body %j', async (status, body, expected) => {
-    await using chat = await startChat(says(status, body))
+    await using chat = await startChat(responds(status, body))
 
     const unsent = await send(chat.url)
 
@@ -90,13 +90,13 @@ describe('what an answer means', () => {
   })
 
   test('a text without end is no name of an error', async () => {
-    await using chat = await startChat(says(500, 'x'.repeat(5000)))
+    await using chat = await startChat(responds(500, 'x'.repeat(5000)))
 
     expect(await send(chat.url)).toMatchObject({ failure: `${chat.host} answers 500` })
   })
 
   test('a chat that has had too many messages says how long to wait', async () => {
-    await using chat = await startChat(says(429, 'rate_limited', { 'retry-after': '30' }))
+    await using chat = await startChat(responds(429, 'rate_limited', { 'retry-after': '30' }))
 
     const unsent = await send(chat.url)
 
@@ -107,8 +107,8 @@ describe('what an answer means', () => {
   })
 
   test('a redirect is not followed, and its target not shown', async () => {
-    await using elsewhere = await startChat(says(200, 'ok'))
-    await using chat = await startChat(says(302, '', { location: elsewhere.url }))
+    await using elsewhere = await startChat(responds(200, 'ok'))
+    await using chat = await startChat(responds(302, '', { location: elsewhere.url }))
 
     const unsent = await send(chat.url)
 
@@ -192,15 +192,15 @@ describe('the private network', () => {
   })
 
   test('cannot be reached by a name that leads elsewhere a moment later', async () => {
-    await using chat = await startChat(says(200, 'ok'))
-    let asked = 0
-    const resolve = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '203.0.113.1', family: 4 }]
+    await using chat = await startChat(responds(200, 'ok'))
+    let lookUps = 0
+    const resolve = async () => [{ address: lookUps++ === 0 ? '127.0.0.1' : '203.0.113.1', family: 4 }]
     const url = chat.url.replace('127.0.0.1', 'hooks.example')
 
     const unsent = await send(url, { insecure: true, resolve })
 
     expect(unsent).toBeNull()
-    expect([asked, chat.received.length]).toEqual([1, 1])
+    expect([lookUps, chat.received.length]).toEqual([1, 1])
   })
 
   test('without TLS needs a word for it, except on this machine', async () => {

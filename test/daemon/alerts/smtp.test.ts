@@ -11,8 +11,8 @@ import { serveRaw } from '../../http/raw-server.ts'
 
 type Options = Partial<SmtpChannel> & { timeoutMs?: number; signal?: AbortSignal; notice?: Notice }
 
-async function send(port: number, { timeoutMs = 30_000, signal, notice = raised(), ...given }: Options = {}) {
-  await using sender = smtpSender(smtpChannel(port, given), { name: 'mail', linkOf: () => null, timeoutMs })
+async function send(port: number, { timeoutMs = 30_000, signal, notice = raised(), ...settings }: Options = {}) {
+  await using sender = smtpSender(smtpChannel(port, settings), { name: 'mail', linkOf: () => null, timeoutMs })
   return await sender.send(notice, signal ?? new AbortController().signal)
 }
 
@@ -129,7 +129,7 @@ describe('a mail server', () => {
     ['to', new Refusal(550, '5.1.1 <ops@acme.example> unknown'), 'refuses all recipients (550 5.1.1)'],
     ['data', new Refusal(554, '5.6.0 looks like spam from ana@acme.example'), 'refuses the mail (554 5.6.0)'],
   ] as const)('that refuses at %s is quoted by its codes only', async (stage, refusal, expected) => {
-    await using server = await startMailServer({ refuse: (what) => (what === stage ? refusal : undefined) })
+    await using server = await startMailServer({ refuse: (command) => (command === stage ? refusal : undefined) })
 
     const unsent = await send(server.port)
 

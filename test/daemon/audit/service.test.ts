@@ -41,18 +41,17 @@ async function dataFolder(): Promise<string> {
   return folder
 }
 
+type ProcessOptions = {
+  readonly signingKey?: string
+  readonly digest?: string
+  readonly database?: Database<StoreSchema>
+}
+
 /** A process of the installation in that folder. */
-async function start(
-  dataDir: string,
-  {
-    signingKey,
-    digest = 'sha256:1',
-    database = opened,
-  }: { signingKey?: string; digest?: string; database?: Database<StoreSchema> } = {},
-) {
-  const told: string[] = []
+async function start(dataDir: string, { signingKey, digest = 'sha256:1', database = opened }: ProcessOptions = {}) {
+  const reported: string[] = []
   const events = silentEvents((event: Event) => {
-    if (event.event === 'audit.unsigned') told.push(event.reason)
+    if (event.event === 'audit.unsigned') reported.push(event.reason)
   })
   const config = {
     dataDir,
@@ -60,12 +59,12 @@ async function start(
     platform: { baseUrl: 'http://platform.example', apiKeyName: '${file:key}' },
     audit: { signingKey: signingKey === undefined ? null : new Secret([{ text: signingKey }]) },
   } as Config
-  const { store, keeper } = await openAudit(database, { config, events, now })
+  const { store, audit } = await openAudit(database, { config, events, now })
   return {
-    told,
-    ...keeper,
+    reported,
+    ...audit,
     act: () => recordAuditEntry(store.db, { act: 'run.requested', connection: 'acme', by: 'Ada', now: now() }),
-    [Symbol.asyncDispose]: () => keeper[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => audit[Symbol.asyncDispose](),
   }
 }
 
@@ -104,8 +103,8 @@ test('the first start makes a key that only its owner can read, and each configu
   const { mode } = await stat(join(folder, 'audit-key.pem'))
   expect((mode & 0o777).toString(8)).toBe('600')
   const head = JSON.parse(await readFile(join(folder, 'audit-head.json'), 'utf8'))
-  const found = await during(folder, ({ verify }) => verify({}), { digest: 'sha256:2' })
-  expect(found).toMatchObject({ finding: null, entries: 6, pending: 0 })
+  const verified = await during(folder, ({ verify }) => verify({}), { digest: 'sha256:2' })
+  expect(verified).toMatchObject({ finding: null, entries: 6, pending: 0 })
   expect(head.ordinal).toBe(6)
 })
 
@@ -116,22 +115,22 @@ test('a trail that was cut back to an earlier head is told at the next act, and 
   await sql`delete from audit_trail where ordinal = 4`.execute(opened.db)
   await sql`delete from audit_checkpoints where ordinal = 4`.execute(opened.db)
 
-  const { told, trouble, found } = await during(folder, async (process) => {
+  const { reported, trouble, verified } = await during(folder, async (process) => {
     await process.act()
     await process.seal()
-    return { told: process.told, trouble: process.trouble(), found: await process.verify({}) }
+    return { reported: process.reported, trouble: process.trouble(), verified: await process.verify({}) }
   })
 
-  expect(trouble).toBe(told[0])
-  expect(told).toEqual(['it ends with entry 3, and entry 4 was signed here; see "rollcall audit verify"'])
-  expect(found).toMatchObject({
+  expect(trouble).toBe(reported[0])
+  expect(reported).toEqual(['it ends with entry 3, and entry 4 was signed here; see "rollcall audit verify"'])
+  expect(verified).toMatchObject({
     finding: 'the trail was cut short: it ends with entry 3, and entry 4 was signed here',
     ordinal: 4,
     pending: 1,
   })
 })
 
-test('a lost key stops no act, is told, and is replaced by a person with a reason', async () => {
+test('a lost key stops no action, is reported, and is replaced by a person with a reason', async () => {
   const folder = await dataFolder()
   await during(folder, (process) => process.act())
   await rm(join(folder, 'audit-key.pem'))
@@ -139,19 +138,19 @@ test('a lost key stops no act, is told, and is replaced by a person with a reaso
   const lost = await during(folder, async (process) => {
     await process.act()
     await process.seal()
-    return { told: process.told, found: await process.verify({}) }
+    return { reported: process.reported, verified: await process.verify({}) }
   })
   const replaced = await during(folder, async (process) => {
     const done = await process.replaceKey({ by: 'Ada', reason: 'the disk broke' })
     expect(process.trouble()).toBeNull()
     return done
   })
-  const after = await during(folder, ({ verify, told }) => verify({}).then((found) => ({ found, told })))
+  const after = await during(folder, ({ verify, reported }) => verify({}).then((verified) => ({ verified, reported })))
 
-  expect(lost.told).toEqual([expect.stringContaining(`the key that signed the audit trail is not in ${folder}`)])
-  expect(lost.found).toMatchObject({ finding: null, entries: 3, pending: 1 })
+  expect(lost.reported).toEqual([expect.stringContaining(`the key that signed the audit trail is not in ${folder}`)])
+  expect(lost.verified).toMatchObject({ finding: null, entries: 3, pending: 1 })
   expect(replaced.tied).toBe(false)
-  expect(after).toMatchObject({ told: [], found: { finding: null, entries: 5, untiedUpTo: 4 } })
+  expect(after).toMatchObject({ reported: [], verified: { finding: null, entries: 5, untiedUpTo: 4 } })
 })
 
 test('a process with another key adds nothing to the trail, and says so', async () => {
@@ -159,17 +158,17 @@ test('a process with another key adds nothing to the trail, and says so', async 
   const other = await dataFolder()
   await during(folder, (process) => process.act())
 
-  const told = await during(
+  const reported = await during(
     other,
     async (process) => {
       await process.act()
       await process.seal()
-      return process.told
+      return process.reported
     },
     { signingKey: newKeyPem() },
   )
 
-  expect(told).toEqual([expect.stringContaining('daemons that share a database need the same audit.signingKey')])
+  expect(reported).toEqual([expect.stringContaining('daemons that share a database need the same audit.signingKey')])
   expect(await during(folder, ({ verify }) => verify({}))).toMatchObject({
     entries: 3,
     pending: 1,
@@ -187,16 +186,16 @@ test('a takeover that was killed before the new key was in its place is finished
   await rename(join(folder, 'audit-key.pem'), join(folder, 'audit-key.next.pem'))
   await rename(join(folder, 'old'), join(folder, 'audit-key.pem'))
 
-  const { told, found } = await during(folder, async (process) => {
+  const { reported, verified } = await during(folder, async (process) => {
     await process.act()
-    return { told: process.told, found: await process.verify({}) }
+    return { reported: process.reported, verified: await process.verify({}) }
   })
 
-  expect(told).toEqual([])
-  expect(found).toMatchObject({ finding: null, entries: 5, pending: 0, untiedUpTo: null })
+  expect(reported).toEqual([])
+  expect(verified).toMatchObject({ finding: null, entries: 5, pending: 0, untiedUpTo: null })
 })
 
-test('a copy of the last head that cannot be understood is told, and stops no act', async () => {
+test('an unreadable copy of the last head is reported, and stops no action', async () => {
   const folder = await dataFolder()
   await during(folder, (process) => process.act())
   await writeFile(join(folder, 'audit-head.json'), '{"ordinal"')
@@ -205,7 +204,7 @@ test('a copy of the last head that cannot be understood is told, and stops no ac
     await process.act()
     await process.seal()
 
-    expect(process.told).toEqual([expect.stringContaining('cannot be understood')])
+    expect(process.reported).toEqual([expect.stringContaining('cannot be understood')])
     await expect(process.verify({})).rejects.toThrow('the copy of the head that was signed last')
   })
 })
@@ -248,16 +247,16 @@ async function startSigning(opening: AsyncDisposableStack) {
   return { process, database, folder, waiting, first, locking, letGo: letGo.resolve }
 }
 
-test('an act that was committed is in its place for whoever asks, also while the process is signing others', async () => {
+test('a committed entry is visible to every reader, also while the process signs others', async () => {
   await using opening = new AsyncDisposableStack()
   const { process, database, first, locking, letGo } = await startSigning(opening)
 
   await process.act()
-  const found = process.seal().then(() => actsOf(database))
+  const acts = process.seal().then(() => actsOf(database))
   await process.act()
   letGo()
 
-  expect((await found).filter((act) => act === 'run.requested').length).toBeGreaterThanOrEqual(2)
+  expect((await acts).filter((act) => act === 'run.requested').length).toBeGreaterThanOrEqual(2)
   await Promise.all([first, locking])
 })
 
@@ -278,5 +277,5 @@ test('a new key takes over after the signature that is under way, and the head t
 
   expect(await actsOf(database)).toEqual(['audit.key_made', 'config.used', 'run.requested', 'audit.key_replaced'])
   expect(JSON.parse(await readFile(join(folder, 'audit-head.json'), 'utf8'))).toMatchObject({ ordinal: head.ordinal })
-  expect(process.told).toEqual([])
+  expect(process.reported).toEqual([])
 })

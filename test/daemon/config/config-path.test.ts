@@ -16,11 +16,11 @@ test('the configuration is the one that --config names, else ROLLCALL_CONFIG, el
   const env = { ROLLCALL_CONFIG: 'ours.yaml' }
   await writeFile(join(workingDirectory, 'config', 'rollcall.yaml'), '')
 
-  const named = findConfig({ given: 'my.yaml', env, workingDirectory })
-  const fromEnvironment = findConfig({ given: undefined, env, workingDirectory })
-  const below = findConfig({ given: undefined, env: { ROLLCALL_CONFIG: '' }, workingDirectory })
+  const named = findConfig({ option: 'my.yaml', env, workingDirectory })
+  const fromEnvironment = findConfig({ option: undefined, env, workingDirectory })
+  const below = findConfig({ option: undefined, env: { ROLLCALL_CONFIG: '' }, workingDirectory })
   await writeFile(join(workingDirectory, 'rollcall.yaml'), '')
-  const beside = findConfig({ given: undefined, env: {}, workingDirectory })
+  const beside = findConfig({ option: undefined, env: {}, workingDirectory })
 
   expect(named).toEqual({ file: join(workingDirectory, 'my.yaml'), namedBy: '--config' })
   expect(fromEnvironment).toEqual({ file: join(workingDirectory, 'ours.yaml'), namedBy: 'ROLLCALL_CONFIG' })
@@ -29,7 +29,7 @@ test('the configuration is the one that --config names, else ROLLCALL_CONFIG, el
 })
 
 test('where there is none, the places are named that were looked at', () => {
-  const finding = () => findConfig({ given: undefined, env: {}, workingDirectory: '/nowhere' })
+  const finding = () => findConfig({ option: undefined, env: {}, workingDirectory: '/nowhere' })
 
   expect(finding).toThrow(
     'there is no configuration: rollcall.yaml, config/rollcall.yaml, /etc/rollcall/rollcall.yaml were looked for in /nowhere; make one with "rollcall init", or name one with --config',

@@ -39,7 +39,7 @@ describe('a configuration', () => {
       '    also:\n      other: { target: { name: Other }, fields: { identityId: ID }, keepValues: false }\n',
       '13:81: connections.acme.also.other.keepValues',
     ],
-  ])('is refused where it says to keep no values %s, and the refusal says what to use', async (_of, line, place) => {
+  ])('is refused where it says to keep no values %s, and the refusal says what to use', async (_of, line, position) => {
     await using folder = await exportFolder()
 
     const refused = load(folder, `${minimal}${line}`, { KEY: key })
@@ -48,7 +48,7 @@ describe('a configuration', () => {
       code: 'config_invalid',
       message: expect.stringMatching(
         new RegExp(
-          `:${place}: values are always kept: take this setting out, and limit .* with retention, "rollcall forget"`,
+          `:${position}: values are always kept: take this setting out, and limit .* with retention, "rollcall forget"`,
         ),
       ),
     })
@@ -254,14 +254,14 @@ describe('a configuration', () => {
       return [verify, sample]
     }
 
-    const said = [
+    const schedules = [
       await verifyOf(''),
       await verifyOf("    verify: { cron: '0 5 1 * *', sampleCron: '0 6 * * *' }\n"),
       await verifyOf('    verify: { timeZone: Asia/Tokyo }\n'),
       await verifyOf('    verify: never\n'),
     ]
 
-    expect(said).toEqual([
+    expect(schedules).toEqual([
       [
         { cron: '0 4 * * 0', timeZone: 'Europe/Berlin' },
         { cron: '0 5 * * *', timeZone: 'Europe/Berlin' },
@@ -324,10 +324,10 @@ describe('a configuration without connections', () => {
       }),
       await readPresets(),
     )
-    const place = { name: 'hr', target: 'HR', timeZone: 'UTC', source: { type: 'csv', path: 'exports/*.csv' } }
+    const settings = { name: 'hr', target: 'HR', timeZone: 'UTC', source: { type: 'csv', path: 'exports/*.csv' } }
     const texts = [waiting, `# ours\n${waiting}connections: {} # none yet\n# the end`, waiting.trimEnd()]
 
-    const made = texts.map((text) => withConnection(text, proposal, place))
+    const made = texts.map((text) => withConnection(text, proposal, settings))
 
     const added = made[0]?.slice(waiting.length)
     expect(added).toMatch(/^\nconnections:\n {2}hr:\n/)
@@ -351,10 +351,10 @@ describe('references', () => {
     const text = minimal.replace('platform:\n', `platform:\n  inFlight: \${env:IN_FLIGHT:-6}\n`)
 
     const usual = await load(folder, text, { KEY: key })
-    const given = await load(folder, text, { KEY: key, IN_FLIGHT: '8' })
+    const configured = await load(folder, text, { KEY: key, IN_FLIGHT: '8' })
 
     expect(usual.platform.inFlight).toBe(6)
-    expect(given.platform.inFlight).toBe(8)
+    expect(configured.platform.inFlight).toBe(8)
   })
 
   test('that are digits stay texts where a text is asked for', async () => {
@@ -429,13 +429,13 @@ describe('secrets', () => {
     ],
     ['database', '1:11', `database: postgres://me:inline-secret@db/rollcall\n${minimal}`],
     ['queue', '1:8', `queue: redis://:inline-secret@queue\n${minimal}`],
-  ])('of %s in the file itself are refused and not repeated', async ([setting, place, text = '']) => {
+  ])('of %s in the file itself are refused and not repeated', async ([setting, position, text = '']) => {
     await using folder = await exportFolder()
 
     const message = await refusal(folder, text, { KEY: key })
 
     const help = `put it into the environment or a file and write \${env:NAME} or \${file:PATH}`
-    expect(message).toBe(`FILE:${place}: ${setting}: a secret stands in the configuration: ${help}`)
+    expect(message).toBe(`FILE:${position}: ${setting}: a secret stands in the configuration: ${help}`)
   })
 })
 
@@ -510,13 +510,13 @@ describe('the feeds of a connection', () => {
       webhook.replace(/\$\{env:SECOND\}/, 'inline-secret'),
       '8:33: connections.acme.webhook.secrets.1',
     ],
-  ] as const)('refuse %s in the file itself', async ([, text, place]) => {
+  ] as const)('refuse %s in the file itself', async ([, text, position]) => {
     await using folder = await exportFolder()
 
     const message = await refusal(folder, text, { KEY: key, PASSWORD: 'x', FIRST: 'whsec_one', SECOND: 'whsec_two' })
 
     expect(message).toBe(
-      `FILE:${place}: a secret stands in the configuration: put it into the environment or a file and write \${env:NAME} or \${file:PATH}`,
+      `FILE:${position}: a secret stands in the configuration: put it into the environment or a file and write \${env:NAME} or \${file:PATH}`,
     )
   })
 

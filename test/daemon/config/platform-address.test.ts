@@ -96,7 +96,7 @@ describe('the address of the platform', () => {
 
 describe('the certificate of the platform', () => {
   /** What becomes of a request to a platform that speaks TLS in this way, and how many requests came through. */
-  async function asked(options: tls.TlsOptions, { host = '127.0.0.1', caFile = 'ca.pem' as string | null } = {}) {
+  async function requestOver(options: tls.TlsOptions, { host = '127.0.0.1', caFile = 'ca.pem' as string | null } = {}) {
     const page = { data: [], pagination: { cursor: null, totalCount: 0 } }
     await using server = await startHrServer(json(page), options)
     const authority = caFile === null ? '' : `, caFile: ${caFile}`
@@ -123,14 +123,14 @@ describe('the certificate of the platform', () => {
     ['an authority that is not known', {}, { caFile: null }, 'comes from an authority that is not known here'],
     ['another name', {}, { host: 'localhost' }, 'is for another name'],
   ])('is refused for %s, and the key is not sent', async (_case, options, settings, expected) => {
-    expect(await asked({ ...made.server, ...options }, settings)).toEqual({
+    expect(await requestOver({ ...made.server, ...options }, settings)).toEqual({
       what: `the platform cannot be reached (tls: its certificate ${expected})`,
       requests: 0,
     })
   })
 
   test('is refused once it has expired', async () => {
-    expect(await asked(made.expired)).toEqual({
+    expect(await requestOver(made.expired)).toEqual({
       what: 'the platform cannot be reached (tls: its certificate has expired)',
       requests: 0,
     })
@@ -143,7 +143,7 @@ describe('the certificate of the platform', () => {
       tls.DEFAULT_MIN_VERSION = 'TLSv1.1'
       tls.DEFAULT_CIPHERS = 'DEFAULT@SECLEVEL=0'
 
-      expect(await asked({ ...made.server, ...old })).toEqual({
+      expect(await requestOver({ ...made.server, ...old })).toEqual({
         what: 'the platform cannot be reached (tls: it speaks no TLS of version 1.2 or newer)',
         requests: 0,
       })

@@ -153,11 +153,13 @@ describe('a trap', () => {
   ])('of %s is a status that may mean left or not: it is in no list', async (name, key, column, values) => {
     const compiled = compileMapping(Mapping.parse(mergePreset((await presetNamed(name)).mapping, {})), [key, column])
 
-    const told = values.map((value) =>
+    const observations = values.map((value) =>
       compiled.ok ? compiled.map({ values: ['1', value], origin: { file: 'people.csv', line: 2 } }) : null,
     )
 
-    expect(told).toMatchObject(values.map((value) => ({ badCells: [{ unlisted: { field: 'status', value } }] })))
+    expect(observations).toMatchObject(
+      values.map((value) => ({ badCells: [{ unlisted: { field: 'status', value } }] })),
+    )
   })
 
   test('that inactive means on leave separates nobody in SuccessFactors', async () => {
@@ -208,9 +210,13 @@ describe('a trap', () => {
     const { mapping } = await presetNamed('personio')
     const compiled = compileMapping(Mapping.parse(mergePreset(mapping, {})), ['Personnel number', 'Status'])
 
-    const told = compiled.ok && compiled.map({ values: ['1', 'Sabbatical'], origin: { file: 'people.csv', line: 2 } })
+    const observation =
+      compiled.ok && compiled.map({ values: ['1', 'Sabbatical'], origin: { file: 'people.csv', line: 2 } })
 
-    expect(told).toMatchObject({ identityId: '1', badCells: [{ unlisted: { field: 'status', value: 'Sabbatical' } }] })
+    expect(observation).toMatchObject({
+      identityId: '1',
+      badCells: [{ unlisted: { field: 'status', value: 'Sabbatical' } }],
+    })
   })
 })
 

@@ -87,7 +87,7 @@ async function refusal(text: string): Promise<string> {
 }
 
 /** The place that a message names as it stands in the text: the line and the column where `mark` begins. */
-function placeOf(text: string, mark: string): string {
+function positionOf(text: string, mark: string): string {
   const at = text.indexOf(mark)
   if (at < 0) throw new Error(`the text has no ${mark}`)
   const before = text.slice(0, at).split('\n')
@@ -96,10 +96,10 @@ function placeOf(text: string, mark: string): string {
 
 describe('a connection of records', () => {
   test('says what a record looks like and which columns hold its properties', async () => {
-    const { target: told, records: of, source, linkedTo } = await connectionOf(records)
+    const { target: sent, records: of, source, linkedTo } = await connectionOf(records)
 
-    expect(told).toMatchObject({ name: 'Acme records', type: 'CUSTOM', workspaces: [3], displayNameKey: 'name' })
-    expect(told).not.toHaveProperty('id')
+    expect(sent).toMatchObject({ name: 'Acme records', type: 'CUSTOM', workspaces: [3], displayNameKey: 'name' })
+    expect(sent).not.toHaveProperty('id')
     expect(of?.deliver).toBe('bySource')
     expect(source?.mapping).toMatchObject({
       fields: { identityId: { column: 'Worker ID' } },
@@ -115,9 +115,9 @@ describe('a connection of records', () => {
     const sample =
       'target: { id: 42, name: A, type: CUSTOM, workspaces: [3], displayNameKey: name, sampleData: { name: Ana } }'
 
-    const { target: told, records: of } = await connectionOf(records.replace(target, `    ${sample}\n`))
+    const { target: sent, records: of } = await connectionOf(records.replace(target, `    ${sample}\n`))
 
-    expect(told).toMatchObject({ id: 42, sampleData: { name: 'Ana' } })
+    expect(sent).toMatchObject({ id: 42, sampleData: { name: 'Ana' } })
     expect(of?.shape.attributesOf({ identityId: 'E1', '.name': 'Ana' })).toEqual({ id: 'E1', name: 'Ana' })
   })
 
@@ -293,7 +293,7 @@ describe('a connection of records is refused with its place:', () => {
     const message = await refusal(text)
 
     expect(message).toContain(expected)
-    expect(message).toContain(placeOf(text, mark))
+    expect(message).toContain(positionOf(text, mark))
   })
 })
 
@@ -342,17 +342,17 @@ describe('a connection of people is refused with its place:', () => {
     const message = await refusal(text)
 
     expect(message).toContain(expected)
-    expect(message).toContain(placeOf(text, mark))
+    expect(message).toContain(positionOf(text, mark))
   })
 
   test.each([
     ['{ name: Acme HRIS }', { name: 'Acme HRIS' }],
     ['{ name: Acme HRIS, type: HRIS }', { name: 'Acme HRIS' }],
     ['{ id: 42 }', { id: 42 }],
-  ])('but not %s', async (said, told) => {
-    const connection = await connectionOf(plain.replace('{ name: Acme HRIS }', said))
+  ])('but not %s', async (written, expected) => {
+    const connection = await connectionOf(plain.replace('{ name: Acme HRIS }', written))
 
-    expect(connection.target).toEqual(told)
+    expect(connection.target).toEqual(expected)
     expect(connection.records).toBeUndefined()
   })
 })
@@ -396,20 +396,20 @@ describe('a linked connection', () => {
 `
 
     const usual = await connectionOf(people, 'acme-records')
-    const told = await connectionOf(`${people}${own}`, 'acme-records')
+    const custom = await connectionOf(`${people}${own}`, 'acme-records')
 
     expect(usual).toMatchObject({ pinned: [], guards: { leavers: { count: 5 } }, records: { deliver: 'bySource' } })
     expect(usual.source).toMatchObject({ absence: 'separate', graceRuns: 1 })
     expect(usual.source?.mapping.status).toBeUndefined()
-    expect(told).toMatchObject({
+    expect(custom).toMatchObject({
       pinned: ['E1'],
       guards: { leavers: { count: 1 } },
       verify: null,
       records: { deliver: 'session' },
     })
-    expect(told.source).toMatchObject({ absence: 'hold', graceRuns: 3 })
-    expect(told.source?.mapping).toMatchObject({ status: { column: 'Laptop' }, scope: "Laptop != ''" })
-    expect(told.digest).not.toBe(usual.digest)
+    expect(custom.source).toMatchObject({ absence: 'hold', graceRuns: 3 })
+    expect(custom.source?.mapping).toMatchObject({ status: { column: 'Laptop' }, scope: "Laptop != ''" })
+    expect(custom.digest).not.toBe(usual.digest)
   })
 
   test('may be one of people too, and name the column of its key', async () => {
@@ -494,7 +494,7 @@ describe('a linked connection', () => {
     const message = await refusal(text)
 
     expect(message).toContain(expected)
-    expect(message).toContain(placeOf(text, mark))
+    expect(message).toContain(positionOf(text, mark))
   })
 
   test('needs an export: events are no source to share', async () => {

@@ -52,10 +52,10 @@ async function installed(): Promise<
 async function runOnce(client: ControlClient): Promise<Run> {
   const started = await client.startRun({ params: { connection: 'acme' }, body: {} })
   if (started.status !== 201) throw new Error(`no run was started: ${JSON.stringify(started)}`)
-  return await settled(client, started.body.id)
+  return await ended(client, started.body.id)
 }
 
-async function settled(client: ControlClient, runId: string): Promise<Run> {
+async function ended(client: ControlClient, runId: string): Promise<Run> {
   return await vi.waitUntil(
     async () => {
       const answer = await client.getRun({ params: { runId } })
@@ -171,7 +171,7 @@ describe.each(databases)('the control API on $name', ({ createDatabase: place })
 
     const other = await client.approveRun({ params, body: { digest: 'sha256:other', by: 'ana' } })
     const right = await client.approveRun({ params, body: { digest: held.digest ?? '', by: 'ana' } })
-    const run = await settled(client, held.id)
+    const run = await ended(client, held.id)
 
     expect(held.state).toBe('held')
     expect(other).toMatchObject({ status: 409, error: { name: 'conflict' } })
@@ -245,8 +245,8 @@ describe('a daemon', () => {
 
   test('listens to no one over TCP who has guessed twenty tokens within a minute, and tells the log once', async () => {
     await using at = await installed()
-    const told: unknown[] = []
-    const events = silentEvents((event) => event.event === 'control.refused' && told.push(event))
+    const reported: unknown[] = []
+    const events = silentEvents((event) => event.event === 'control.refused' && reported.push(event))
     await using daemon = await start(at, { token: 'token-of-the-daemon', events })
     const ask = async (token: string) => {
       const headers = { authorization: `Bearer ${token}` }
@@ -265,7 +265,7 @@ describe('a daemon', () => {
       [429, true],
       [429, true],
     ])
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { event: 'control.refused', reason: 'wrong or missing token', sender: '127.0.0.1', times: 1 },
     ])
     expect(await daemon.client.about({})).toMatchObject({ status: 200 })

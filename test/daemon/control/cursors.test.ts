@@ -29,7 +29,7 @@ test.each([
 test('a page that is not full has nothing behind it', () => {
   const run = { createdAt: '2026-11-20T01:00:00.000Z', id: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
 
-  expect(nextCursor(scope, { found: [run], limit: 2 }, (last) => last)).toBeNull()
-  const next = nextCursor(scope, { found: [run], limit: 1 }, (last) => last)
+  expect(nextCursor(scope, { rows: [run], limit: 2 }, (last) => last)).toBeNull()
+  const next = nextCursor(scope, { rows: [run], limit: 1 }, (last) => last)
   expect(readCursor(scope, next ?? undefined, RunCursor)).toEqual(run)
 })

@@ -119,13 +119,13 @@ test('what a source makes its run wait for is told while it is opened', async ()
   const { source } = world.connection.feeds
   if (!source) throw new Error('no source')
   const { open } = source.connector
-  const told: (string | null)[] = []
+  const delays: (string | null)[] = []
   Object.assign(source, {
     connector: {
       open: async (options: Parameters<typeof open>[0]) => {
         options.onWait?.('waiting 5 s: the export was written just now')
         const [run] = await listRuns(world.sync.store.db, { limit: 1 })
-        if (run) told.push(await delayOf(world.sync, run))
+        if (run) delays.push(await delayOf(world.sync, run))
         return await open(options)
       },
     },
@@ -133,7 +133,7 @@ test('what a source makes its run wait for is told while it is opened', async ()
 
   const run = await world.night(staff(3))
 
-  expect(told).toEqual(['waiting 5 s: the export was written just now'])
+  expect(delays).toEqual(['waiting 5 s: the export was written just now'])
   expect(await delayOf(world.sync, { ...run, state: 'reading' })).toBe(null)
 })
 

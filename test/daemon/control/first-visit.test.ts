@@ -90,7 +90,7 @@ describe('nothing is kept of', () => {
 })
 
 describe('a visit', () => {
-  const place = { name: 'HR', folder: 'exports', timeZone: 'UTC' }
+  const settings = { name: 'HR', folder: 'exports', timeZone: 'UTC' }
 
   test('sees its own export alone, which goes when another one is given, and takes turns with few others', async () => {
     const [ana, ben] = [await empty.newToken('ana', 'admin'), await empty.newToken('ben', 'admin')]
@@ -121,7 +121,7 @@ describe('a visit', () => {
     await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
     const ben = await own.newToken('ben', 'admin')
     const [mine, his] = [await own.upload('people.csv', exportOf(2)), await own.upload('people.csv', exportOf(2), ben)]
-    const body = { reading: {}, ...place }
+    const body = { reading: {}, ...settings }
     const plan = async (id: string, token?: string) =>
       (await own.post(`/first-visit/exports/${id}/plan`, body, token)).body.digest as string
     const connect = (id: string, more: object, token?: string) =>
@@ -167,7 +167,7 @@ describe('a visit', () => {
       create constraint trigger refuses after insert on audit_pending deferrable initially deferred
       for each row execute function refuse()`)
     const id = await own.upload('people.csv', exportOf(2))
-    const body = { reading: {}, ...place }
+    const body = { reading: {}, ...settings }
     const { digest } = (await own.post(`/first-visit/exports/${id}/plan`, body)).body
     const connect = () =>
       own
@@ -175,11 +175,11 @@ describe('a visit', () => {
         .then(({ status }) => status)
 
     const failed = await connect()
-    const left = [await own.config(), await readdir(own.folder)]
+    const remaining = [await own.config(), await readdir(own.folder)]
     await store.pool.query('drop trigger refuses on audit_pending')
     const again = await connect()
 
     expect([failed, again]).toEqual([500, 201])
-    expect(left).toEqual([own.text, expect.not.arrayContaining(['platform.key', 'exports'])])
+    expect(remaining).toEqual([own.text, expect.not.arrayContaining(['platform.key', 'exports'])])
   })
 })

@@ -20,8 +20,8 @@ test('the report lists the departures of accepted plans, and adds up: who left, 
   const worse = await world.night(cut, { asOf: '2026-11-20T01:10:00.000Z' })
   await rejectRun(world.sync, { runId: worse.id, by: 'Ada' })
   await world.night(ahead, { asOf: '2026-11-20T01:20:00.000Z' })
-  await world.night(left, { asOf: '2026-11-20T01:30:00.000Z' })
-  const held = await world.night(without(left, ...people.slice(3, 10).map(({ id }) => id)), {
+  await world.night(departed, { asOf: '2026-11-20T01:30:00.000Z' })
+  const held = await world.night(without(departed, ...people.slice(3, 10).map(({ id }) => id)), {
     asOf: '2026-11-20T02:30:00.000Z',
   })
 

@@ -20,10 +20,10 @@ test('a person who is forgotten, nobody knows, or has no readable key has no nam
   const forgetting = { connection: 'acme', identityId: 'E0002', reason: 'asked for', by: 'Ada', today: '2026-11-20' }
   await forgetPerson(world.sync.store.db, { ...forgetting, now: world.clock.now })
 
-  const found = await withNames(world, listed('E0003', 'E0002', 'E9999', null, 'E0001'), { values: true })
+  const named = await withNames(world, listed('E0003', 'E0002', 'E9999', null, 'E0001'), { values: true })
 
-  expect(found.map(({ name }) => name)).toEqual(['Person 3', null, null, null, 'Person 1'])
-  expect(found[0]).toEqual({ connection: 'acme', identityId: 'E0003', line: 7, name: 'Person 3' })
+  expect(named.map(({ name }) => name)).toEqual(['Person 3', null, null, null, 'Person 1'])
+  expect(named[0]).toEqual({ connection: 'acme', identityId: 'E0003', line: 7, name: 'Person 3' })
 })
 
 test('a record has the name under which the platform shows it', async () => {
@@ -31,7 +31,7 @@ test('a record has the name under which the platform shows it', async () => {
   await using world = await openRecordWorld(client, { workspaceId: await workspaceOf(host, name) })
   await recordNight(world, workers(2))
 
-  const found = await withNames(world, listed('E0002'), { values: true })
+  const named = await withNames(world, listed('E0002'), { values: true })
 
-  expect(found).toMatchObject([{ name: 'Person 2' }])
+  expect(named).toMatchObject([{ name: 'Person 2' }])
 })

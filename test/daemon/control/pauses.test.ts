@@ -15,7 +15,7 @@ import { type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/
 const schedule = { cron: '0 2 * * *', timeZone: 'Europe/Berlin' }
 const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule }
 const acme = { params: { connection: 'acme' } }
-const said = { reason: 'HR moves to another system', by: 'ana' }
+const statement = { reason: 'HR moves to another system', by: 'ana' }
 
 let host: Host
 beforeAll(async () => {
@@ -67,14 +67,14 @@ describe('a paused connection', () => {
   test('starts no run by its schedule, and makes up once for what it missed when a person ends the pause', async () => {
     await using opened = await open()
     const { at, control, startDaemon, scheduled } = opened
-    const { paused } = await control.pauseConnection({ ...acme, body: said })
+    const { paused } = await control.pauseConnection({ ...acme, body: statement })
     const tick = startDaemon()
     for (const day of ['21', '22', '23']) {
       at(`2026-11-${day}T01:00:00Z`)
       await tick()
     }
     const during = await scheduled()
-    const [standing] = (await control.status({})).connections
+    const [status] = (await control.status({})).connections
 
     at('2026-11-23T09:00:00Z')
     // The daemon was restarted meanwhile.
@@ -84,9 +84,9 @@ describe('a paused connection', () => {
     await restarted()
     await restarted()
 
-    expect(paused).toEqual({ since: '2026-11-20T19:00:00.000Z', until: null, ...said })
+    expect(paused).toEqual({ since: '2026-11-20T19:00:00.000Z', until: null, ...statement })
     expect([during, after, await scheduled()]).toEqual([0, null, 1])
-    expect(standing).toMatchObject({ paused, nextAt: null })
+    expect(status).toMatchObject({ paused, nextAt: null })
     expect(opened.world.events).toContainEqual(
       expect.objectContaining({ event: 'schedule.missed', connection: 'acme', slot: '2026-11-23T02:00' }),
     )
@@ -99,7 +99,7 @@ describe('a paused connection', () => {
   ])('goes on by itself at its end, given as %s', async (_what, until, expected) => {
     await using opened = await open()
     const { at, control, startDaemon, scheduled } = opened
-    const { paused } = await control.pauseConnection({ ...acme, body: { ...said, until } })
+    const { paused } = await control.pauseConnection({ ...acme, body: { ...statement, until } })
     const tick = startDaemon()
 
     at(new Date(Date.parse(expected) - 1).toISOString())
@@ -117,24 +117,24 @@ describe('a paused connection', () => {
   test('keeps a departure that comes in as an event, and delivers it when the pause is over', async () => {
     await using opened = await open()
     const { world, client, control } = opened
-    await control.pauseConnection({ ...acme, body: said })
+    await control.pauseConnection({ ...acme, body: statement })
     await receive(world, terminated('E0002', '2026-11-19', '2026-11-20T19:00:00.000Z'))
 
     await later(world, 3600)
     const during = [await lastRun(world), (await peopleOn(client)).get('E0002')?.separatedAt]
-    const [standing] = (await control.status({})).connections
+    const [status] = (await control.status({})).connections
     await control.resumeConnection({ ...acme, body: { by: 'ben' } })
     await later(world, 1)
 
     expect(during).toMatchObject([{ feed: 'source' }, null])
-    expect(standing?.inbox?.pending).toBe(1)
+    expect(status?.inbox?.pending).toBe(1)
     expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
   })
 
   test('is run by a person all the same, with the events that wait', async () => {
     await using opened = await open()
     const { world, client, control } = opened
-    await control.pauseConnection({ ...acme, body: said })
+    await control.pauseConnection({ ...acme, body: statement })
     await receive(world, terminated('E0002', '2026-11-19', '2026-11-20T19:00:00.000Z'))
 
     const run = await world.night(staff(4), { asOf: '2026-11-20T12:00:00.000Z' })
@@ -145,7 +145,7 @@ describe('a paused connection', () => {
       4,
       '2026-11-19T00:00:00.000Z',
     ])
-    expect((await control.getPause(acme)).paused).toMatchObject(said)
+    expect((await control.getPause(acme)).paused).toMatchObject(statement)
   })
 
   test('is read after the pause if a watched folder said meanwhile that an export has come', async () => {
@@ -158,7 +158,7 @@ describe('a paused connection', () => {
         return { [Symbol.asyncDispose]: async () => {} }
       },
     })
-    await control.pauseConnection({ ...acme, body: said })
+    await control.pauseConnection({ ...acme, body: statement })
     await using _watches = await startWatches(world.sync, { pauseMs: 5 })
 
     for (const arrived of signs) arrived()
@@ -171,10 +171,10 @@ describe('a paused connection', () => {
   test('is asked for again if the store did not take the request when an export came', async () => {
     await using opened = await open()
     const { world } = opened
-    let come = (): void => {}
+    let notifyArrival = (): void => {}
     Object.assign(world.connection.feeds.source?.connector ?? {}, {
       watch: async ({ onArrival }: { onArrival: () => void }) => {
-        come = onArrival
+        notifyArrival = onArrival
         return { [Symbol.asyncDispose]: async () => {} }
       },
     })
@@ -191,7 +191,7 @@ describe('a paused connection', () => {
       },
     )
 
-    come()
+    notifyArrival()
     await expect.poll(() => failures.length).toBeGreaterThan(0)
     isAway = false
 
@@ -202,13 +202,13 @@ describe('a paused connection', () => {
   test('is an alert after a day, and earlier when events wait in it; what HR says is not called stale meanwhile', async () => {
     await using opened = await open()
     const { world, at, control, alerts } = opened
-    await control.pauseConnection({ ...acme, body: said })
+    await control.pauseConnection({ ...acme, body: statement })
 
     at('2026-11-21T18:59:59Z')
     const early = await alerts()
     at('2026-11-23T12:00:00Z')
     const late = await alerts()
-    await control.pauseConnection({ ...acme, body: { ...said, until: '2026-12-24' } })
+    await control.pauseConnection({ ...acme, body: { ...statement, until: '2026-12-24' } })
     await receive(world, terminated('E0002', '2026-11-19', '2026-11-20T19:00:00.000Z'))
     at('2026-11-23T13:00:00Z')
     const waiting = await alerts()
@@ -235,7 +235,7 @@ test('who paused a connection and who ended it is recorded, with the reason', as
   await using opened = await open()
   const { world, control } = opened
 
-  await control.pauseConnection({ ...acme, body: { ...said, until: '2026-11-22' } })
+  await control.pauseConnection({ ...acme, body: { ...statement, until: '2026-11-22' } })
   await control.resumeConnection({ ...acme, body: { by: 'ben' } })
 
   const rows = await world.sync.store.db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
@@ -245,7 +245,7 @@ test('who paused a connection and who ended it is recorded, with the reason', as
       act: 'connection.paused',
       connection: 'acme',
       by: 'ana',
-      details: { until: '2026-11-21T23:00:00.000Z', reason: said.reason },
+      details: { until: '2026-11-21T23:00:00.000Z', reason: statement.reason },
     },
     { act: 'connection.resumed', connection: 'acme', by: 'ben' },
   ])
@@ -255,7 +255,7 @@ test('an end of a pause that cannot be one is refused, and so is the end of a pa
   await using opened = await open()
   const { control } = opened
   const refusal = (until: string) =>
-    control.pauseConnection({ ...acme, body: { ...said, until } }).then(
+    control.pauseConnection({ ...acme, body: { ...statement, until } }).then(
       () => 'taken',
       (error: Error) => error.message,
     )
@@ -286,7 +286,7 @@ test('a linked connection is not paused by itself, as the other one starts its r
   Object.assign(world.sync, { connections: new Map([...world.sync.connections, ['records', linked]]) })
   const records = { params: { connection: 'records' } }
 
-  const refused = control.pauseConnection({ ...records, body: said })
+  const refused = control.pauseConnection({ ...records, body: statement })
 
   await expect(refused).rejects.toThrow('connection "records" reads what "acme" reads: pause "acme"')
   expect(await control.getPause(records)).toMatchObject({ paused: null })

@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-const asked = (by: Caller): Context => ({ caller: by, sync: { store, now: () => clock.now } })
+const contextOf = (by: Caller): Context => ({ caller: by, sync: { store, now: () => clock.now } })
 
 const guarded = permitted<typeof table, Context>(table, {
   look: async (_context: Context & Acting) => ({ status: 200, body: { identityId: 'E0001' } }),
@@ -61,7 +61,9 @@ async function outcome(call: Promise<{ readonly body: unknown }>): Promise<unkno
 
 describe('who may', () => {
   test('each role may do what those before it may, and no more', async () => {
-    const outcomes = await Promise.all(roles.map((role) => outcome(guarded.decide(asked(caller(role)), { body: {} }))))
+    const outcomes = await Promise.all(
+      roles.map((role) => outcome(guarded.decide(contextOf(caller(role)), { body: {} }))),
+    )
 
     expect(outcomes).toEqual([
       'forbidden: this takes the role approver, and ana has the role viewer',
@@ -73,7 +75,7 @@ describe('who may', () => {
 
   test('a viewer sees no personal values, and an operator does', async () => {
     const look = (role: Role, values: boolean) =>
-      outcome(guarded.look(asked(caller(role)), { params: { connection: 'acme' }, query: { values } }))
+      outcome(guarded.look(contextOf(caller(role)), { params: { connection: 'acme' }, query: { values } }))
 
     expect(await look('viewer', false)).toEqual({ identityId: 'E0001' })
     expect(await look('viewer', true)).toBe(
@@ -83,7 +85,7 @@ describe('who may', () => {
   })
 
   test('the name in a request is not believed, but of the account of this machine', async () => {
-    const decide = (who: Caller, by?: string) => outcome(guarded.decide(asked(who), { body: { by } }))
+    const decide = (who: Caller, by?: string) => outcome(guarded.decide(contextOf(who), { body: { by } }))
 
     expect(await decide(caller('admin'), 'ana')).toEqual({ by: 'ana', principal: 'token:ana' })
     expect(await decide(caller('admin'), 'ben')).toBe('usage: body.by: says "ben", and the caller is ana: leave it out')
@@ -93,8 +95,8 @@ describe('who may', () => {
 
   test('the audit trail is told who saw whose values, and what was refused to whom, once a minute', async () => {
     await store.db.deleteFrom('audit_pending').execute()
-    const ana = asked({ ...caller('operator'), name: 'told', principal: 'token:told' })
-    const viewer = asked({ ...caller('viewer'), name: 'told viewer', principal: 'token:viewer' })
+    const ana = contextOf({ ...caller('operator'), name: 'told', principal: 'token:told' })
+    const viewer = contextOf({ ...caller('viewer'), name: 'told viewer', principal: 'token:viewer' })
     const look = async (who: Context, values: boolean) =>
       await outcome(guarded.look(who, { params: { connection: 'acme' }, query: { values } }))
 
@@ -122,7 +124,7 @@ describe('who may', () => {
     await store.db.deleteFrom('audit_pending').execute()
     const before = clock.now
     const look = () => {
-      const who = asked({ ...caller('operator'), name: 'ahead', principal: 'token:ahead' })
+      const who = contextOf({ ...caller('operator'), name: 'ahead', principal: 'token:ahead' })
       return outcome(guarded.look(who, { params: { connection: 'acme' }, query: { values: true } }))
     }
 

@@ -18,17 +18,21 @@ async function serving(checks: Checks) {
 }
 
 const fine = async (): Promise<void> => {}
-const said = (message: string, code?: string) => () =>
+const failing = (message: string, code?: string) => () =>
   Promise.reject(Object.assign(new Error(message), code && { code }))
 
 test.each([
-  ['a database that is away', said('connect', 'ECONNREFUSED'), 'unreachable'],
-  ['a database that takes no writes', said('cannot execute INSERT in a read-only transaction', '25006'), 'read-only'],
-  ['a database whose disk is full', said('could not extend file', '53100'), 'full'],
-  ['a Redis that is full', said("OOM command not allowed when used memory > 'maxmemory'."), 'full'],
-  ['a Redis that cannot write its file', said('MISCONF Redis is configured to save RDB snapshots'), 'full'],
-  ['a Redis that is a replica', said("READONLY You can't write against a read only replica."), 'read-only'],
-  ['what is none of these', said('no idea'), 'unreachable'],
+  ['a database that is away', failing('connect', 'ECONNREFUSED'), 'unreachable'],
+  [
+    'a database that takes no writes',
+    failing('cannot execute INSERT in a read-only transaction', '25006'),
+    'read-only',
+  ],
+  ['a database whose disk is full', failing('could not extend file', '53100'), 'full'],
+  ['a Redis that is full', failing("OOM command not allowed when used memory > 'maxmemory'."), 'full'],
+  ['a Redis that cannot write its file', failing('MISCONF Redis is configured to save RDB snapshots'), 'full'],
+  ['a Redis that is a replica', failing("READONLY You can't write against a read only replica."), 'read-only'],
+  ['what is none of these', failing('no idea'), 'unreachable'],
 ])('%s makes the daemon not ready, and the answer says so in a word', async (_what, check, expected) => {
   const wrapped = () =>
     check().catch((cause: unknown) => Promise.reject(new Failure('queue_unreachable', 'x', { cause })))
@@ -43,7 +47,7 @@ test('who asks often costs no more than one look a second', async () => {
   const look = vi.fn(fine)
   await using daemon = await serving({ store: look })
 
-  for (let asked = 0; asked < 20; asked++) await daemon.ready()
+  for (let count = 0; count < 20; count++) await daemon.ready()
 
   expect(look.mock.calls.length).toBeLessThanOrEqual(2)
 })
@@ -52,9 +56,9 @@ test('a check that never ends is not waited for', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   await using daemon = await serving({ store: () => new Promise(() => {}) })
 
-  const asked = daemon.ready()
+  const response = daemon.ready()
   await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0))
   await vi.advanceTimersByTimeAsync(5000)
 
-  expect(await asked).toEqual({ statusCode: 503, status: 'not ready', store: 'unreachable' })
+  expect(await response).toEqual({ statusCode: 503, status: 'not ready', store: 'unreachable' })
 })

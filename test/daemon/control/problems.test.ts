@@ -97,7 +97,7 @@ test('a refused person of a connection that no schedule runs waits for whoever a
   expect((await control.listProblems({ query: {} })).data).toMatchObject([{ state: 'refused', nextAt: null }])
 })
 
-test('the status counts whom the platform refused and who cannot be delivered apart, and the leavers among them', async () => {
+test('the status counts refused and undeliverable people separately, and the leavers among them', async () => {
   await using opened = await open(nightly, weekly)
   const { world, sound, standing } = opened
   reach(world, refusing(sound, 'E0002'))
@@ -105,10 +105,10 @@ test('the status counts whom the platform refused and who cannot be delivered ap
   reach(world, withWrongKey(host))
   await world.night(without(staff(6), 'E0003'), { asOf: '2026-11-21T01:00:00.000Z' })
 
-  const found = await standing()
+  const status = await standing()
 
   // Whom it refused is tried again by the run that now waits behind the block.
-  expect(found).toMatchObject({
+  expect(status).toMatchObject({
     problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 1 } },
     blocked: { status: 401, code: 'key_refused', probeAt: expect.stringMatching(/Z$/) },
     nextAt: '2026-11-21T02:00:00.000Z',
@@ -116,7 +116,7 @@ test('the status counts whom the platform refused and who cannot be delivered ap
   })
 })
 
-test('a block is lifted on request, and what was due behind it is delivered', async () => {
+test('a block is lifted on request, and the due changes behind it are delivered', async () => {
   await using opened = await open()
   const { world, sound, control, standing } = opened
   reach(world, withWrongKey(host))
@@ -145,13 +145,13 @@ test('every answer of the platform is explained', async () => {
   expect(data.find(({ code }) => code === 'key_refused')).toMatchObject({ action: 'block', uncertain: false })
 })
 
-test('blocked people come page by page with their age, those first who may have left', async () => {
+test('blocked people are listed page by page with their age, possible leavers first', async () => {
   await using opened = await open()
   const { world, control, standing } = opened
   const left = { leavingDate: '31/02/2025', status: '' }
   const broken = [
-    { id: 'E0004', ...left },
-    { id: 'E/5', ...left },
+    { id: 'E0004', ...unreadable },
+    { id: 'E/5', ...unreadable },
     ...['E0001', 'E0002'].map((id) => ({ id, email: 'DISABLED' })),
   ]
   const people = [...staff(4), { id: 'E/5', email: 'e5@acme.example', status: 'Active' }]
@@ -214,7 +214,7 @@ test('a caller who asks for values is told names page by page, and the audit tra
   ])
 })
 
-test('who asks for no values is told no names, and a viewer may not ask for them', async () => {
+test('names are returned only with values, which a viewer may not request', async () => {
   await using opened = await open()
   const { world, sound, controlOf } = opened
   reach(world, refusing(sound, 'E0002'))
@@ -222,14 +222,14 @@ test('who asks for no values is told no names, and a viewer may not ask for them
   const viewer = controlOf({ name: 'vera', role: 'viewer', via: 'token', principal: 'token:vera' })
 
   const keys = [await viewer.listProblems({ query: {} }), await viewer.listBlockedPeople({ query: {} })]
-  const asked = [
+  const answers = [
     viewer.listProblems({ query: { values: true } }),
     viewer.listBlockedPeople({ query: { values: true } }),
   ]
 
   expect(keys.map(({ data }) => data.map(({ identityId }) => identityId))).toEqual([['E0002'], ['E0003']])
   expect(JSON.stringify(keys)).not.toMatch(/"name"|Person/)
-  for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'forbidden' })
+  await Promise.all(answers.map((answer) => expect(answer).rejects.toMatchObject({ code: 'forbidden' })))
   expect(await looks(world)).toMatchObject([{ act: 'access.refused' }, { act: 'access.refused' }])
 })
 
@@ -245,11 +245,11 @@ test('a connection that nobody knows has no problems and no block', async () => 
   await using opened = await open()
   const { control } = opened
 
-  const asked = [
+  const answers = [
     control.listProblems({ query: { connection: 'other' } }),
     control.listBlockedPeople({ query: { connection: 'other' } }),
     control.unblockConnection({ params: { connection: 'other' }, body: { by: 'ana' } }),
   ]
 
-  for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'not_found' })
+  await Promise.all(answers.map((answer) => expect(answer).rejects.toMatchObject({ code: 'not_found' })))
 })

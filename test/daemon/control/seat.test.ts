@@ -56,17 +56,17 @@ test('the changes of a run are searched by key and, by those who see values, by 
   await using world = await open()
   const { control } = world
   const run = await world.night(staff(12))
-  const found = async (search: string, query: object = {}) => {
+  const searchFor = async (search: string, query: object = {}) => {
     const { data, next } = await control.listChanges({ params: { runId: run.id }, query: { search, ...query } })
     return [data.map(({ identityId }) => identityId), next === null]
   }
 
-  expect(await found('e001')).toEqual([['E0010', 'E0011', 'E0012'], true])
-  expect(await found('e001', { limit: 2 })).toEqual([['E0010', 'E0011'], false])
-  expect(await found('person 1', { values: true })).toEqual([['E0001', 'E0010', 'E0011', 'E0012'], true])
-  expect(await found('person 1')).toEqual([[], true])
-  expect(await found('e1@', { values: true, kind: 'join' })).toEqual([['E0001'], true])
-  expect(await found('e1@', { values: true, kind: 'leave' })).toEqual([[], true])
+  expect(await searchFor('e001')).toEqual([['E0010', 'E0011', 'E0012'], true])
+  expect(await searchFor('e001', { limit: 2 })).toEqual([['E0010', 'E0011'], false])
+  expect(await searchFor('person 1', { values: true })).toEqual([['E0001', 'E0010', 'E0011', 'E0012'], true])
+  expect(await searchFor('person 1')).toEqual([[], true])
+  expect(await searchFor('e1@', { values: true, kind: 'join' })).toEqual([['E0001'], true])
+  expect(await searchFor('e1@', { values: true, kind: 'leave' })).toEqual([[], true])
 })
 
 test('each look at values of people is an act of the audit trail that names no value', async () => {

@@ -23,9 +23,9 @@ test('a store on PostgreSQL belongs to its data folder, and another one or none 
   await using first = await createPostgresDatabase()
   await using second = await createPostgresDatabase()
   await using work = await openWorkplace({ baseUrl, key: 'x', database: first.at })
-  const told: object[] = []
+  const reported: object[] = []
   const keep = (fields: object): void => {
-    told.push(fields)
+    reported.push(fields)
   }
   const events = createEvents({ error: keep, warn: keep, info: keep, debug: keep })
   const marker = join(work.folder, 'data', 'store.json')
@@ -41,7 +41,7 @@ test('a store on PostgreSQL belongs to its data folder, and another one or none 
   await rm(marker)
   await opened()
   expect(JSON.parse(await readFile(marker, 'utf8'))).toEqual({ installation })
-  expect(told).toContainEqual(expect.objectContaining({ event: 'store.marked' }))
+  expect(reported).toContainEqual(expect.objectContaining({ event: 'store.marked' }))
 
   await pointAt(second.at)
   await expect(opened()).rejects.toMatchObject({
@@ -86,8 +86,8 @@ test('a store that processes work on is not accepted, and one that cannot be tak
   const config = await loadConfig(work.configFile, process.env)
   const accept = () => acceptStore(config, { by: 'ada', reason: 'moved', events, now })
   {
-    const { keeper } = await openAudit(await openStore(config, { events, now }), { config, events, now })
-    await keeper[Symbol.asyncDispose]()
+    const { audit } = await openAudit(await openStore(config, { events, now }), { config, events, now })
+    await audit[Symbol.asyncDispose]()
   }
   const head = await readFile(join(config.dataDir, 'audit-head.json'), 'utf8')
   await writeFile(join(work.folder, 'database'), busy.at)
@@ -114,11 +114,11 @@ test.each(['PostgreSQL', 'the embedded database'])(
   async (kind) => {
     await using place = await createEmptyPostgresDatabase()
     const isServer = kind === 'PostgreSQL'
-    await using work = await openWorkplace({ baseUrl, key: 'x', ...(isServer && { database: place.at }) })
+    await using work = await openWorkplace({ baseUrl, key: 'x', ...(isServer && { database: server.at }) })
     const config = await loadConfig(work.configFile, process.env)
     const former = [{ name: '0001-connections', sql: 'create table connections (name text)' }]
     await ensureDataDir(config.dataDir)
-    const at = isServer ? place.at : join(config.dataDir, 'store')
+    const at = isServer ? server.at : join(config.dataDir, 'store')
     const store = await openDatabase({ at, schemas: ['rollcall'], migrations: former })
     await store[Symbol.asyncDispose]()
 

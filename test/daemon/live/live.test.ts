@@ -39,9 +39,13 @@ describe.each(databases)('what happens on $name', ({ createDatabase: place }) =>
 
   /** Listens, and waits for what is expected to be heard. */
   async function listen(live: Live, connection?: string) {
-    const heard: LiveEvent[] = []
-    const leave = await live.listen({ connection, onEvent: (event) => heard.push(LiveEvent.parse(event)) })
-    return { heard, leave, until: (length: number) => vi.waitUntil(() => heard.length >= length, { timeout: 60_000 }) }
+    const received: LiveEvent[] = []
+    const leave = await live.listen({ connection, onEvent: (event) => received.push(LiveEvent.parse(event)) })
+    return {
+      received,
+      leave,
+      until: (length: number) => vi.waitUntil(() => received.length >= length, { timeout: 60_000 }),
+    }
   }
 
   test('a listener is told how everything stands, and then each change of its connection', async () => {
@@ -56,12 +60,12 @@ describe.each(databases)('what happens on $name', ({ createDatabase: place }) =>
     await moveRun(store.db, { id: ofAcme, to: 'finished', now })
     await acme.until(2)
 
-    expect(all.heard[0]).toMatchObject({
+    expect(all.received[0]).toMatchObject({
       event: 'snapshot',
       data: { runs: [{ state: 'delivering' }, { state: 'delivering' }] },
     })
-    expect(all.heard[1]).toMatchObject({ event: 'run', data: { id: ofGlobex, state: 'finished' } })
-    expect(acme.heard).toMatchObject([
+    expect(all.received[1]).toMatchObject({ event: 'run', data: { id: ofGlobex, state: 'finished' } })
+    expect(acme.received).toMatchObject([
       { event: 'snapshot', data: { runs: [{ id: ofAcme }], alerts: [] } },
       { event: 'run', data: { id: ofAcme, connection: 'acme', state: 'finished' } },
     ])
@@ -71,17 +75,17 @@ describe.each(databases)('what happens on $name', ({ createDatabase: place }) =>
     using live = startLive(store.db)
     const held = await storeRun(store.db, { state: 'held', at: new Date('2026-10-01') })
     for (let index = 0; index < 25; index++) await storeRun(store.db, { state: 'unchanged', at: now })
-    const { heard, until } = await listen(live)
+    const { received, until } = await listen(live)
 
     await moveRun(store.db, { id: held, to: 'rejected', now })
     await until(2)
 
-    expect(heard[1]).toMatchObject({ event: 'run', data: { id: held, state: 'rejected' } })
+    expect(received[1]).toMatchObject({ event: 'run', data: { id: held, state: 'rejected' } })
   })
 
-  test('an alert is told of when it comes and when it goes', async () => {
+  test('an alert is reported when it is raised and when it is closed', async () => {
     using live = startLive(store.db)
-    const { heard, until } = await listen(live)
+    const { received, until } = await listen(live)
     const blocked = {
       kind: 'blocked',
       code: 'key_refused',
@@ -91,32 +95,32 @@ describe.each(databases)('what happens on $name', ({ createDatabase: place }) =>
       leavers: 1,
       runId: null,
     } as const
-    const note = (conditions: Parameters<typeof recordConditions>[1], time: Date) =>
+    const record = (conditions: Parameters<typeof recordConditions>[1], time: Date) =>
       recordConditions(store.db, conditions, { channels: [], now: time })
 
-    await note([{ connection: 'acme', ...blocked }], now)
+    await record([{ connection: 'acme', ...blocked }], now)
     await until(2)
-    for (let minute = 1; minute < 30; minute++) await note([], new Date(now.getTime() + minute * 60_000))
+    for (let minute = 1; minute < 30; minute++) await record([], new Date(now.getTime() + minute * 60_000))
     await until(3)
 
     const data = { connection: 'acme', kind: 'blocked', code: 'key_refused', people: 3 }
-    expect(heard.slice(1)).toMatchObject([
+    expect(received.slice(1)).toMatchObject([
       { event: 'alert', data: { ...data, open: true } },
       { event: 'alert', data: { ...data, open: false } },
     ])
-    expect(JSON.stringify(heard)).not.toContain('"reason"')
+    expect(JSON.stringify(received)).not.toContain('"reason"')
   })
 
-  test('nobody is told anything after they have left, and the store is left alone when no one listens', async () => {
+  test('a listener that left gets no events, and the store is not read without listeners', async () => {
     using live = startLive(store.db)
-    const { heard, leave } = await listen(live)
+    const { received, leave } = await listen(live)
     leave()
     const other = await listen(live, 'globex')
 
     await storeRun(store.db, { connection: 'globex', state: 'delivering', at: now })
     await other.until(2)
 
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
   test('is served as server-sent events to those who are admitted, and ends when the server closes', async () => {
@@ -268,12 +272,12 @@ test('a reader who takes nothing from the connection is left, and what was meant
   socket.pause()
   const [listener] = served.listeners
   const data = { runs: [], alerts: [], filler: 'x'.repeat(64 * 1024) }
-  let said = 0
+  let sentBytes = 0
 
   while (served.listeners.size > 0) {
     for (let part = 0; part < 16; part += 1) listener?.onEvent({ event: 'snapshot', data })
-    said += 16 * data.filler.length
-    if (said > 2 ** 30) break
+    sentBytes += 16 * data.filler.length
+    if (sentBytes > 2 ** 30) break
     await setImmediate()
   }
 

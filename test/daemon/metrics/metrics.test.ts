@@ -123,7 +123,7 @@ describe('two processes on one store', () => {
     const daemon = stack.use(
       await startDaemon({ ...config, server: { ...config.server, metrics: 'open' } }, { events: silentEvents() }),
     )
-    await place[Symbol.asyncDispose]()
+    await server[Symbol.asyncDispose]()
 
     const samples = await scrape(daemon.url)
 

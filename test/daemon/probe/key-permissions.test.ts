@@ -40,16 +40,16 @@ async function everything(): Promise<Record<string, unknown>> {
     select quote_ident(table_schema) || '.' || quote_ident(table_name) as name from information_schema.tables
     where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE' order by 1
   `.execute(db)
-  const found: Record<string, unknown> = {}
+  const contents: Record<string, unknown> = {}
   for (const { name } of tables.rows) {
     const { rows } =
       await sql`select count(*), md5(string_agg(t::text, '|' order by t::text)) as sum from ${sql.raw(name)} t`.execute(
         db,
       )
     // When a key was used last is noted by every request.
-    found[name] = /api_keys$/.test(name) ? null : rows
+    contents[name] = /api_keys$/.test(name) ? null : rows
   }
-  return found
+  return contents
 }
 
 test('a key that may do everything is found to, and the platform holds what it held before', async () => {
@@ -57,10 +57,10 @@ test('a key that may do everything is found to, and the platform holds what it h
   const key = await keyOf(name, 'all')
   const before = await everything()
 
-  const found = await tried(key)
+  const results = await tried(key)
 
-  expect(found.map(({ isGranted }) => isGranted)).toEqual(found.map(() => true))
-  expect(found.length).toBe(9)
+  expect(results.map(({ isGranted }) => isGranted)).toEqual(results.map(() => true))
+  expect(results.length).toBe(9)
   expect(await everything()).toEqual(before)
 })
 
@@ -69,13 +69,13 @@ test('each permission that a key lacks is named, the writing ones as well', asyn
   const needed = ofPeople.map(({ permissions: [first = ''] }) => first)
 
   for (const lacking of needed) {
-    const found = await tried(
+    const results = await tried(
       await keyOf(
         name,
         needed.filter((one) => one !== lacking),
       ),
     )
-    expect(found.filter(({ isGranted }) => isGranted !== true).map(({ permissions: [first] }) => first)).toEqual([
+    expect(results.filter(({ isGranted }) => isGranted !== true).map(({ permissions: [first] }) => first)).toEqual([
       lacking,
     ])
   }
@@ -109,8 +109,8 @@ test('of a connection of records, each permission that a key lacks is named, and
     )
     const client = createClient(deliveryOperations, { baseUrl: at.platform.baseUrl, bearer: key })
     const platform = { client, baseUrl: at.platform.baseUrl }
-    const found = await testPermissions(platform, new AbortController().signal, ['records'])
-    expect(found.filter(({ isGranted }) => isGranted !== true).map(({ permissions: [first] }) => first)).toEqual([
+    const results = await testPermissions(platform, new AbortController().signal, ['records'])
+    expect(results.filter(({ isGranted }) => isGranted !== true).map(({ permissions: [first] }) => first)).toEqual([
       lacking,
     ])
   }
@@ -127,9 +127,9 @@ test('of a connection of records, each permission that a key lacks is named, and
 test('a key that only reads may not write', async () => {
   const { name } = await at.newAccount()
 
-  const found = await tried(await keyOf(name, 'all-read'))
+  const results = await tried(await keyOf(name, 'all-read'))
 
-  expect(found.filter(({ isGranted }) => isGranted === false).map(({ purpose }) => purpose)).toEqual([
+  expect(results.filter(({ isGranted }) => isGranted === false).map(({ purpose }) => purpose)).toEqual([
     'create the connection, if it is missing',
     'send people',
     'send departures',

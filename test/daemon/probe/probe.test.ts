@@ -35,15 +35,20 @@ async function keyOf(granted: string[] | 'all'): Promise<string> {
   return (await at.operator.createKey({ body })).key
 }
 
-type Told = {
+type ProbeSettings = {
   readonly bearer?: string
   readonly agrees?: boolean
   readonly signal?: AbortSignal
-  asked?: (readonly number[])[]
+  consents?: (readonly number[])[]
 }
 
 /** The results of a probe of the platform behind the proxy. A stop is thrown as the probe throws it. */
-async function* probing({ bearer, agrees = true, signal = new AbortController().signal, asked = [] }: Told = {}) {
+async function* probing({
+  bearer,
+  agrees = true,
+  signal = new AbortController().signal,
+  consents = [],
+}: ProbeSettings = {}) {
   const { baseUrl } = proxy
   const client = createClient(deliveryOperations, { baseUrl, bearer: bearer ?? (await keyOf('all')), timeoutMs: 5000 })
   const rateLimiter = createRateLimiter({ pool: null, platform: baseUrl, requestsPerMinute: 100_000, inFlight: 2 })
@@ -52,14 +57,14 @@ async function* probing({ bearer, agrees = true, signal = new AbortController().
     {
       signal,
       agrees: async (leftovers) => {
-        asked.push(leftovers)
+        consents.push(leftovers)
         return agrees
       },
     },
   )
 }
 
-async function probed(settings: Told = {}): Promise<CheckResult[]> {
+async function probed(settings: ProbeSettings = {}): Promise<CheckResult[]> {
   return await Array.fromAsync(probing(settings))
 }
 
@@ -87,9 +92,9 @@ function after(work: (seen: ReceivedRequest) => Promise<unknown>): Fault {
 }
 
 /** Changes the body of the platform's answer. */
-function told<T>(change: (body: T) => T): Fault {
+function changed<T>(change: (body: T) => T): Fault {
   return {
-    name: 'told',
+    name: 'changed',
     async play({ forward, reply }) {
       const answer = await forward()
       reply({ ...answer, body: Buffer.from(JSON.stringify(change(JSON.parse(answer.body.toString('utf8'))))) })
@@ -121,8 +126,8 @@ test('without a yes nothing is changed', async () => {
   expect(await connections()).toEqual([])
 })
 
-test('results in another order are seen', async () => {
-  proxy.fault((seen) => (isBatch(seen) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
+test('detects results in another order', async () => {
+  proxy.fault((request) => (isBatch(request) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
 
   const checks = await probed()
 
@@ -133,14 +138,14 @@ test('results in another order are seen', async () => {
   expect(await connections()).toEqual([])
 })
 
-test('results that are sorted by their success are seen', async () => {
+test('detects results that are sorted by their success', async () => {
   const sorted = (results: readonly ItemResult[]) => results.toSorted((a, b) => b.statusCode - a.statusCode)
-  proxy.fault((seen) => (isBatch(seen) ? faults.results('sorted', sorted) : faults.pass))
+  proxy.fault((request) => (isBatch(request) ? faults.results('sorted', sorted) : faults.pass))
 
   expect(unmet(await probed())).toEqual([expect.stringContaining('a good one and a bad one are answered 400, 200')])
 })
 
-test('a leaving date that can be written twice is seen', async () => {
+test('detects a leaving date that can be written twice', async () => {
   const clearFirst = after(async ({ body, path }) => {
     const [{ separatedAt = null, identityId }] = body as [Pick<IdentityRecord, 'identityId' | 'separatedAt'>]
     if (separatedAt === null) return
@@ -150,7 +155,7 @@ test('a leaving date that can be written twice is seen', async () => {
       body: [{ identityId, separatedAt: null }],
     })
   })
-  proxy.fault((seen) => (isBatch(seen) ? clearFirst : faults.pass))
+  proxy.fault((request) => (isBatch(request) ? clearFirst : faults.pass))
 
   expect(unmet(await probed())).toEqual([
     'failed a leaving date is written once: no: after 2020-02-29 the platform holds 2020-02-29. So corrections arrive all the same, with one request more than they need',
@@ -160,7 +165,10 @@ test('a leaving date that can be written twice is seen', async () => {
 
 test('a list without those who have left is seen, and where the platform does not update one person, that is no failure', async () => {
   type List = { data: { separatedAt: string | null }[] }
-  const current = told<List>((list) => ({ ...list, data: list.data.filter(({ separatedAt }) => separatedAt === null) }))
+  const current = changed<List>((list) => ({
+    ...list,
+    data: list.data.filter(({ separatedAt }) => separatedAt === null),
+  }))
   proxy.fault(({ operation, path }) => {
     if (operation === 'updateHrisUserIdentity' && !path.includes('/0/')) return faults.answer({ status: 404 })
     return operation === 'listHrisUserIdentities' && !path.includes('/0/') ? current : faults.pass
@@ -176,7 +184,7 @@ test('a list without those who have left is seen, and where the platform does no
   ])
 })
 
-test('paths that do not take keys are seen', async () => {
+test('detects paths that do not take keys', async () => {
   proxy.fault(({ operation, path }) =>
     operation === 'getHrisUserIdentity' && !path.includes('/0/') ? faults.answer({ status: 404 }) : faults.pass,
   )
@@ -210,13 +218,13 @@ test.each([
     /^the key lacks custom-connections-delete \(remove the connection of a probe\): .* has changed nothing$/,
   ],
 ] as const)('%s ends the probe before anything is changed', async (_what, lacking, message) => {
-  const asked: (readonly number[])[] = []
+  const consents: (readonly number[])[] = []
   const bearer = lacking === null ? 'no-key' : await keyOf(permissions.filter((one) => one !== lacking))
 
-  const checks = await probed({ bearer, asked })
+  const checks = await probed({ bearer, consents })
 
   expect(checks).toEqual([{ name: 'probe', level: 'failed', code: 'blocked', message: expect.stringMatching(message) }])
-  expect(asked).toEqual([])
+  expect(consents).toEqual([])
   expect(await connections()).toEqual([])
 })
 
@@ -228,8 +236,8 @@ test('a platform that is down ends the probe', async () => {
   expect(checks).toMatchObject([{ name: 'probe', level: 'failed', code: 'platform_unreachable' }])
 })
 
-test('what the probe made is removed when the platform fails in the middle', async () => {
-  proxy.fault((seen) => (isBatch(seen) ? faults.answer({ status: 500 }) : faults.pass))
+test('everything that the probe created is removed when the platform fails halfway', async () => {
+  proxy.fault((request) => (isBatch(request) ? faults.answer({ status: 500 }) : faults.pass))
 
   const checks = await probed()
 
@@ -253,9 +261,9 @@ test('a connection is removed also if the answer to its creation was lost', asyn
 test('a stop in the middle lets the change under way end, removes what was made, and is thrown', async () => {
   const controller = new AbortController()
   const held = proxy.hold((request) => isBatch(request) && request.identityIds.length === 2)
-  const seen: CheckResult[] = []
+  const results: CheckResult[] = []
   const probe = (async () => {
-    for await (const check of probing({ signal: controller.signal })) seen.push(check)
+    for await (const check of probing({ signal: controller.signal })) results.push(check)
   })()
 
   const { release } = await held
@@ -263,7 +271,7 @@ test('a stop in the middle lets the change under way end, removes what was made,
   release()
 
   await expect(probe).rejects.toThrow('stopped by a person')
-  expect(seen.at(-1)).toMatchObject({ name: 'probe', level: 'ok', message: expect.stringContaining('are removed') })
+  expect(results.at(-1)).toMatchObject({ name: 'probe', level: 'ok', message: expect.stringContaining('are removed') })
   expect(await connections()).toEqual([])
 })
 
@@ -278,11 +286,11 @@ test('what could not be removed is said, and the next probe finds and removes it
     operation === 'deleteCustomConnection' && !path.endsWith('/0') ? faults.answer({ status: 503 }) : faults.pass,
   )
   const first = await probed()
-  const [left] = await connections()
+  const [leftover] = await connections()
   await proxy.heal()
-  const asked: (readonly number[])[] = []
+  const consents: (readonly number[])[] = []
 
-  const second = await probed({ asked })
+  const second = await probed({ consents })
 
   expect(first.at(-1)).toMatchObject({
     level: 'failed',
@@ -291,8 +299,8 @@ test('what could not be removed is said, and the next probe finds and removes it
       /^the connection of the probe may still be there: .* 503\. The next probe removes it$/,
     ),
   })
-  expect(asked).toEqual([[left?.id]])
-  expect(second[1]?.message).toBe(`removed what an earlier probe left behind: connection ${left?.id}`)
+  expect(consents).toEqual([[leftover?.id]])
+  expect(second[1]?.message).toBe(`removed what an earlier probe left behind: connection ${leftover?.id}`)
   expect(unmet(second)).toEqual([])
   expect(await connections()).toEqual([])
 })
@@ -318,7 +326,7 @@ test('the command asks for a yes where no terminal is, and ends with 0, or with 
 
   const unasked = await work.run('check', '--probe')
   const good = await work.run('check', '--probe', '--yes')
-  proxy.fault((seen) => (isBatch(seen) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
+  proxy.fault((request) => (isBatch(request) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
   const bad = await work.json<{ ok: boolean; checks: CheckResult[] }>('check', '--probe', '--yes')
 
   expect(unasked).toEqual({ exit: 2, stdout: '', stderr: expect.stringContaining('add --yes to agree') })

@@ -14,7 +14,7 @@ import { zipOf } from '../../helpers/sources/zip.ts'
 const text = 'Worker ID,First Name\nW1,Ana\n'
 const mebibyte = 1024 * 1024
 
-async function place(files: Readonly<Record<string, string | Uint8Array>>) {
+async function workFolder(files: Readonly<Record<string, string | Uint8Array>>) {
   const { path, ...rest } = await temporaryFolder()
   await mkdir(join(path, 'exports'))
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
@@ -27,7 +27,7 @@ async function place(files: Readonly<Record<string, string | Uint8Array>>) {
 }
 
 test('a folder is looked at by its newest export, and named by a pattern', async () => {
-  await using at = await place({ 'exports/old.csv': 'old,old\n', 'exports/new.csv': text })
+  await using at = await workFolder({ 'exports/old.csv': 'old,old\n', 'exports/new.csv': text })
   await utimes(join(at.path, 'exports', 'old.csv'), 1, 1)
 
   const { head, source } = await at.look('exports')
@@ -42,7 +42,7 @@ test('a folder is looked at by its newest export, and named by a pattern', async
 })
 
 test('a file with a date in its name stands for those that follow', async () => {
-  await using at = await place({ 'people-2026-11-20.csv': text })
+  await using at = await workFolder({ 'people-2026-11-20.csv': text })
 
   const { source, laterExports: later } = await at.look('people-2026-11-20.csv')
 
@@ -50,7 +50,7 @@ test('a file with a date in its name stands for those that follow', async () => 
 })
 
 test('a file without one leaves open which name later ones have, and says whether other files would be read', async () => {
-  await using at = await place({
+  await using at = await workFolder({
     'people.csv.gz': gzipSync(text),
     'people-archive.csv.gz': '',
     'staff.csv': text,
@@ -73,7 +73,7 @@ test.each([
   ['people-2026-11-20.csv', ['people-2026-11-20.csv', 'people-2026-11-21.csv', 'people-20261121.csv']],
 ])('the pattern for exports that follow %s matches none of another kind', async (name, exports) => {
   const others = ['people-archive.csv', 'people-left-2026.csv', 'people_new.csv', 'peoples.csv', 'people.old.csv']
-  await using at = await place({ [name]: text })
+  await using at = await workFolder({ [name]: text })
   const { source, laterExports: later } = await at.look(name)
   for (const one of [...exports, ...others]) await writeFile(join(at.path, one), text)
 
@@ -84,7 +84,7 @@ test.each([
 })
 
 test('a packed export is unpacked as far as it is looked at', async () => {
-  await using at = await place({ 'people.zip': await zipOf({ 'people.csv': text }) })
+  await using at = await workFolder({ 'people.zip': await zipOf({ 'people.csv': text }) })
 
   const { head } = await at.look('people.zip')
 
@@ -93,7 +93,7 @@ test('a packed export is unpacked as far as it is looked at', async () => {
 
 describe('what is read of an export is bounded', () => {
   test('of 2 GB, the beginning and the last bytes', async () => {
-    await using at = await place({ 'people.csv': text })
+    await using at = await workFolder({ 'people.csv': text })
     await truncate(join(at.path, 'people.csv'), 2 * 1024 ** 3)
 
     const { head } = await at.look('people.csv')
@@ -103,7 +103,7 @@ describe('what is read of an export is bounded', () => {
   })
 
   test('of a file that unpacks to 2 GB, no more than shows that it is no export', async () => {
-    await using at = await place({ 'people.csv.gz': gzipOfZeros(2 * 1024 ** 3) })
+    await using at = await workFolder({ 'people.csv.gz': gzipOfZeros(2 * 1024 ** 3) })
 
     await expect(at.look('people.csv.gz')).rejects.toThrow('people.csv.gz unpacks to more than 200 times its size')
   })
@@ -128,13 +128,13 @@ describe('what cannot be an export is refused in a sentence', () => {
       /is an Excel workbook: have it saved as CSV/,
     ],
   ])('%s', async (_what, name, content, message) => {
-    await using at = await place({ [name]: content })
+    await using at = await workFolder({ [name]: content })
 
     await expect(at.look(name)).rejects.toThrow(message)
   })
 
   test('a path without a file, and an address of another kind', async () => {
-    await using at = await place({})
+    await using at = await workFolder({})
 
     await expect(at.look('nothing.csv')).rejects.toThrow(/nothing\.csv/)
     await expect(at.look('exports')).rejects.toThrow(/no file matches/)
@@ -146,7 +146,7 @@ describe('what cannot be an export is refused in a sentence', () => {
 
 test('an export on an SFTP server is looked at with a secret from a file, which is named and not copied', async () => {
   await using server = await sshServer()
-  await using at = await place({ secret: `${account.password}\n` })
+  await using at = await workFolder({ secret: `${account.password}\n` })
   await mkdir(join(server.folder, 'exports'))
   for (const name of ['people.csv', 'exports/people.csv']) await writeFile(join(server.folder, name), text)
   const from = { secretFile: 'secret', hostKey: server.fingerprint }
@@ -172,20 +172,20 @@ test('an export on an SFTP server is looked at with a secret from a file, which 
 })
 
 test('an export behind an address is looked at with a token from a file', async () => {
-  const asked: (string | undefined)[] = []
+  const authorizations: (string | undefined)[] = []
   const server = createServer((request, response) => {
-    asked.push(request.headers.authorization)
+    authorizations.push(request.headers.authorization)
     response.writeHead(200, { 'content-type': 'text/csv' }).end(text)
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   await using _server = { [Symbol.asyncDispose]: async () => void server.close() }
-  await using at = await place({ token: 'token-of-hr\n' })
+  await using at = await workFolder({ token: 'token-of-hr\n' })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/people.csv`
 
   const { head, source } = await at.look(url, { secretFile: 'token' })
 
   expect(head).toMatchObject({ name: 'people.csv', isWhole: true })
   expect(source).toEqual({ type: 'http', url, format: 'csv', allowPrivate: true, bearer: `\${file:token}` })
-  expect(asked).toEqual(['Bearer token-of-hr'])
+  expect(authorizations).toEqual(['Bearer token-of-hr'])
   expect(await readFile(join(at.path, 'token'), 'utf8')).toBe('token-of-hr\n')
 })

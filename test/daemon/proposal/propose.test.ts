@@ -115,7 +115,7 @@ describe('how dates are written', () => {
     expect(answered.mapping.fields?.separatedAt).toMatchObject({ format: 'MM/dd/yyyy' })
   })
 
-  test('which no form fits is said', async () => {
+  test('that fit no form get a note', async () => {
     const { notes } = await proposed(`${rows(['soon', ''], ['later', ''])}\n`)
 
     expect(notes).toContain(
@@ -305,12 +305,12 @@ describe('who has left', () => {
 
     const open = await proposed(text)
     const named = await proposed(text, { fields: { status: header } })
-    const classed = { [here]: 'employed', [gone]: 'left' } as const
-    const said = await proposed(text, { fields: { status: header }, statuses: classed })
+    const statuses = { [here]: 'employed', [gone]: 'left' } as const
+    const answered = await proposed(text, { fields: { status: header }, statuses })
 
     expect(open.questions).toEqual([{ about: 'leavers', dates: [], statuses: [header] }])
     expect(named.questions).toMatchObject([{ about: 'status' }, { about: 'status' }])
-    expect(said).toMatchObject({
+    expect(answered).toMatchObject({
       questions: [],
       statuses: { left: [{ value: gone }], employed: [{ value: here }] },
       mapping: { status: { column: header } },
@@ -582,7 +582,7 @@ test('a date that cannot be read is counted once for each cell that has it', asy
   expect(notes).toContain('3 dates in "Hire Date" cannot be read so; "rollcall check" says where.')
 })
 
-test('a format that a person says and that reads no date is not taken in silence', async () => {
+test('a format that a person gives and that reads no date gets a note', async () => {
   const { dates, notes } = await proposed('Worker ID,Hire Date\n1,31.01.2020\n', { dateFormat: 'MM/dd/yyyy' })
 
   expect(dates).toMatchObject([{ format: 'dd.MM.yyyy' }])
@@ -601,7 +601,7 @@ test('the whole export is looked at, and what comes late in it', async () => {
   expect(statuses?.left).toEqual([{ value: 'Terminated', rows: 30 }])
 })
 
-test('where nothing says who has left, that is said', async () => {
+test('a note says that no column states who has left', async () => {
   const { notes } = await proposed('Worker ID,Work Email\n1,a@example.com\n')
 
   expect(notes).toContain(

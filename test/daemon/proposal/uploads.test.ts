@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { openUploads } from '../../../src/daemon/proposal/uploads.ts'
 
 test('an upload that cannot be removed when its time is over is reported, and ends nothing', async () => {
-  const place = await mkdtemp(join(tmpdir(), 'uploads-'))
-  const folder = join(place, 'uploads')
+  const parent = await mkdtemp(join(tmpdir(), 'uploads-'))
+  const folder = join(parent, 'uploads')
   const reported = Promise.withResolvers<unknown>()
   const limits = { maxBytes: 1000, maxUploads: 1, maxIdleMs: 1 }
   const uploads = await openUploads(folder, { now: () => new Date(), failed: reported.resolve, limits })
@@ -17,13 +17,13 @@ test('an upload that cannot be removed when its time is over is reported, and en
     principal: 'ada',
     // Whatever is removed below the folder from then on fails: a file is no folder.
     check: async () => {
-      await rename(folder, join(place, 'away'))
+      await rename(folder, join(parent, 'away'))
       await writeFile(folder, '')
     },
   })
 
   expect(await reported.promise).toMatchObject({ code: 'ENOTDIR' })
-  await rm(place, { recursive: true })
+  await rm(parent, { recursive: true })
 })
 
 test('of two uploads of one person that arrive at the same time the last one is kept alone', async () => {

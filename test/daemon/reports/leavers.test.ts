@@ -54,13 +54,13 @@ describe('the page', () => {
   test('opens in a browser as text alone: it runs nothing, asks for nothing and can be read by everybody', async () => {
     await using chromium = await startChromium()
     const page = await chromium.browser.newPage()
-    const asked: string[] = []
+    const requests: string[] = []
     const complaints: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    page.on('request', (request) => requests.push(request.url()))
     page.on('console', (message) => complaints.push(message.text()))
 
     await page.setContent(leaversPage(report))
-    const found = await page.evaluate(`({
+    const content = await page.evaluate(`({
       title: document.title,
       scripts: document.scripts.length,
       images: document.images.length,
@@ -74,7 +74,7 @@ describe('the page', () => {
       for (const fault of await violationsOn(page)) faults.push(`${value} ${fault}`)
     }
 
-    expect(found).toEqual({
+    expect(content).toEqual({
       title: 'Leavers 2026-10-01 to 2026-12-31',
       scripts: 0,
       images: 0,
@@ -83,7 +83,7 @@ describe('the page', () => {
       handlers: 0,
     })
     expect(faults).toEqual([])
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
     expect(complaints).toEqual([])
   })
 

@@ -12,7 +12,7 @@ function event(key: string, bytes = 10): NewEvent {
 /** Batches over a store that answers when the test says so. */
 function openBatches({ patienceMs = 10_000 } = {}) {
   const calls: Call[] = []
-  const told: string[] = []
+  const reported: string[] = []
   let next = Promise.withResolvers<void>()
   const batches = createEventBatches({
     patienceMs,
@@ -24,12 +24,12 @@ function openBatches({ patienceMs = 10_000 } = {}) {
       next = Promise.withResolvers()
       return call.promise
     },
-    committed: (events) => told.push(`committed ${events.map(({ key }) => key)}`),
-    failed: (events) => told.push(`failed ${events.map(({ key }) => key)}`),
+    committed: (events) => reported.push(`committed ${events.map(({ key }) => key)}`),
+    failed: (events) => reported.push(`failed ${events.map(({ key }) => key)}`),
   })
   return {
     add: (...events: NewEvent[]) => events.map((one) => batches.add(one)),
-    told,
+    reported,
     /** The store's call of this number, once it has come. */
     async call(number: number): Promise<Call> {
       while (calls[number] === undefined) await next.promise
@@ -55,7 +55,7 @@ test('what comes while a batch is written makes the next one', async () => {
     ['c', 'd'],
   ])
   expect(await Promise.all([...first, ...second])).toEqual(['stored', 'seen before', 'stored', 'stored'])
-  expect(batches.told).toEqual(['committed a,b', 'committed c,d'])
+  expect(batches.reported).toEqual(['committed a,b', 'committed c,d'])
 })
 
 test('a batch holds 200 events or four MiB at most, but one event in any case', async () => {
@@ -89,7 +89,7 @@ test('a failed batch fails for all that are in it and for nobody else', async ()
   await expect(a).rejects.toThrow('no')
   await expect(b).rejects.toThrow('no')
   expect(await c).toBe('stored')
-  expect(batches.told).toEqual(['failed a,b', 'committed c'])
+  expect(batches.reported).toEqual(['failed a,b', 'committed c'])
 })
 
 test('a batch that does not come back holds up no other, and is told of when it does', async () => {
@@ -108,7 +108,7 @@ test('a batch that does not come back holds up no other, and is told of when it 
   three.resolve(stored(1))
   await c
 
-  expect(batches.told).toEqual(['failed a', 'committed b', 'committed a', 'committed c'])
+  expect(batches.reported).toEqual(['failed a', 'committed b', 'committed a', 'committed c'])
 })
 
 test('a store that never answers is given four batches, and goes on when it answers again', async () => {

@@ -204,7 +204,9 @@ test(`${floodSize} requests that nobody has signed make four lines of log, and t
     expect(statuses).toEqual(new Set([401, 404]))
     expect(answer.status).toBe(200)
   }
-  const told = (lines.flat() as { event: string; times?: number }[]).filter(({ event }) => event === 'webhook.refused')
-  expect(told).toHaveLength(4)
-  expect(told.reduce((sum, { times = 0 }) => sum + times, 0)).toBe(floodSize)
+  const refusals = (lines.flat() as { event: string; times?: number }[]).filter(
+    ({ event }) => event === 'webhook.refused',
+  )
+  expect(refusals).toHaveLength(4)
+  expect(refusals.reduce((sum, { times = 0 }) => sum + times, 0)).toBe(floodSize)
 })

@@ -65,13 +65,13 @@ test('what was refused, was too slow or was broken off counts for nothing afterw
   for (let turn = 0; turn < 5; turn += 1) {
     const slow = connect(Number(port), hostname)
     slow.write(`POST /bodies HTTP/1.1\r\nhost: x\r\ncontent-length: 900\r\n\r\n${'x'.repeat(800)}`)
-    const said = Buffer.concat(await Array.fromAsync(slow)).toString()
+    const response = Buffer.concat(await Array.fromAsync(slow)).toString()
     const broken = connect(Number(port), hostname)
     broken.end(`POST /bodies HTTP/1.1\r\nhost: x\r\ncontent-length: 900\r\n\r\n${'x'.repeat(800)}`)
     await once(broken.resume(), 'close')
     const chunked = await server.send('/bodies', 'x'.repeat(bodyLimit + 1))
 
-    expect(said).toMatch(/^HTTP\/1\.1 408 /)
+    expect(response).toMatch(/^HTTP\/1\.1 408 /)
     expect(chunked.status).toBe(413)
   }
   const held = server.send('/held', 'x'.repeat(1000))
