@@ -21,7 +21,7 @@ const sizes = [
 
 describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
   test('while the daemon runs, the store is backed up and put back, and nobody who left since is brought back', async () => {
-    await using place = hasServer ? await createPostgresDatabase() : null
+    await using server = hasServer ? await createPostgresDatabase() : null
     const { key, client } = await host.tenant()
     await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: !hasServer, isEmbedded: true })
     await at.configure({
@@ -58,7 +58,7 @@ describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
 })
 
 test('an embedded store that is moved to PostgreSQL goes on there, and refuses to be opened where it was', async () => {
-  await using place = await createEmptyPostgresDatabase()
+  await using database = await createEmptyPostgresDatabase()
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   await at.writeExport(staff(5))

@@ -32,7 +32,7 @@ export async function openStore(
   const store = opening.use(await openAnyStore(config, 'known'))
   const there = await installationOf(store.db)
   if (!mayBeMoved) refuseMoved(there, store.location)
-  refuseOther({ marker, there, place: store.location, dataDir })
+  refuseOther({ marker, there, location: store.location, dataDir })
   const { id } = there ?? (await beginInstallation(store.db, now()))
   if (marker === null) await writeMarker(dataDir, { installation: id })
   if (marker === null && there !== null) events?.storeMarked({ place: store.location })

@@ -27,7 +27,7 @@ async function open() {
   const at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   await at.writeExport(staff(12))
   await at.run('sync')
-  await at.writeExport(left)
+  await at.writeExport(people)
   await at.run('sync')
   return at
 }

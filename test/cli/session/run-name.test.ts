@@ -19,12 +19,12 @@ const ids = {
   other: '0000aaaa-4444-4444-8444-444444444444',
 }
 
-describe.each(databases)('a run on $name', ({ createDatabase: place }) => {
+describe.each(databases)('a run on $name', ({ createDatabase }) => {
   let at: TestDatabase
   let store: Database<StoreSchema>
   let named: (name: string, connection?: string) => Promise<string>
   beforeAll(async () => {
-    at = await openPlace()
+    at = await createDatabase()
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     for (const connection of ['acme', 'globex']) await ensureConnection(store.db, connection)
     const on = (day: number) => ({ at: new Date(Date.UTC(2026, 10, day)) })

@@ -217,7 +217,7 @@ describe('afterwards', () => {
     await using server = await serving({ 'people.csv': people })
     await using spool = await exportFolder()
     const { source, archive } = await readFrom(server, spool)
-    const { connections } = server.seen
+    const { connections } = server.activity
 
     await archive(source, 'accepted')
     await archive(source, 'refused')

@@ -49,7 +49,7 @@ async function block(db: Db, connection = 'acme'): Promise<void> {
   })
 }
 
-type OpenOptions = { readonly at?: string; readonly place?: typeof pglitePlace; readonly connections?: string[] }
+type OpenOptions = { readonly at?: string; readonly place?: typeof createPgliteDatabase; readonly connections?: string[] }
 
 /** A store, and somebody who looks for alert conditions when the test says so. The clock starts now, as signatures grow old. */
 async function open(
@@ -58,7 +58,7 @@ async function open(
     at,
     place = createPgliteDatabase,
     connections = ['acme'],
-  }: { at?: string; place?: typeof createPgliteDatabase; connections?: string[] } = {},
+  }: OpenOptions = {},
 ) {
   await using opening = new AsyncDisposableStack()
   const placed = at ?? opening.use(await place()).at

@@ -15,7 +15,7 @@ test('the report lists the departures of accepted plans, and adds up: who left, 
   const people = staff(20)
   const cut = without(people, ...people.slice(0, 8).map(({ id }) => id))
   const ahead = change(people, { id: 'E0009', leavingDate: '2026-11-25' })
-  const left = change(people, { id: 'E0003', leavingDate: '2026-11-19' })
+  const departed = change(people, { id: 'E0003', leavingDate: '2026-11-19' })
   await world.night(people)
   const worse = await world.night(cut, { asOf: '2026-11-20T01:10:00.000Z' })
   await rejectRun(world.sync, { runId: worse.id, by: 'Ada' })

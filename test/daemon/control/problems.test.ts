@@ -148,7 +148,7 @@ test('every answer of the platform is explained', async () => {
 test('blocked people are listed page by page with their age, possible leavers first', async () => {
   await using opened = await open()
   const { world, control, standing } = opened
-  const left = { leavingDate: '31/02/2025', status: '' }
+  const unreadable = { leavingDate: '31/02/2025', status: '' }
   const broken = [
     { id: 'E0004', ...unreadable },
     { id: 'E/5', ...unreadable },

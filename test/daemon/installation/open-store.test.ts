@@ -112,7 +112,7 @@ test('a store that processes work on is not accepted, and one that cannot be tak
 test.each(['PostgreSQL', 'the embedded database'])(
   'a store of a development version from before the first release is refused: %s',
   async (kind) => {
-    await using place = await createEmptyPostgresDatabase()
+    await using server = await createEmptyPostgresDatabase()
     const isServer = kind === 'PostgreSQL'
     await using work = await openWorkplace({ baseUrl, key: 'x', ...(isServer && { database: server.at }) })
     const config = await loadConfig(work.configFile, process.env)

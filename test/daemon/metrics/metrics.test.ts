@@ -117,8 +117,8 @@ describe('two processes on one store', () => {
   test('say so if the store is away, and still tell what they count', async () => {
     await using stack = new AsyncDisposableStack()
     const { key } = await host.tenant()
-    const place = await createPostgresDatabase()
-    const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: place.at }))
+    const server = await createPostgresDatabase()
+    const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: server.at }))
     const config = await loadConfig(at.configFile, process.env)
     const daemon = stack.use(
       await startDaemon({ ...config, server: { ...config.server, metrics: 'open' } }, { events: silentEvents() }),
