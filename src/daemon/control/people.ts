@@ -29,16 +29,16 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & A
   async searchPeople(ctx, { query: { connection, search, after, limit } }) {
     const connections = connectionsMeant(ctx, connection)
     const scope = { list: 'people', connection, search }
-    const place = readCursor(scope, after, PeoplePlace)
+    const cursor = readCursor(scope, after, PeoplePlace)
     const { db } = ctx.sync.store
-    const { found, next } = await searchPeople(db, { connections, search, place, limit, withinMs: searchWithinMs })
+    const { matches, next } = await searchPeople(db, { connections, search, cursor, limit, withinMs: searchWithinMs })
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
-    if (found.length > 0)
-      await recordAuditEntry(db, { ...shown, details: { people: found.length }, now: ctx.sync.now() })
+    if (matches.length > 0)
+      await recordAuditEntry(db, { ...shown, details: { people: matches.length }, now: ctx.sync.now() })
     return {
       status: 200,
       body: {
-        data: found.map((one) => foundView(one, namingFields(labelOf(ctx.sync, one.connection)))),
+        data: matches.map((one) => foundView(one, namingFields(labelOf(ctx.sync, one.connection)))),
         next: next && writeCursor(scope, next),
       },
     }

@@ -20,11 +20,12 @@ import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
 /** The operations of the platform that a sync needs. */
 export type PlatformClient = Client<typeof deliveryOperations>
 
+/** The platform that a sync sends to. */
 export type Platform = {
   readonly client: PlatformClient
   readonly baseUrl: string
   readonly rateLimiter: RateLimiter
-  /** How many requests may be under way at once. */
+  /** Maximum number of requests in flight. */
   readonly inFlight: number
 }
 
@@ -117,22 +118,23 @@ export type SyncContext = {
   readonly traces: Traces
   readonly now: () => Date
   readonly lease: Lease
-  /** Left out where nobody waits. */
+  /** Absent if there is no short work to wait for. */
   readonly yieldToShortWork?: YieldToShortWork
-  /** Is told first when a run is asked for, so that what is under way gives way before it is enqueued. */
+  /** Called first when a run is requested, so that running work yields before the run is enqueued. */
   readonly expectShortWork?: () => void
   /**
-   * Exports leave an index behind, and where they say the same they are not read again. `version`: of this program, since another one may read
-   * the same rows in another way. `telling`: checks look at so many people of each export, 10,000 unless told otherwise. Left out: every
-   * export is read whole.
+   * Each export leaves an index, so that unchanged rows are not parsed again. `version`: of this program, because another version may map the
+   * same rows differently. `sampleSize`: how many people of an export the checks look at, 10,000 by default. Absent: every export is read
+   * whole.
    */
   readonly indexing?: { readonly version: string; readonly sampleSize?: number }
-  /** Why runs of this process wait for their source, by their ids, in words. Left out where nobody looks. */
+  /** Why runs of this process wait for their source, by run id. Absent if nothing shows it. */
   readonly sourceWaits?: Map<string, string>
-  /** Who started this process; null where that is not known. */
+  /** Who started this process; null if unknown. */
   readonly startedBy: string | null
 }
 
+/** Returns a connection of the configuration; throws if the name is unknown. */
 export function requireConnection(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {
   const connection = ctx.connections.get(name)
   if (connection) return connection

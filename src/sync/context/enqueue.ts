@@ -18,6 +18,7 @@ export async function enqueue(ctx: SyncContext, jobs: readonly Enqueued[]): Prom
   }
 }
 
+/** Enqueues the due batches of a run. Returns their number. */
 export async function enqueueDeliveries(ctx: SyncContext, runId: string): Promise<number> {
   const due = await dueDeliveries(ctx.store.db, { now: ctx.now(), runId })
   await enqueue(ctx, due.map(deliveryJob))

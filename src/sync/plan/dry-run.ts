@@ -87,7 +87,7 @@ async function planFeed(
 /** The plan without what only the store of a run needs. */
 export function withoutStored({
   heldPart: _,
-  standing: __,
+  faults: __,
   pairs: ___,
   known: ____,
   header: _____,

@@ -127,6 +127,6 @@ async function wholeExportFacts(
     header: { headers: feed.reading.headers, columns: mapping.columns },
     warnings: [...plan.warnings, ...withdrawnWarning(waiting), ...pins],
     waiting,
-    standing: decider.knownFaults(),
+    faults: decider.knownFaults(),
   }
 }

@@ -50,7 +50,7 @@ export async function loadPlanInputs(
   const mapping = mapRows(reading, rules, {
     now: now(),
     aliases: answers.aliases,
-    telling: indexing?.sampleSize,
+    sampleSize: indexing?.sampleSize,
     formerFields: accepted.fields,
     addressOf,
   })

@@ -20,6 +20,7 @@ export type AnswerClass<T = unknown> =
   | { readonly kind: 'missing'; readonly code: DeliveryFailureCode; readonly status: number; readonly message: string }
   | Stop
 
+/** The platform refused a request, or a person in it. */
 export type Refused = {
   readonly kind: 'refused'
   readonly code: DeliveryFailureCode
@@ -79,6 +80,7 @@ export function asStop(classified: Exclude<AnswerClass, { kind: 'done' }>): Stop
   return blockedBy(kind === 'missing' ? 'connection_missing' : 'connection_unsuitable', status, message)
 }
 
+/** A stop that blocks the connection. */
 export function blockedBy(code: DeliveryFailureCode, status: number, message: string): Stop {
   return { kind: 'blocked', code, status, message }
 }
@@ -143,6 +145,7 @@ const unreachableTexts: Readonly<Record<UnreachableReason, string>> = {
   withheld: 'left alone for a while',
 }
 
+/** Classifies an answer of the platform by what follows from it. */
 export function classifyAnswer<A extends AnyAnswer>(answer: A): AnswerClass<BodyOf<A>> {
   switch (answer.status) {
     case 'unreachable': {

@@ -21,9 +21,10 @@ export type Endpoint = {
   requests: number
 }
 
+/** A request to make with the client of the platform. */
 export type Call<A> = (client: Platform['client'], options: { signal: AbortSignal }) => Promise<A>
 
-/** Makes a request at the platform's pace. `before` runs when its turn has come; what it throws keeps the request from being made. */
+/** Makes a request within the rate limit. `before` runs right before it; if it throws, the request is not made. */
 export async function request<A extends AnyAnswer>(
   endpoint: Endpoint,
   call: Call<A>,
@@ -51,6 +52,7 @@ export function requireRecords({ connectionId, records }: Endpoint): {
   return { params: { connectionId, resourceId: records.resourceId }, shape: records.shape }
 }
 
+/** The path parameters of a request about one person. */
 export function personParams({ connectionId }: Endpoint, identityId: string) {
   return { connectionId, userIdentityId: byIdentityId(identityId) }
 }

@@ -119,7 +119,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
       const [one] = await listBlockedPeople(db, { now: world.clock.now, ...(after && { after }), limit: 1 })
       if (!one) break
       found.push([one.identityId ?? '', one.runId])
-      after = one.place
+      after = one.cursor
     }
 
     expect(found).toHaveLength(3)

@@ -57,8 +57,8 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     const keys: string[] = []
     let next: PeopleCursor | null | undefined
     do {
-      const page = await searchPeople(db, { connections, search, place: next ?? undefined, limit, withinMs: 1000 })
-      keys.push(...page.found.map(({ identityId }) => identityId))
+      const page = await searchPeople(db, { connections, search, cursor: next ?? undefined, limit, withinMs: 1000 })
+      keys.push(...page.matches.map(({ identityId }) => identityId))
       next = page.next
     } while (next)
     return keys
@@ -104,8 +104,8 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     const pages: string[][] = []
     let next: PeopleCursor | null | undefined
     do {
-      const page = await searchPeople(db, { ...asked, place: next ?? undefined })
-      pages.push(page.found.map(({ identityId }) => identityId))
+      const page = await searchPeople(db, { ...asked, cursor: next ?? undefined })
+      pages.push(page.matches.map(({ identityId }) => identityId))
       next = page.next
     } while (next)
 

@@ -169,44 +169,44 @@ const of = (record: object): IdentityRecord => ({ ...base, ...record }) as Ident
 const there = (record: object) => ({ ...base, ...record }) as Identity
 
 test.each([
-  ['has what it had', { desired: of({}), confirmed: of({}) }, there({}), 'note'],
+  ['has what it had', { desired: of({}), confirmed: of({}) }, there({}), 'verified'],
   [
     'has what it had, and something is due',
     { desired: of({ firstName: 'Anna' }), confirmed: of({}) },
     there({}),
-    'note',
+    'verified',
   ],
-  ['has newer fields', { desired: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learn'],
-  ['has separated the person', { desired: of({}), confirmed: of({}) }, there({ separatedAt: left }), 'learn'],
+  ['has newer fields', { desired: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learned'],
+  ['has separated the person', { desired: of({}), confirmed: of({}) }, there({ separatedAt: left }), 'learned'],
   [
     'has separated a person of whom something was due',
     { desired: of({ firstName: 'Anna' }), confirmed: of({}) },
     there({ separatedAt: left }),
-    'learn',
+    'learned',
   ],
   [
     'has separated a person who was never acknowledged',
     { desired: of({}), confirmed: null },
     there({ separatedAt: left }),
-    'learn',
+    'learned',
   ],
   [
     'has not separated a leaver who was due',
     { desired: of({ separatedAt: left }), confirmed: of({}) },
     there({}),
-    'note',
+    'verified',
   ],
   [
     'has brought a leaver back',
     { desired: of({ separatedAt: left }), confirmed: of({ separatedAt: left }) },
     there({}),
-    'note',
+    'verified',
   ],
   [
     'still separates a person whose return was due',
     { desired: of({}), confirmed: of({ separatedAt: left }) },
     there({ separatedAt: left }),
-    'note',
+    'verified',
   ],
 ])('after a restore, what counts if the platform %s', (_name, known, identity, outcome) => {
   const entry = { identityId: 'ana', retracted: null, ...known } as RosterEntry
@@ -221,5 +221,8 @@ test('after a restore, a CUSTOM connection without any record makes a leaver of 
 
   const outcomes = [false, true].map((isListEmpty) => findingOfLost({ records }, entry, { restoredAt, isListEmpty }))
 
-  expect(outcomes).toMatchObject([{ learn: { isNewLeaver: true } }, { note: { identityId: 'ana', confirmed: null } }])
+  expect(outcomes).toMatchObject([
+    { learned: { isNewLeaver: true } },
+    { verified: { identityId: 'ana', confirmed: null } },
+  ])
 })
