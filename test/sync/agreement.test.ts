@@ -37,11 +37,11 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
   timeout: 180_000,
 }, async ({ task }) => {
   const begun = performance.now()
-  let told = 0
+  let nightCount = 0
   await fc.assert(
     fc.asyncProperty(setups, fc.array(night, { minLength: 2, maxLength: 4 }), async (setup, nights) => {
       if (performance.now() - begun > mostMs) return
-      told += nights.length
+      nightCount += nights.length
       const model = createModel(setup)
       await using trial = await openTrial({ host, at: place.at, setup })
       for (const { done, fates, retracts } of nights) {
@@ -67,7 +67,7 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
   )
   tell(task, {
     what: 'counts, state, exit code, problems, history, audit trail and platform, compared',
-    times: `${told} nights`,
+    times: `${nightCount} nights`,
     found: 'they agree',
   })
 })

@@ -69,15 +69,15 @@ test.each([
     Object.assign(mapping?.fields.separatedAt ?? {}, { means })
     const people = change(staff(12), { id: 'E0003', start: '2026-11-20', left: '2026-11-20' })
 
-    const found: (string | null | undefined)[] = []
+    const storedDates: (string | null | undefined)[] = []
     for (const date of ['2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21', '2026-11-22']) {
       await dayBegins(world, date)
       await world.night(people, { asOf: `${date}T01:00:00.000Z` })
       const separatedAt = (await peopleOn(client)).get('E0003')?.separatedAt
-      found.push(separatedAt?.slice(0, 10))
+      storedDates.push(separatedAt?.slice(0, 10))
     }
 
     const before = ['2026-11-18', '2026-11-19'].filter((date) => date < lastDay).map(() => undefined)
-    expect(found).toEqual([...before, ...Array.from({ length: 5 - before.length }, () => lastDay)])
+    expect(storedDates).toEqual([...before, ...Array.from({ length: 5 - before.length }, () => lastDay)])
   },
 )

@@ -99,7 +99,7 @@ test('a night is accounted for: what was read and planned, each leaver with what
   const key = auditKey(newKeyPem(), 'the key of the test')
   Object.assign(world.sync, { store: { ...store, db: store.db.withPlugin(new Signing(key)) } })
   const joined = await world.night(staff(3))
-  const left = await world.night(without(staff(3), 'E0002'))
+  const departureRun = await world.night(without(staff(3), 'E0002'))
   const held = await world.night([])
   await world.night(without(staff(3), 'E0002'), { asOf: '2026-11-20T02:00:00.000Z' })
 
@@ -111,17 +111,17 @@ test('a night is accounted for: what was read and planned, each leaver with what
     act: 'run.planned',
     details: expect.objectContaining({ source: 'people.csv', version: expect.anything() }),
   }
-  const asked = { act: 'run.requested', details: { feed: 'source' } }
+  const requested = { act: 'run.requested', details: { feed: 'source' } }
   expect(ofRun(joined.id)).toMatchObject([
-    asked,
+    requested,
     { ...planned, details: { rows: 3, counts: { join: 3 }, digest: joined.digest } },
     { act: 'run.passed', details: { digest: joined.digest, batches: 1 } },
     { act: 'batch.delivered', details: { batch: 1, people: ['E0001', 'E0002', 'E0003'], refused: [] } },
     { act: 'run.finished', details: { confirmed: 3, problems: 0 } },
   ])
-  const [record] = await store.db.selectFrom('changes').select('record').where('run_id', '=', left.id).execute()
-  expect(ofRun(left.id)).toMatchObject([
-    asked,
+  const [record] = await store.db.selectFrom('changes').select('record').where('run_id', '=', departureRun.id).execute()
+  expect(ofRun(departureRun.id)).toMatchObject([
+    requested,
     planned,
     { act: 'run.passed' },
     {
@@ -137,7 +137,7 @@ test('a night is accounted for: what was read and planned, each leaver with what
     { act: 'run.finished' },
   ])
   expect(ofRun(held.id)).toMatchObject([
-    asked,
+    requested,
     planned,
     { act: 'run.held', details: { failed: expect.arrayContaining(['zeroRows']) } },
     { act: 'run.superseded' },

@@ -24,8 +24,14 @@ const people = staff(20)
 const contradicted: HrPerson = { id: 'E0007', left: '2026-06-30', status: 'Active' }
 
 async function listed({ sync }: World) {
-  const found = await listBlockedPeople(sync.store.db, { now: sync.now() })
-  return found.map(({ identityId, leaver, line, reason, accepted }) => ({ identityId, leaver, line, reason, accepted }))
+  const entries = await listBlockedPeople(sync.store.db, { now: sync.now() })
+  return entries.map(({ identityId, leaver, line, reason, accepted }) => ({
+    identityId,
+    leaver,
+    line,
+    reason,
+    accepted,
+  }))
 }
 
 function csvOf(rows: readonly HrPerson[]): string {
@@ -41,7 +47,7 @@ function csvOf(rows: readonly HrPerson[]): string {
   return [headers, ...lines].map((cells) => `${cells.join(',')}\n`).join('')
 }
 
-const told = expect.stringMatching(/^the status of \d+ (person|people) says employed, /)
+const warning = expect.stringMatching(/^the status of \d+ (person|people) says employed, /)
 
 const theirs = {
   identityId: 'E0007',
@@ -64,11 +70,11 @@ test('a person whose status contradicts the leaving date is listed from the firs
   const corrected = await night(change(people, { id: 'E0007', left: '2026-06-30', status: 'Inactive' }), 20)
 
   expect(first.state).toBe('finished')
-  expect(first.warnings).toContainEqual(told)
+  expect(first.warnings).toContainEqual(warning)
   expect(onFirst).toEqual([{ ...theirs, line: expect.any(Number) }])
   expect(again).toEqual(onFirst)
   expect((await peopleOn(client)).get('E0007')?.separatedAt).toBe('2026-06-30T00:00:00.000Z')
-  expect(corrected.warnings).not.toContainEqual(told)
+  expect(corrected.warnings).not.toContainEqual(warning)
   expect(await listed(world)).toEqual([])
 })
 
@@ -96,7 +102,7 @@ test.each<[string, HrPerson]>([
 
   expect(counted.leftOut).toBeGreaterThan(0)
   expect(onThird).toEqual([{ ...theirs, line: 8 }])
-  expect(run.warnings).not.toContainEqual(told)
+  expect(run.warnings).not.toContainEqual(warning)
   expect(await listed(world)).toEqual([])
 })
 
@@ -114,7 +120,7 @@ test('a person who comes back by a later start, or left in the last days, contra
 
   const run = await world.night(rows, { asOf: '2026-11-18T12:00:00.000Z' })
 
-  expect(run.warnings).not.toContainEqual(told)
+  expect(run.warnings).not.toContainEqual(warning)
   expect(await listed(world)).toEqual([])
 })
 
@@ -138,7 +144,7 @@ test('of several rows of a person, one that does not count contradicts nothing',
 
   const run = await world.night(rows, { asOf: '2026-11-18T01:00:00.000Z' })
 
-  expect(run.warnings).not.toContainEqual(told)
+  expect(run.warnings).not.toContainEqual(warning)
   expect((await listed(world)).map(({ reason }) => reason)).toEqual([expect.stringContaining('more than once')])
 })
 

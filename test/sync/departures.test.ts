@@ -54,7 +54,7 @@ async function named(world: World): Promise<Set<string>> {
   for (const { identityId } of await listProblems(db, { now })) keys.add(identityId)
   for (const { identityId } of await listBlockedPeople(db, { now })) if (identityId !== null) keys.add(identityId)
   for (const { id } of await heldRuns(world)) {
-    for await (const some of stagedChanges(db, id)) for (const { change } of some) keys.add(change.identityId)
+    for await (const page of stagedChanges(db, id)) for (const { change } of page) keys.add(change.identityId)
   }
   return keys
 }
@@ -126,13 +126,13 @@ test('every departure that HR expressed is on the platform, in the problems, or 
         await later(world, 6)
         world.clock.now = new Date(`${date}T03:00:00.000Z`)
         const before = await causesOf(world)
-        const told = exports ? hr.tell() : null
-        const run = told && (await world.night(told.rows, { asOf: `${date}T01:00:00.000Z` }))
+        const report = exports ? hr.tell() : null
+        const run = report && (await world.night(report.rows, { asOf: `${date}T01:00:00.000Z` }))
         const causes = await causesOf(world)
         for (const cause of causes.difference(before)) count(total.holds, cause)
-        if (told && told.newFaults > 0) count(total.news, 'rejectedRows')
-        if (told && told.newStatuses > 0) count(total.news, 'unlistedValues')
-        if (run?.state === 'held') expect({ date, ...heldForNothing(run, told) }).toEqual({ date, ...noHold })
+        if (report && report.newFaults > 0) count(total.news, 'rejectedRows')
+        if (report && report.newStatuses > 0) count(total.news, 'unlistedValues')
+        if (run?.state === 'held') expect({ date, ...heldForNothing(run, report) }).toEqual({ date, ...noHold })
         else if (run) hr.accepted()
 
         const [platform, known] = [await peopleOn(client), await named(world)]
@@ -180,11 +180,15 @@ function findings(
   hr: ReturnType<typeof untidyHr>,
   { platform, known, gone }: { platform: People; known: ReadonlySet<string>; gone: ReadonlySet<string> },
 ): typeof noFindings | Record<keyof typeof noFindings, string[]> {
-  const [left, stayed, retracted] = [new Set(separated(platform)), new Set(hr.stayed()), new Set(hr.retracted())]
+  const [separatedKeys, stayed, retracted] = [
+    new Set(separated(platform)),
+    new Set(hr.stayed()),
+    new Set(hr.retracted()),
+  ]
   return {
-    lost: [...gone].filter((key) => !left.has(key) && !known.has(key)),
+    lost: [...gone].filter((key) => !separatedKeys.has(key) && !known.has(key)),
     // A person who is employed again may wait for what is wrong with the row or the plan, if somebody is told.
-    mistaken: [...left].filter((key) => !gone.has(key) && (stayed.has(key) || !known.has(key))),
+    mistaken: [...separatedKeys].filter((key) => !gone.has(key) && (stayed.has(key) || !known.has(key))),
     missing: hr.everybody().filter((key) => !platform.has(key) && !retracted.has(key) && !known.has(key)),
     withheld: [...retracted].filter((key) => platform.has(key)),
   }
@@ -193,12 +197,12 @@ function findings(
 /** Which guards hold an export for what stands, though it brings nothing new for them. */
 function heldForNothing(
   { guards }: Run,
-  told: Pick<ReturnType<ReturnType<typeof untidyHr>['tell']>, 'newFaults' | 'newStatuses'> | null,
+  report: Pick<ReturnType<ReturnType<typeof untidyHr>['tell']>, 'newFaults' | 'newStatuses'> | null,
 ): typeof noHold {
   const holds = (cause: string) => guards?.some(({ name, ok }) => name === cause && !ok) ?? false
   return {
-    rejectedRows: holds('rejectedRows') && told?.newFaults === 0,
-    unlistedValues: holds('unlistedValues') && told?.newStatuses === 0,
+    rejectedRows: holds('rejectedRows') && report?.newFaults === 0,
+    unlistedValues: holds('unlistedValues') && report?.newStatuses === 0,
   }
 }
 

@@ -55,7 +55,7 @@ test('what a snapshot says of people who had joined arrives on the platform as t
   const entries = await Promise.all(
     people.map((person) => rosterEntry(world.sync.store.db, { connection: 'acme', identityId: person.id })),
   )
-  const found = people.map((person, at) => [arrived.get(person.id)?.separatedAt, entries[at]?.deferredTo])
+  const actual = people.map((person, at) => [arrived.get(person.id)?.separatedAt, entries[at]?.deferredTo])
   expect(cases).toHaveLength(30)
-  expect(found).toEqual(cases.map(({ date, outcome }) => arrives[outcome]?.(date)))
+  expect(actual).toEqual(cases.map(({ date, outcome }) => arrives[outcome]?.(date)))
 })

@@ -29,7 +29,7 @@ async function tick(world: World, instant: string): Promise<void> {
 }
 
 const people = staff(20)
-const leaves = (id: string, left = '2026-11-19') => change(people, { id, left })
+const leaves = (id: string, leavingDate = '2026-11-19') => change(people, { id, left: leavingDate })
 const nearlyAll = without(people, ...people.slice(0, 8).map(({ id }) => id))
 
 describe('the clock of a leaver', () => {
@@ -306,8 +306,8 @@ describe('the clock of a leaver', () => {
         pausedHours: 24,
         leaverBounds: new Map([['acme', 24]]),
       }
-      const found = await conditions(world.sync.store.db, { ...settings, freshness: [], now: world.clock.now })
-      return found.filter(({ kind }) => kind === 'leaver_late')
+      const current = await conditions(world.sync.store.db, { ...settings, freshness: [], now: world.clock.now })
+      return current.filter(({ kind }) => kind === 'leaver_late')
     }
     await world.night(people)
     const held = await world.night(nearlyAll, { asOf: '2026-11-20T02:00:00.000Z' })

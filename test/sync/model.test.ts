@@ -27,11 +27,11 @@ const mostMs = 75_000
 
 test('whatever happens in whatever order, the platform ends as HR said', { timeout: 180_000 }, async ({ task }) => {
   const begun = performance.now()
-  let told = 0
+  let storyCount = 0
   await fc.assert(
     fc.asyncProperty(setups, stories(80), async (setup, story) => {
       if (performance.now() - begun > mostMs) return
-      told += 1
+      storyCount += 1
       const model = createModel(setup)
       await using trial = await openTrial({ host, at: place.at, setup })
       await takeExport(model, trial)
@@ -47,5 +47,5 @@ test('whatever happens in whatever order, the platform ends as HR said', { timeo
     }),
     parameters,
   )
-  tell(task, { what: 'stories in any order', times: `${told} stories`, found: 'the platform ends as HR said' })
+  tell(task, { what: 'stories in any order', times: `${storyCount} stories`, found: 'the platform ends as HR said' })
 })

@@ -263,26 +263,26 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     test('jobs and events hold keys and counts, and nothing of what HR says about a person', async () => {
       await using opened = await open()
       const { world } = opened
-      const said = change(staff(10), {
+      const rows = change(staff(10), {
         id: 'E0001',
         email: 'secret@acme.example',
         first: 'Secretname',
         title: 'Secretjob',
       })
-      world.hrSays(said)
-      const seen: unknown[] = []
+      world.hrSays(rows)
+      const sentJobs: unknown[] = []
       const enqueue = world.sync.enqueue
       Object.assign(world.sync, {
         enqueue: async (jobs: Parameters<typeof enqueue>[0]) => {
-          seen.push(...jobs)
+          sentJobs.push(...jobs)
           await enqueue(jobs)
         },
       })
 
-      await world.night(said)
+      await world.night(rows)
 
-      expect(seen.length).toBeGreaterThan(1)
-      expect(JSON.stringify([seen, world.events])).not.toMatch(/secret/i)
+      expect(sentJobs.length).toBeGreaterThan(1)
+      expect(JSON.stringify([sentJobs, world.events])).not.toMatch(/secret/i)
     })
   })
 

@@ -70,7 +70,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
 
     const changed = await recordNight(world, moved)
     const afterwards = await liveRecords(client)
-    const left = await recordNight(
+    const departureRun = await recordNight(
       world,
       moved.filter(({ id }) => id !== 'E0002'),
     )
@@ -83,7 +83,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
 
     expect(changed.counts).toMatchObject({ update: 1, leave: 0 })
     expect(afterwards).toEqual(asRecords(moved))
-    expect(left).toMatchObject({ state: 'finished', counts: { leave: 1 } })
+    expect(departureRun).toMatchObject({ state: 'finished', counts: { leave: 1 } })
     expect(without.has('E0002')).toBe(false)
     expect(still.state).toBe('unchanged')
     expect(back.counts).toMatchObject({ return: 1 })
@@ -112,8 +112,8 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     const { name: connection } = world.connection
     await recordNight(world, workers(8))
 
-    const asked = { connection, identityId: 'E0003', reason: 'a test account', by: 'ana' }
-    const held = await retractPerson(world.sync, asked)
+    const request = { connection, identityId: 'E0003', reason: 'a test account', by: 'ana' }
+    const held = await retractPerson(world.sync, request)
     await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ben' })
     await world.drain()
     await recordNight(world, change(workers(8), { id: 'E0001', department: 'Finance' }))
@@ -389,8 +389,8 @@ describe('what the platform holds', () => {
 
     expect(run.verification).toMatchObject({ lost: 0, changed: 0, foreign: 1, people: { foreign: ['X1'] } })
     expect(await listForeign(db, {})).toMatchObject([{ connection: run.connection, identityId: 'X1' }])
-    const asked = { connection: run.connection, identityIds: ['X1'], reason: 'gone', by: 'ana' }
-    await expect(requestSeparation(world.sync, asked)).rejects.toThrow('have no leaving date')
+    const request = { connection: run.connection, identityIds: ['X1'], reason: 'gone', by: 'ana' }
+    await expect(requestSeparation(world.sync, request)).rejects.toThrow('have no leaving date')
   })
 
   test('keeps what others wrote into a record that is updated by itself', async () => {

@@ -69,9 +69,9 @@ test('a departure that is older than an export takes effect where the export say
   await later(world, 6)
 
   const people = await peopleOn(client)
-  const found = Object.keys(reasons).map((id) => [id, people.get(id)?.separatedAt, people.get(id)?.jobTitle])
+  const actual = Object.keys(reasons).map((id) => [id, people.get(id)?.separatedAt, people.get(id)?.jobTitle])
   const gone = '2026-11-18T00:00:00.000Z'
-  expect(found).toEqual([
+  expect(actual).toEqual([
     ['E0002', gone, 'Chief'],
     ['E0003', gone, 'Chief'],
     // The export states the title.
@@ -120,10 +120,10 @@ test('an event of which no more than the employment is known anew says that only
   const { world, client } = opened
   const { db } = world.sync.store
   const hired: HrEvent = { type: 'hired', at: '2026-11-20T02:00:00.000Z', employee: { id: 'E0006' } }
-  const left = terminated('E0006', '2026-11-18', '2026-11-20T01:30:00.000Z')
+  const departure = terminated('E0006', '2026-11-18', '2026-11-20T01:30:00.000Z')
   await receive(world, hired)
   await later(world, 6)
-  await receive(world, { ...left, employee: { ...left.employee, title: 'Chief' } })
+  await receive(world, { ...departure, employee: { ...departure.employee, title: 'Chief' } })
   await later(world, 6)
 
   const person = (await peopleOn(client)).get('E0006')

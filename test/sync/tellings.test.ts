@@ -68,15 +68,15 @@ test('who has left follows from what HR said, whatever is silent, late, ahead or
         await approveAll(world)
         expect({ today, atNight: await gone(today) }).toEqual({ today, atNight: hr.gone(today) })
 
-        for (const deed of deeds) {
-          const sent = hr.happen(deed, today)
+        for (const action of deeds) {
+          const sent = hr.happen(action, today)
           if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.told])
         }
-        const come = arriving.get(today) ?? []
-        for (const told of come) hr.hear(told)
-        total.late += come.filter((told) => !told.at.startsWith(today)).length
+        const arrived = arriving.get(today) ?? []
+        for (const event of arrived) hr.hear(event)
+        total.late += arrived.filter((event) => !event.at.startsWith(today)).length
         world.clock.now = new Date(`${today}T10:01:00.000Z`)
-        await receive(world, ...come.map(eventOf))
+        await receive(world, ...arrived.map(eventOf))
         await later(world, 6)
         expect({ today, byDay: await gone(today) }).toEqual({ today, byDay: hr.gone(today) })
         total.nights += 1

@@ -114,10 +114,10 @@ test('whenever a run or a command says success, the platform holds what HR said,
       { numRuns: Math.ceil(turns / turnsAStory), seed, endOnFailure: true },
     )
   } finally {
-    const { turns: told, exact, named, problems, inDoubt, late } = counts
+    const { turns: turnCount, exact, named, problems, inDoubt, late } = counts
     tell(task, {
       what: 'successes held to what the platform holds',
-      times: `${told} turns, ${exact + named} successes (seed ${seed})`,
+      times: `${turnCount} turns, ${exact + named} successes (seed ${seed})`,
       found: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests, ${leftOut} rows of exports left out`,
     })
   }

@@ -23,7 +23,7 @@ const pager: ChannelFilter = { name: 'pager', connections: null, kinds: null }
 /** So many seconds after the start. */
 const at = (seconds: number) => new Date(start.getTime() + seconds * 1000)
 
-function condition(given: Partial<Condition> = {}): Condition {
+function condition(overrides: Partial<Condition> = {}): Condition {
   return {
     connection: 'acme',
     kind: 'blocked',
@@ -33,7 +33,7 @@ function condition(given: Partial<Condition> = {}): Condition {
     people: 3,
     leavers: 1,
     runId: null,
-    ...given,
+    ...overrides,
   }
 }
 
@@ -53,9 +53,9 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
   })
 
-  const note = (found: readonly Condition[], seconds: number, channels: readonly ChannelFilter[] = [pager]) =>
-    recordConditions(store.db, found, { channels, now: at(seconds) })
-  const told = (claimed: ClaimedNotification, seconds: number) =>
+  const record = (current: readonly Condition[], seconds: number, channels: readonly ChannelFilter[] = [pager]) =>
+    recordConditions(store.db, current, { channels, now: at(seconds) })
+  const markSent = (claimed: ClaimedNotification, seconds: number) =>
     recordSent(store.db, {
       claims: [{ ...claimed, remindAt: new Date(at(seconds).getTime() + 24 * hourMs) }],
       now: at(seconds),
@@ -73,18 +73,18 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   }
 
   /** Claims whatever is due and tells it; answers what was told of which connection. */
-  async function tellAll(seconds: number, channel = 'pager'): Promise<string[]> {
+  async function sendAll(seconds: number, channel = 'pager'): Promise<string[]> {
     const notifications: string[] = []
     for (let next = await claimNotification(seconds, channel); next; next = await claimNotification(seconds, channel)) {
-      await told(next, seconds)
+      await markSent(next, seconds)
       notifications.push(`${next.type} ${next.alert.connection}`)
     }
     return notifications
   }
 
   test('a condition raises one alert, however often it is found and by how many at once', async () => {
-    await Promise.all(Array.from({ length: 6 }, () => note([condition()], 0)))
-    await note([condition({ people: 4 })], 10)
+    await Promise.all(Array.from({ length: 6 }, () => record([condition()], 0)))
+    await record([condition({ people: 4 })], 10)
 
     const alerts = await openAlerts(store.db)
 
@@ -100,27 +100,27 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('is told once when raised, and once when it is over', async () => {
-    await note([condition()], 0)
-    const first = await tellAll(0)
-    await note([condition({ people: 4 })], 10)
-    const meanwhile = await tellAll(10)
-    await note([], 20)
-    await note([], 50)
+    await record([condition()], 0)
+    const first = await sendAll(0)
+    await record([condition({ people: 4 })], 10)
+    const meanwhile = await sendAll(10)
+    await record([], 20)
+    await record([], 50)
 
-    const last = await tellAll(50)
+    const last = await sendAll(50)
 
     expect([first, meanwhile, last]).toEqual([['raised acme'], [], ['cleared acme']])
-    expect(await tellAll(100_000_000)).toEqual([])
+    expect(await sendAll(100_000_000)).toEqual([])
   })
 
   test('a condition that was away for less than half a minute is the same one', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     const [before] = await openAlerts(store.db)
-    await note([], 10)
-    await note([], 39)
-    await note([condition()], 40)
-    await note([], 41)
-    await note([], 70)
+    await record([], 10)
+    await record([], 39)
+    await record([condition()], 40)
+    await record([], 41)
+    await record([], 70)
 
     const [after] = await openAlerts(store.db)
 
@@ -128,14 +128,14 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('is over since it was found to be gone, and what comes later is another one', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     const [first] = await openAlerts(store.db)
-    await tellAll(0)
-    await note([], 10)
-    await note([], 40)
+    await sendAll(0)
+    await record([], 10)
+    await record([], 40)
     const over = await claim(40)
-    await told(over, 40)
-    await note([condition({ since: at(95) })], 100)
+    await markSent(over, 40)
+    await record([condition({ since: at(95) })], 100)
 
     const [second] = await openAlerts(store.db)
 
@@ -145,21 +145,21 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('what was over before anybody could be told is told in full, in order', async () => {
-    await note([condition()], 0)
-    await note([], 10)
-    await note([], 40)
-    await note([condition({ connection: 'beta' })], 50)
+    await record([condition()], 0)
+    await record([], 10)
+    await record([], 40)
+    await record([condition({ connection: 'beta' })], 50)
 
-    const notifications = await tellAll(50)
+    const notifications = await sendAll(50)
 
     expect(notifications).toEqual(['raised acme', 'cleared acme', 'raised beta'])
   })
 
   test('an alert that stays open is told again when a day has passed', async () => {
-    await note([condition()], 0)
-    await tellAll(0)
+    await record([condition()], 0)
+    await sendAll(0)
     const day = 24 * 60 * 60
-    const early = await tellAll(day - 1)
+    const early = await sendAll(day - 1)
 
     const reminder = await claim(day)
 
@@ -169,12 +169,12 @@ describe.each(databases)('alerts on $name', ({ place }) => {
 
   test('another cause of the same condition is told again, at most every quarter of an hour', async () => {
     const causes = (seconds: number) => condition({ code: seconds % 60 === 0 ? 'key_refused' : 'permission_missing' })
-    await note([causes(0)], 0)
-    const first = await tellAll(0)
+    await record([causes(0)], 0)
+    const first = await sendAll(0)
     const flapping: string[] = []
     for (let seconds = 30; seconds < 1800; seconds += 30) {
-      await note([causes(seconds)], seconds)
-      flapping.push(...(await tellAll(seconds)))
+      await record([causes(seconds)], seconds)
+      flapping.push(...(await sendAll(seconds)))
     }
 
     expect(first).toEqual(['raised acme'])
@@ -182,7 +182,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('of many that would tell at once, one does', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
 
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimNotification(0)))
 
@@ -190,13 +190,16 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('what somebody died on is told by another after a minute, and the first one is too late then', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     const dead = await claim(0)
     const early = await claimNotification(59)
     const second = await claim(60)
-    const late = [await told(dead, 61), await recordUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
+    const late = [
+      await markSent(dead, 61),
+      await recordUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) }),
+    ]
 
-    const ended = await told(second, 63)
+    const ended = await markSent(second, 63)
 
     expect(early).toBeNull()
     expect(second.attempt).toBe(2)
@@ -206,31 +209,31 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('one that stood still over a notification, a reminder and a claim cannot write into the newer claim', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     const still = await claim(0)
-    await told(await claim(60), 61)
+    await markSent(await claim(60), 61)
     const reminder = await claim(61 + 24 * 60 * 60)
 
-    const late = await told(still, 100_000)
+    const late = await markSent(still, 100_000)
 
     expect(reminder.attempt).toBe(still.attempt)
     expect(late).toBe(false)
   })
 
   test('an alert that is over while it is being told is told to be over next', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     const notification = await claim(0)
-    await note([], 1)
-    await note([], 31)
-    await told(notification, 32)
+    await record([], 1)
+    await record([], 31)
+    await markSent(notification, 32)
 
-    const notifications = await tellAll(32)
+    const notifications = await sendAll(32)
 
     expect(notifications).toEqual(['cleared acme'])
   })
 
   test('what could not be told waits for its time, or for another notification to go well', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     const failing = await claim(0)
     await recordUnsent(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
     const early = await claimNotification(899)
@@ -245,8 +248,8 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('a notification that went well hastens no reminder', async () => {
-    await note([condition()], 0)
-    await tellAll(0)
+    await record([condition()], 0)
+    await sendAll(0)
     await makeNotificationsDueNow(store.db, { channel: 'pager', now: at(10) })
 
     const early = await claimNotification(10)
@@ -257,44 +260,44 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   test('each channel hears by itself, and only of what it takes', async () => {
     const chat: ChannelFilter = { name: 'chat', connections: ['beta'], kinds: null }
     const mail: ChannelFilter = { name: 'mail', connections: null, kinds: ['held'] }
-    const found = [condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })]
-    await note(found, 0, [pager, chat, mail])
+    const current = [condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })]
+    await record(current, 0, [pager, chat, mail])
     await recordUnsent(store.db, await claim(0), { failure: 'answers 500', retryAt: at(900) })
 
-    const heard = [await tellAll(0, 'chat'), await tellAll(0, 'mail'), await tellAll(0)]
+    const sent = [await sendAll(0, 'chat'), await sendAll(0, 'mail'), await sendAll(0)]
 
-    expect(heard).toEqual([['raised beta'], ['raised acme'], ['raised acme', 'raised beta']])
+    expect(sent).toEqual([['raised beta'], ['raised acme'], ['raised acme', 'raised beta']])
   })
 
   test('a channel that is added later hears of what is open then, and of nothing that is over', async () => {
-    await note([condition(), condition({ connection: 'beta' })], 0)
-    await tellAll(0)
-    await note([condition()], 10)
-    await note([condition()], 50)
-    await note([condition()], 60, [pager, { ...pager, name: 'chat' }])
+    await record([condition(), condition({ connection: 'beta' })], 0)
+    await sendAll(0)
+    await record([condition()], 10)
+    await record([condition()], 50)
+    await record([condition()], 60, [pager, { ...pager, name: 'chat' }])
 
-    const heard = await tellAll(60, 'chat')
+    const sent = await sendAll(60, 'chat')
 
-    expect(heard).toEqual(['raised acme'])
+    expect(sent).toEqual(['raised acme'])
   })
 
   test('an alert that was cleared while a process sent is told to be over, whichever of them wrote last', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     const notification = await claim(0)
-    await note([], 1)
-    await note([], 31)
+    await record([], 1)
+    await record([], 31)
     // The process that sent saw the alert as it was before.
-    await told(notification, 32)
+    await markSent(notification, 32)
     await store.pool.query(`update notifications set next_at = $1`, [at(100_000)])
-    await note([], 40)
+    await record([], 40)
 
-    const heard = await tellAll(40)
+    const sent = await sendAll(40)
 
-    expect(heard).toEqual(['cleared acme'])
+    expect(sent).toEqual(['cleared acme'])
   })
 
   test('one message about several alerts counts once, and each of them is told', async () => {
-    await note([condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })], 0)
+    await record([condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })], 0)
     const claims = await claimNotifications(store.db, { channel: 'pager', limit: 10, now: at(0) })
     const late = await claim(60)
 
@@ -311,14 +314,14 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('a failure of a message that counts as sent is shown until the next one', async () => {
-    await note([condition()], 0)
+    await record([condition()], 0)
     await recordSent(store.db, {
       claims: [{ ...(await claim(0)), remindAt: at(100) }],
       failure: 'refuses to[1]',
       now: at(0),
     })
     const [first] = await openAlerts(store.db)
-    await told(await claim(100), 100)
+    await markSent(await claim(100), 100)
 
     const [second] = await openAlerts(store.db)
 
@@ -329,13 +332,13 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('what is over and told is forgotten after ninety days, and never what is not told', async () => {
-    await note([condition()], 0)
-    await told(await claim(0), 0)
-    await note([condition({ connection: 'beta' })], 10)
-    await note([], 40)
-    await note([], 80)
-    await told(await claim(80), 80)
-    await note([], 91 * 24 * 60 * 60)
+    await record([condition()], 0)
+    await markSent(await claim(0), 0)
+    await record([condition({ connection: 'beta' })], 10)
+    await record([], 40)
+    await record([], 80)
+    await markSent(await claim(80), 80)
+    await record([], 91 * 24 * 60 * 60)
 
     const { rows } = await store.pool.query<{ connection: string }>('select connection from alerts')
 

@@ -46,9 +46,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     const delivering = await run({ state: 'delivering', at: ago(1) })
     await batch({ runId: delivering, batch: 1, people: { E1: 'leave' }, dueAt: ago(1) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([])
+    expect(current).toEqual([])
   })
 
   test('a blocked connection is one, with its reason and whom it keeps out', async () => {
@@ -58,9 +58,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     await batch({ runId, batch: 2, people: { E4: 'leave' }, dueAt: ago(-10), state: 'done' })
     await block('acme')
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'blocked',
@@ -81,9 +81,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       await batch({ runId, batch: 1, kind, people: { E1: 'leave', E2: 'join' }, dueAt: ago(-10) })
       await block('acme')
 
-      const found = await look()
+      const current = await look()
 
-      expect(found).toMatchObject([{ kind: 'blocked', people: 2, leavers: 1 }])
+      expect(current).toMatchObject([{ kind: 'blocked', people: 2, leavers: 1 }])
     },
   )
 
@@ -93,9 +93,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     await block('acme')
     await block('beta')
 
-    const found = await look([])
+    const current = await look([])
 
-    expect(found).toMatchObject([{ connection: 'acme', kind: 'blocked' }])
+    expect(current).toMatchObject([{ connection: 'acme', kind: 'blocked' }])
   })
 
   test('deliveries that have been failing for longer than the limit are one, with the failure of the oldest', async () => {
@@ -111,9 +111,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     })
     await batch({ ...failing, batch: 3, people: { E4: 'leave' }, failingSince: ago(59) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'overdue',
@@ -132,9 +132,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90) })
     await batch({ runId, batch: 2, people: { E2: 'leave' }, dueAt: ago(90), lease: 7 })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([
+    expect(current).toMatchObject([
       {
         kind: 'overdue',
         code: null,
@@ -149,9 +149,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     const runId = await run({ state: 'cancelled', at: ago(300) })
     await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90), failingSince: ago(90) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([])
+    expect(current).toEqual([])
   })
 
   test('a held run is one, with the guards that hold it and whom it concerns', async () => {
@@ -168,9 +168,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       reason: 'leavers: 9 of 40 people would be separated; the limit is 5',
     })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'held',
@@ -194,9 +194,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       reason: 'retractions: 1',
     })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([
+    expect(current).toMatchObject([
       {
         kind: 'held',
         reason: '2 runs wait for an approval; the newest: retractions: 1',
@@ -216,9 +216,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     const runId = await run({ state: 'held', at: heldAt, counts: { leave: 9 }, expiresAt: ago(minutes) })
     await run({ connection: 'beta', state: 'held', at: ago(0), expiresAt: ago(-72 * 60) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found.filter(({ kind }) => kind === 'expiring')).toEqual([
+    expect(current.filter(({ kind }) => kind === 'expiring')).toEqual([
       {
         connection: 'acme',
         kind: 'expiring',
@@ -233,9 +233,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
   })
 
   test('a plan that can be approved for an hour is reminded of in its last twenty minutes', async () => {
-    const kinds = async (left: number) => {
+    const kinds = async (minutesLeft: number) => {
       await store.db.deleteFrom('runs').execute()
-      await run({ state: 'held', at: ago(60 - left), expiresAt: ago(-left) })
+      await run({ state: 'held', at: ago(60 - minutesLeft), expiresAt: ago(-minutesLeft) })
       return (await look()).map(({ kind }) => kind)
     }
 
@@ -276,9 +276,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     await run({ state: 'failed', at: ago(200) })
     await run({ at: ago(100), ...later })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([{ kind: 'run_failed', since: ago(200) }])
+    expect(current).toMatchObject([{ kind: 'run_failed', since: ago(200) }])
   })
 
   test('reading back that failed is made up for by a source that was read, and not the other way round', async () => {
@@ -287,9 +287,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     await run({ connection: 'beta', feed: 'source', state: 'failed', at: ago(200) })
     await run({ connection: 'beta', feed: 'roster', state: 'unchanged', at: ago(100) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([{ connection: 'beta', kind: 'run_failed' }])
+    expect(current).toMatchObject([{ connection: 'beta', kind: 'run_failed' }])
   })
 
   test('leavers whom the platform refuses are one; others are left to the list of problems', async () => {
@@ -305,9 +305,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       ])
       .execute()
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'problems',
@@ -348,9 +348,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       ])
       .execute()
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'blockedPeople',
@@ -382,7 +382,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       .where('name', '=', 'acme')
       .execute()
 
-    const found = await look()
+    const current = await look()
     const person = { connection: 'acme', inferred: false, absences: 0, as_of: now }
     await store.db
       .insertInto('roster')
@@ -391,7 +391,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     const later = await look()
 
     expect(before).toEqual([])
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'foreign',
@@ -427,19 +427,21 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     }))
     await store.db.insertInto('rejects').values(faults).execute()
 
-    const found = await look()
+    const current = await look()
     await store.db.updateTable('inbox').set({ state: 'dismissed' }).execute()
 
-    expect(found).toMatchObject([{ connection: 'acme', kind: 'blockedPeople', since: ago(40), people: 1, leavers: 1 }])
+    expect(current).toMatchObject([
+      { connection: 'acme', kind: 'blockedPeople', since: ago(40), people: 1, leavers: 1 },
+    ])
     expect(await look()).toEqual([])
   })
 
   describe('a source', () => {
-    const fresh = (given: Partial<Freshness> = {}): Freshness[] => [
-      { connection: 'acme', readSince: ago(600), asOfSince: ago(2000), acceptsUnchanged: false, ...given },
+    const fresh = (overrides: Partial<Freshness> = {}): Freshness[] => [
+      { connection: 'acme', readSince: ago(600), asOfSince: ago(2000), acceptsUnchanged: false, ...overrides },
     ]
-    const stale = async (given: Partial<Freshness> = {}) =>
-      (await look(['acme', 'beta'], fresh(given))).filter(({ kind }) => kind === 'stale')
+    const stale = async (overrides: Partial<Freshness> = {}) =>
+      (await look(['acme', 'beta'], fresh(overrides))).filter(({ kind }) => kind === 'stale')
     const slotTaken = (minutes: number, slot = '2026-11-10T02:00:00') =>
       store.db
         .insertInto('slots')
@@ -501,9 +503,9 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       await run({ state: 'finished', at: ago(1000), asOf: ago(1000) })
       await run({ state: 'failed', at: ago(500) })
 
-      const found = await look(['acme'], fresh())
+      const current = await look(['acme'], fresh())
 
-      expect(found.map(({ kind }) => kind)).toEqual(['run_failed'])
+      expect(current.map(({ kind }) => kind)).toEqual(['run_failed'])
     })
 
     test('that was never read is one from the second time on that its schedule comes', async () => {

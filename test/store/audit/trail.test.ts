@@ -94,13 +94,13 @@ async function putRows(table: Table, rows: readonly Row[]): Promise<void> {
 }
 
 /** The ways in which one row may be edited in one byte, as far as its type allows: all of them, or every thirteenth. */
-function flips(row: Row): { readonly what: string; readonly row: Row }[] {
+function flips(row: Row): { readonly name: string; readonly row: Row }[] {
   return Object.entries(row).flatMap(([column, value]) => {
     const text = String(value)
     return [...text].flatMap((_, at) => {
       if (!isFull && at % 13 !== text.length % 13) return []
       const flipped = isDigits(text) ? digitFlipped(text, at) : bitFlipped(text, at)
-      return flipped === text ? [] : [{ what: `${column}, byte ${at}`, row: { ...row, [column]: flipped } }]
+      return flipped === text ? [] : [{ name: `${column}, byte ${at}`, row: { ...row, [column]: flipped } }]
     })
   })
 }
@@ -126,7 +126,7 @@ describe('a trail that somebody with the database but without the key has edited
           if (clash) continue
           tried += 1
           await putRows(table, rows.with(index, flip.row))
-          if ((await finding(kept)) === null) unfound.push(`${table} ${index}: ${flip.what}`)
+          if ((await finding(kept)) === null) unfound.push(`${table} ${index}: ${flip.name}`)
         }
       }
       await putRows(table, rows)
@@ -458,10 +458,10 @@ test('a text of an act is one that a database stores, whatever its strings hold,
   const strings = ['a\0b', '\ud800', 'x\udfffy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain']
   const about = { act: 'batch.delivered', connection: 'acme', by: 'rollcall', now } as const
 
-  const texts = strings.map((said) => entryText({ ...about, details: { people: ['E1', said] } }))
+  const texts = strings.map((text) => entryText({ ...about, details: { people: ['E1', text] } }))
 
   expect(texts.map((text) => readEntry(text)?.details?.people)).toEqual(
-    ['a\uFFFDb', '\uFFFD', 'x\uFFFDy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain'].map((said) => ['E1', said]),
+    ['a\uFFFDb', '\uFFFD', 'x\uFFFDy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain'].map((text) => ['E1', text]),
   )
 })
 
@@ -496,8 +496,8 @@ test('several processes that sign at once on PostgreSQL make one chain, with act
   await late
   const last = await signPending(first, { key, kept: null, now })
 
-  const found = await verifyTrail(first, { publicKey: key.publicKey, kept: await lastCheckpoint(first), key })
-  expect(found).toMatchObject({ finding: null, entries: 61, pending: 0 })
+  const verified = await verifyTrail(first, { publicKey: key.publicKey, kept: await lastCheckpoint(first), key })
+  expect(verified).toMatchObject({ finding: null, entries: 61, pending: 0 })
   expect(last).toMatchObject({ kind: 'sealed' })
   expect(sealed.length).toBeGreaterThan(1)
   // An act whose process found another one at work gets its place only now, and may stand behind the late one.

@@ -135,13 +135,13 @@ test('is written and restored in pieces by size, so that many large events fit t
     expect(Math.max(...all.map((rows) => rows.length))).toBe(3)
     expect(all.filter((rows) => rows.length > 1 && rows.join('').length > pieces.maxBytes)).toEqual([])
   }
-  const found = await restored.db
+  const stored = await restored.db
     .selectFrom('inbox')
     .select('body')
     .where('dedup_key', 'like', 'body %')
     .orderBy('dedup_key')
     .execute()
-  expect(found.map(({ body }) => body)).toEqual(bodies)
+  expect(stored.map(({ body }) => body)).toEqual(bodies)
 })
 
 test('a pipe, a folder, a device and a link are no backup, and hold nobody up', async () => {

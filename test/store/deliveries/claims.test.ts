@@ -231,8 +231,8 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
         freshness: [],
         leaverBounds: new Map(),
       }
-      const found = await conditions(db, { ...settings, now: at(seconds) })
-      return found.map(({ kind, reason, runId, people, since }) => ({ kind, reason, runId, people, since }))
+      const current = await conditions(db, { ...settings, now: at(seconds) })
+      return current.map(({ kind, reason, runId, people, since }) => ({ kind, reason, runId, people, since }))
     }
 
     /** A process that has lost its lock takes its own batch from itself. */
@@ -385,7 +385,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     }
     await sql`update deliveries set batch = 5`.execute(db)
 
-    const found = [
+    const results = [
       await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'due' }])),
       await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'due', lease: me.id }])),
       await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'done' }])),
@@ -393,7 +393,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
       await endedWith(JSON.stringify([{ run_id: other, batch: 9, state: 'due' }])),
     ]
 
-    expect(found).toEqual([true, false, false, false, false])
+    expect(results).toEqual([true, false, false, false, false])
   })
 
   test('a batch of which nothing is left is claimed with nothing to do', async () => {

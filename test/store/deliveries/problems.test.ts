@@ -43,14 +43,14 @@ describe.each(databases)('problems on $name', ({ place }) => {
       wait(world, minutes)
       counts.push((await problems()).length)
     }
-    const found = await problems()
-    const counted = await tally()
+    const listed = await problems()
+    const tallied = await tally()
     reach(world, sound)
     wait(world, 60)
     await world.minute()
 
     expect(counts).toEqual([0, 3])
-    expect(found[0]).toMatchObject({
+    expect(listed[0]).toMatchObject({
       connection: 'acme',
       identityId: 'E0001',
       state: 'undelivered',
@@ -63,8 +63,8 @@ describe.each(databases)('problems on $name', ({ place }) => {
       firstAt: failedAt,
       times: 1,
     })
-    expect(Date.parse(found[0]?.nextAt ?? '')).toBeGreaterThan(Date.parse(failedAt))
-    expect(counted).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 0 } })
+    expect(Date.parse(listed[0]?.nextAt ?? '')).toBeGreaterThan(Date.parse(failedAt))
+    expect(tallied).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 0 } })
     expect(await problems()).toEqual([])
   })
 
@@ -76,13 +76,13 @@ describe.each(databases)('problems on $name', ({ place }) => {
 
     await world.night(change(without(staff(5), 'E0004'), { id: 'E0002', title: 'Lead' }), { asOf: nextNight })
     const blockedAt = world.clock.now.toISOString()
-    const found = await problems()
+    const listed = await problems()
 
-    expect(found).toMatchObject([
+    expect(listed).toMatchObject([
       { identityId: 'E0002', kind: 'update', leaver: false },
       { identityId: 'E0004', kind: 'leave', leaver: true },
     ])
-    for (const problem of found) {
+    for (const problem of listed) {
       expect(problem).toMatchObject({ state: 'undelivered', status: 401, code: 'key_refused', firstAt: blockedAt })
       expect(problem.message).toContain('the platform does not accept the API key (401)')
       expect(problem.nextAt).toBe(new Date(world.clock.now.getTime() + 15 * minuteMs).toISOString())
@@ -101,12 +101,12 @@ describe.each(databases)('problems on $name', ({ place }) => {
     world.hrSays(staff(2), '2026-11-27T01:00:00.000Z')
     const second = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
     await world.drain()
-    const found = await problems()
+    const listed = await problems()
 
     const { startedAt } = await world.runOf(second.id)
     const [connection] = await connectionStates(world.sync.store.db)
     expect(Date.parse(connection?.blocked?.since ?? '')).toBeLessThan(Date.parse(startedAt ?? ''))
-    expect(found.map(({ firstAt }) => firstAt)).toEqual([startedAt, startedAt])
+    expect(listed.map(({ firstAt }) => firstAt)).toEqual([startedAt, startedAt])
   })
 
   test('name the code of the answer where the platform refused somebody', async () => {
@@ -158,8 +158,8 @@ describe.each(databases)('problems on $name', ({ place }) => {
     reach(world, {
       ...sound,
       upsertHrisUserIdentities: async (input, options) => {
-        const some = JSON.stringify(input.body).includes('E0003') ? { upsertHrisUserIdentities } : sound
-        return await some.upsertHrisUserIdentities(input, options)
+        const handlers = JSON.stringify(input.body).includes('E0003') ? { upsertHrisUserIdentities } : sound
+        return await handlers.upsertHrisUserIdentities(input, options)
       },
     })
 

@@ -65,15 +65,15 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
 
   test('keeps the bytes, the times and the name of an event as they came', async () => {
     const body = Buffer.from(Array.from({ length: 512 }, (_, index) => index % 256))
-    const told = { body, signedAt: minutesLater(-1), eventId: `it's "a" \\ {b}, null` }
-    await using opened = await open(event('a', told), event('b', { eventId: null, body: Buffer.alloc(0) }))
+    const details = { body, signedAt: minutesLater(-1), eventId: `it's "a" \\ {b}, null` }
+    await using opened = await open(event('a', details), event('b', { eventId: null, body: Buffer.alloc(0) }))
 
     const events = await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
 
     expect(events).toEqual([
       {
         id: expect.stringMatching(/^\d+$/),
-        eventId: told.eventId,
+        eventId: details.eventId,
         body,
         receivedAt: now.toISOString(),
         signedAt: minutesLater(-1).toISOString(),

@@ -27,22 +27,22 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
   beforeEach(async () => {
     await emptyTables(store, 'rollcall')
     await ensureConnection(store.db, 'acme')
-    const asked = { connection: 'acme', feed: 'source', trigger: 'operator', options: {}, now } as const
-    runId = await addWaitingRun(store.db, asked)
+    const request = { connection: 'acme', feed: 'source', trigger: 'operator', options: {}, now } as const
+    runId = await addWaitingRun(store.db, request)
   })
 
   afterAll(() => lifetime.disposeAsync())
 
   const change = (key: string, kind: 'join' | 'leave' | 'retract' = 'join', jobTitle = ''): PlannedPerson => {
-    const told = { identityId: key, carried: false }
+    const base = { identityId: key, carried: false }
     const record = { identityId: key, jobTitle }
     return {
       identityId: key,
       entry: null,
       change:
         kind === 'retract'
-          ? { ...told, kind, reason: 'a test' }
-          : { ...told, kind, record, fields: {}, inferred: false },
+          ? { ...base, kind, reason: 'a test' }
+          : { ...base, kind, record, fields: {}, inferred: false },
       origin: null,
     }
   }
@@ -59,19 +59,19 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
 
   /** Who is in which batch. */
   async function batches(): Promise<string[]> {
-    const { rows } = await sql<{ told: string }>`
+    const { rows } = await sql<{ text: string }>`
       select deliveries.batch || ' ' || deliveries.kind || ' ' || deliveries.people || ': '
-        || string_agg(changes.identity_id, ' ' order by changes.identity_id) as told
+        || string_agg(changes.identity_id, ' ' order by changes.identity_id) as text
       from deliveries left join changes using (run_id, batch) group by deliveries.run_id, deliveries.batch
       order by deliveries.batch`.execute(store.db)
-    return rows.map(({ told }) => told)
+    return rows.map(({ text }) => text)
   }
 
   /** By which transaction each change was written last. */
   async function written(): Promise<string[]> {
-    const { rows } = await sql<{ told: string }>`
-      select identity_id || ' ' || xmin::text as told from changes order by identity_id`.execute(store.db)
-    return rows.map(({ told }) => told)
+    const { rows } = await sql<{ text: string }>`
+      select identity_id || ' ' || xmin::text as text from changes order by identity_id`.execute(store.db)
+    return rows.map(({ text }) => text)
   }
 
   test('are those in which it was staged, and no change is written again', async () => {

@@ -51,7 +51,7 @@ describe.each(bothDatabases)('entries that follow from changes, on $name', ({ pl
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
     await ensureConnection(db, 'acme')
-    const found = { roster: [] as Awaited<ReturnType<typeof everything>>[], entries: [] as number[] }
+    const stored = { roster: [] as Awaited<ReturnType<typeof everything>>[], entries: [] as number[] }
     const known = new Map<string, IdentityRecord>()
     for (const [night, records] of nights.entries()) {
       const asOf = days[night] ?? ''
@@ -61,16 +61,16 @@ describe.each(bothDatabases)('entries that follow from changes, on $name', ({ pl
       await stagePeople(db, runId, people)
       if (waits) await writeOutEntries(db, runId)
       const { rows } = await sql<{ count: number }>`select count(*)::int as count from plan_entries`.execute(db)
-      found.entries.push(rows[0]?.count ?? -1)
+      stored.entries.push(rows[0]?.count ?? -1)
       const limits = { batchSize: 50, batchBytes: 1_000_000 }
       await acceptLeavers(db, { runId, connection: 'acme', timeZone: 'UTC', now })
       await commitPlan(db, { runId, connection: 'acme', limits, speaksOfAbsent: true, now })
-      found.roster.push(await everything(db))
+      stored.roster.push(await everything(db))
       await sql`update deliveries set state = 'done', answer = '{"status": 200}'`.execute(db)
       await sql`update runs set state = 'finished'`.execute(db)
       for (const record of records) known.set(record.identityId, record)
     }
-    return found
+    return stored
   }
 
   async function planned(db: Db, now: Date): Promise<string> {

@@ -20,7 +20,7 @@ describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
     const { db } = database
     await ensureConnection(db, 'acme')
     const now = new Date()
-    const asked = {
+    const request = {
       connection: 'acme',
       feed: 'source',
       trigger: 'operator',
@@ -28,7 +28,7 @@ describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
       requestedBy: [],
       now,
     } as const
-    const runId = await addWaitingRun(db, asked)
+    const runId = await addWaitingRun(db, request)
     const parts = [1, 7999, 8000, 8001, 16_000, 100_003].map((bytes) =>
       Buffer.from(Array.from({ length: bytes }, (_, byte) => (byte * 7919) % 256)),
     )
@@ -41,9 +41,9 @@ describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
     })
 
     const index = await acceptedIndex(db, 'acme')
-    const given: Buffer[] = []
-    await index?.eachPart((part) => given.push(Buffer.from(part)))
-    expect(given.map((part, nth) => part.equals(parts[nth] ?? Buffer.alloc(0)))).toEqual(parts.map(() => true))
+    const readParts: Buffer[] = []
+    await index?.eachPart((part) => readParts.push(Buffer.from(part)))
+    expect(readParts.map((part, nth) => part.equals(parts[nth] ?? Buffer.alloc(0)))).toEqual(parts.map(() => true))
     expect(index?.bytesAtMost).toBeGreaterThanOrEqual(parts.reduce((sum, { length }) => sum + length, 0))
     const { rows } = await sql<{ cut: number }>`
       select pg_relation_size(reltoastrelid)::int as cut from pg_class where oid = 'export_index_parts'::regclass`.execute(

@@ -61,8 +61,8 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
 
     await deleteAnswered(explained, 'acme')
 
-    const left = await sql`select from acknowledged`.execute(db)
-    expect(left.rows).toEqual([])
+    const remaining = await sql`select from acknowledged`.execute(db)
+    expect(remaining.rows).toEqual([])
     expect(found.map(({ rows }) => rows)).toEqual([5])
   })
 
@@ -71,7 +71,7 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
     await ensureConnection(db, 'acme')
-    const counted = async (people: number) => {
+    const statisticsAfter = async (people: number) => {
       const runId = await planned(db, { people, kind: 'join' })
       await acceptAll(db, runId)
       await sql`update runs set state = 'finished' where id = ${runId}`.execute(db)
@@ -81,9 +81,9 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
       return rows[0]?.rows
     }
 
-    expect(await counted(1000)).toBe(1000)
-    expect(await counted(99)).toBe(1000)
-    expect(await counted(101)).toBe(1200)
+    expect(await statisticsAfter(1000)).toBe(1000)
+    expect(await statisticsAfter(99)).toBe(1000)
+    expect(await statisticsAfter(101)).toBe(1200)
   })
 
   const lookedAtBy = (db: Db, runId: string): Promise<readonly Looked[]> =>

@@ -78,13 +78,13 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     const dayBefore = await blockedPeople()
 
     world.clock.now = new Date('2026-11-22T00:00:00.000Z')
-    const found = await blockedPeople()
+    const listed = await blockedPeople()
     await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
     await world.drain()
 
     expect(held.state).toBe('held')
     expect(dayBefore).toEqual([])
-    expect(found).toMatchObject([
+    expect(listed).toMatchObject([
       {
         identityId: 'E0002',
         leaver: true,
@@ -114,16 +114,16 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     await stagePeople(db, other, [{ identityId: 'E0002', entry: waits, change: null, origin: null }])
     world.clock.now = new Date('2026-11-24T00:00:00.000Z')
 
-    const found: string[][] = []
-    for (let after: BlockedPersonCursor | undefined; found.length < 9; ) {
+    const listed: string[][] = []
+    for (let after: BlockedPersonCursor | undefined; listed.length < 9; ) {
       const [one] = await listBlockedPeople(db, { now: world.clock.now, ...(after && { after }), limit: 1 })
       if (!one) break
-      found.push([one.identityId ?? '', one.runId])
+      listed.push([one.identityId ?? '', one.runId])
       after = one.cursor
     }
 
-    expect(found).toHaveLength(3)
-    expect(found).toEqual(
+    expect(listed).toHaveLength(3)
+    expect(listed).toEqual(
       expect.arrayContaining([
         ['E0002', held.id],
         ['E0002', other],
@@ -196,7 +196,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     await night(change(staff(5), { id: 'E0002', left: '2026-11-01' }))
     await night(change(staff(5), { id: 'E0002', left: '2026-11-01', email: 'DISABLED' }, leaver))
     await night(change(staff(5), { id: 'E0002', left: '01/11/2026' }, leaver))
-    const found = await blockedPeople()
+    const listed = await blockedPeople()
     const { id, digest } = await retractPerson(world.sync, {
       connection: 'acme',
       identityId: 'E0004',
@@ -205,7 +205,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     })
     await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ana' })
 
-    expect(found).toMatchObject([
+    expect(listed).toMatchObject([
       { identityId: 'E0002', leaver: false },
       { identityId: 'E0004', leaver: true },
     ])
@@ -238,14 +238,14 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
 
     await night(staff(5))
     await night(change(staff(5), contradicted).slice(2, 3))
-    const found = await blockedPeople()
+    const listed = await blockedPeople()
     speaks.ofLeaving = false
     await night(change(staff(5), { id: 'E0003', title: 'Director' }))
     const others = await keys()
     speaks.ofLeaving = true
     await night([{ id: 'E0003', left: '2026-06-30', status: 'Inactive' }])
 
-    expect(found).toMatchObject([{ identityId: 'E0003', leaver: false, contradicts: true }])
+    expect(listed).toMatchObject([{ identityId: 'E0003', leaver: false, contradicts: true }])
     expect(others).toEqual(['E0003'])
     expect(await keys()).toEqual([])
   })
@@ -261,11 +261,11 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     const others = await keys()
     speaks.ofEmail = true
     await night([{ id: 'E0002', email: 'e2@acme.example' }])
-    const told = await keys()
+    const listed = await keys()
     await night([{ id: 'E0006', email: '' }])
 
     expect(others).toEqual(['E0002', 'E0006'])
-    expect(told).toEqual(['E0006'])
+    expect(listed).toEqual(['E0006'])
     expect(await keys()).toEqual([])
   })
 

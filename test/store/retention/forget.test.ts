@@ -38,7 +38,7 @@ const badDay = '31.31.7371'
 
 /** The tables in which the canary stands. */
 async function whereCanary(world: World): Promise<string[]> {
-  const found = await Promise.all(
+  const tables = await Promise.all(
     Object.keys(storedData).map(async (table) => {
       const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(table)} t`.execute(
         world.sync.store.db,
@@ -46,7 +46,7 @@ async function whereCanary(world: World): Promise<string[]> {
       return rows.some(({ row }) => /canary|616e617279|(?<!\w)7371(?!\w)|2e37333731/i.test(row)) ? [table] : []
     }),
   )
-  return found.flat()
+  return tables.flat()
 }
 
 test('a person who has left is forgotten everywhere, and no later export makes a joiner of them', async () => {
@@ -55,9 +55,9 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   const { db } = world.sync.store
   await world.night(people())
   const gone = { ...canary, left: '2026-11-19', status: 'Inactive' }
-  const left = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
+  const departureRun = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
   const account = JSON.stringify({ person: { identityId: canary.id, rows: ['Canary'] } })
-  await db.insertInto('run_accounts').values({ run_id: left.id, account }).execute()
+  await db.insertInto('run_accounts').values({ run_id: departureRun.id, account }).execute()
   await db
     .insertInto('inbox')
     .values({
@@ -70,7 +70,7 @@ test('a person who has left is forgotten everywhere, and no later export makes a
     .execute()
   await sql`
     insert into rejects (run_id, line, reason, identity_id, event, cell_only, may_leave, fingerprint)
-    select ${left.id}, 1, 'bad', 'E0002', id::text, false, true, 'f' from inbox`.execute(db)
+    select ${departureRun.id}, 1, 'bad', 'E0002', id::text, false, true, 'f' from inbox`.execute(db)
   const before = await whereCanary(world)
 
   const changes = await forget(world)
@@ -106,10 +106,10 @@ test('what cannot be read of a person is forgotten, in rows and in events of the
   await world.night(people())
   const gone = { ...canary, left: '2026-11-19', start: badDay, status: 'Inactive' }
   await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
-  const told = (id: string, start: string) => ({ type: 'updated', employee: { id, start } })
+  const updateOf = (id: string, start: string) => ({ type: 'updated', employee: { id, start } })
   const at = '2026-11-20T02:20:00.000Z'
-  await receive(world, JSON.stringify({ at, items: [told('E0002', badDay)] }))
-  await receive(world, JSON.stringify({ at, items: [told('E0002', badDay), told('E0003', '32.01.2026')] }))
+  await receive(world, JSON.stringify({ at, items: [updateOf('E0002', badDay)] }))
+  await receive(world, JSON.stringify({ at, items: [updateOf('E0002', badDay), updateOf('E0003', '32.01.2026')] }))
   await later(world, 60)
   await whereCanary(world).then((tables) =>
     expect(tables).toEqual(expect.arrayContaining(['known_faults', 'rejects', 'inbox'])),

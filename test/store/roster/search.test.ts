@@ -99,12 +99,12 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
       insert into roster (connection, identity_id, desired, inferred, absences, as_of)
       select 'globex', 'H' || lpad(n::text, 6, '0'), jsonb_build_object('firstName', 'Zoe', 'lastName', 'Nr' || n), false, 0, now()
       from generate_series(1, 45000) as n`.execute(db)
-    const asked = { connections: ['globex'], search: 'nr44999', limit: 5, withinMs: 0 }
+    const request = { connections: ['globex'], search: 'nr44999', limit: 5, withinMs: 0 }
 
     const pages: string[][] = []
     let next: PeopleCursor | null | undefined
     do {
-      const page = await searchPeople(db, { ...asked, cursor: next ?? undefined })
+      const page = await searchPeople(db, { ...request, cursor: next ?? undefined })
       pages.push(page.matches.map(({ identityId }) => identityId))
       next = page.next
     } while (next)

@@ -24,8 +24,8 @@ describe.each(bothDatabases)('the rows that a connection had the last time, on $
     await stored('acme', 2, 30)
     const now = await stored('acme', 3, null)
 
-    const found = await formerRows(db, [now, first])
+    const rowCounts = await formerRows(db, [now, first])
 
-    expect(Object.fromEntries(found)).toEqual({ [now]: 30, [first]: null })
+    expect(Object.fromEntries(rowCounts)).toEqual({ [now]: 30, [first]: null })
   })
 })

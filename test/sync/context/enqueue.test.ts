@@ -57,10 +57,10 @@ describe('what is due', () => {
     const other = await storeRun(db, { connection: 'globex', state: 'waiting', at: day, digest: null })
 
     const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
-    const asked = linesOf()
+    const requested = linesOf()
     await sweep(world.sync)
 
-    expect(asked).toEqual([[id, 'long runs']])
+    expect(requested).toEqual([[id, 'long runs']])
     expect(linesOf()).toContainEqual([other, 'long runs'])
   })
 
@@ -68,7 +68,7 @@ describe('what is due', () => {
     const { db } = world.sync.store
     await sql`delete from runs`.execute(db)
     const waiting = { state: 'waiting', at: world.clock.now, digest: null } as const
-    const asks = async (connection: string, rows: number | null) => {
+    const requestRunOf = async (connection: string, rows: number | null) => {
       await ensureConnection(db, connection)
       if (rows !== null) {
         const former = await storeRun(db, { connection, state: 'finished', at: day })
@@ -76,16 +76,16 @@ describe('what is due', () => {
       }
       return await storeRun(db, { ...waiting, connection })
     }
-    const long = await asks('acme', 5000)
+    const long = await requestRunOf('acme', 5000)
     const events = await storeRun(db, { ...waiting, feed: 'webhook' })
-    const short = await asks('globex', 4999)
-    const first = await asks('initech', null)
+    const short = await requestRunOf('globex', 4999)
+    const first = await requestRunOf('initech', null)
     world.jobs.length = 0
 
     await sweep(world.sync)
 
-    const places = world.jobs.map(({ payload, line, round = 0 }) => [payload.runId, [line, round]])
-    expect(Object.fromEntries(places)).toEqual({
+    const positions = world.jobs.map(({ payload, line, round = 0 }) => [payload.runId, [line, round]])
+    expect(Object.fromEntries(positions)).toEqual({
       [long]: ['long runs', 1],
       [events]: ['short', 1],
       [short]: ['short', 1],

@@ -80,8 +80,14 @@ test('dates that can never be cleared keep no other departure back, also where t
 function breakLong({ sync }: World): void {
   const { baseUrl, inFlight } = sync.platform
   const circuit = { failures: 5, firstMs: 60_000, maxMs: 60_000 }
-  const pace = createRateLimiter({ pool: null, platform: baseUrl, requestsPerMinute: 1_000_000, inFlight, circuit })
-  Object.assign(sync, { platform: { ...sync.platform, rateLimiter: pace } })
+  const rateLimiter = createRateLimiter({
+    pool: null,
+    platform: baseUrl,
+    requestsPerMinute: 1_000_000,
+    inFlight,
+    circuit,
+  })
+  Object.assign(sync, { platform: { ...sync.platform, rateLimiter: rateLimiter } })
 }
 
 test.each([

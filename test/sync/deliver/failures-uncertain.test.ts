@@ -80,8 +80,8 @@ test('of several requests at once, the one without an answer leaves the batch un
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
-  story.trouble((seen) =>
-    isUpdateOf('E0002')(seen) ? faults.answer({ status: 429 }) : faults.delayed(100, faults.resetAfter),
+  story.trouble((request) =>
+    isUpdateOf('E0002')(request) ? faults.answer({ status: 429 }) : faults.delayed(100, faults.resetAfter),
   )
   const run = await story.night()
   const [batch] = await story.batchesOf(run)

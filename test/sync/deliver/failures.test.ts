@@ -6,8 +6,8 @@ import { type Host, startHost } from '../../helpers/world.ts'
 
 type Row = { readonly code: DeliveryFailureCode; readonly name: string; readonly trouble: Trouble }
 
-const rows = Object.entries(troubles).flatMap(([code, some]) =>
-  some.map((trouble): Row => ({ code: code as DeliveryFailureCode, name: trouble.name, trouble })),
+const rows = Object.entries(troubles).flatMap(([code, troublesOfCode]) =>
+  troublesOfCode.map((trouble): Row => ({ code: code as DeliveryFailureCode, name: trouble.name, trouble })),
 )
 const secondNight = Date.parse('2026-11-21T03:00:00.000Z')
 const batchesOfANight = 2

@@ -17,7 +17,7 @@ import { between, change, type Host, openWorld, peopleOn, staff, startHost, type
 
 const secondNight = '2026-11-21T01:00:00.000Z'
 const thirdNight = '2026-11-22T01:00:00.000Z'
-const left = '2026-11-05'
+const leavingDate = '2026-11-05'
 const failure = { status: 500, error: { message: 'no', code: null, name: null }, headers: {} } as const
 const noAnswer = { status: 'unreachable', reason: 'timeout', message: 'no answer in time', sent: true } as const
 
@@ -78,8 +78,8 @@ test.each([{ answer: failure }, { answer: noAnswer }])(
     const { world, client } = opened
     await world.night(staff(40))
     failingOn(world, ['E0001'], answer)
-    const first = await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
-    const both = ['E0001', 'E0002'].map((id) => ({ id, left }))
+    const first = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+    const both = ['E0001', 'E0002'].map((id) => ({ id, left: leavingDate }))
     const next = await world.night(change(staff(40), ...both), { asOf: thirdNight })
     const waiting = await world.runOf(next.id)
 
@@ -98,7 +98,7 @@ test('whoever is closed so is listed as undelivered and in doubt, and arrives on
   const { db } = world.sync.store
   await world.night(staff(40))
   const failing = failingOn(world, ['E0001'])
-  const run = await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await untilClosed(world, run.id)
   const problems = await problemsOf(world)
   const closedAt = world.clock.now
@@ -130,7 +130,7 @@ test('whoever is closed so is in doubt also if the process ends before it ends i
   const { db } = world.sync.store
   await world.night(staff(40))
   failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await refuse(db, 'update on deliveries', sql`new.state = 'done'`)
 
   const closed = async () => (await sql`select identity_id from problems`.execute(db)).rows
@@ -147,7 +147,7 @@ test('the platform is asked again about such a person every hour, and no other r
   const { world } = opened
   await world.night(staff(40))
   failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await minutes(world, patience)
   const delivering: string[] = []
   let mostInRow = 0
@@ -178,7 +178,7 @@ test('while the platform answers nobody, no person is closed', async () => {
   await world.night(staff(40))
   const failing = failingOn(world, [])
   failing.isAway = true
-  const run = await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
 
   await minutes(world, 4 * 60, { step: 20 })
   const meanwhile = await world.runOf(run.id)
@@ -199,7 +199,7 @@ test('a change that the platform applied without an answer is found when the per
     updateHrisUserIdentity: async (input, options) =>
       isLost ? noAnswer : await real.updateHrisUserIdentity(input, options),
   }))
-  const run = await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await untilClosed(world, run.id)
   // HR takes the departure back, and the request arrives after all.
   await world.night(staff(40), { asOf: thirdNight })
@@ -227,7 +227,7 @@ test('an operator who asks for a run has such a person tried at once', async () 
   const { world, client } = opened
   await world.night(staff(40))
   const failing = failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await minutes(world, patience)
   failing.ids = new Set()
 
@@ -272,7 +272,9 @@ test('a held plan of departures that are due is not replaced every hour for the 
   const later = staff(40)
     .slice(10, 25)
     .map(({ id }) => ({ id, left: '2026-11-21' }))
-  await world.night(change(staff(40), { id: 'E0001', left }, ...later), { asOf: '2026-11-20T06:00:00.000Z' })
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }, ...later), {
+    asOf: '2026-11-20T06:00:00.000Z',
+  })
   await minutes(world, patience)
   world.clock.now = new Date('2026-11-22T01:00:00.000Z')
   await world.minute()

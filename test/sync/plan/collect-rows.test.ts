@@ -48,7 +48,7 @@ test('a slice is read while the people of the one before are looked up, and coun
 })
 
 test('what the next slice fails with shows once the people before it are decided about', async () => {
-  const seen: string[] = []
+  const decidedKeys: string[] = []
   async function* slices() {
     yield slice('ada')
     throw new Error('the disk is gone')
@@ -56,11 +56,11 @@ test('what the next slice fails with shows once the people before it are decided
 
   const reading = read(slices(), async (keys) => {
     await new Promise<void>((resolve) => setImmediate(resolve))
-    seen.push(...keys)
+    decidedKeys.push(...keys)
   })
 
   await expect(reading).rejects.toThrow('the disk is gone')
-  expect(seen).toEqual(['ada'])
+  expect(decidedKeys).toEqual(['ada'])
 })
 
 test('the source is closed where deciding about people fails, whatever the next slice fails with', async () => {

@@ -92,10 +92,10 @@ async function outcomeOf({ name, file, content, daysOld = 0 }: Disaster, mode: '
     const counts = countsOf(plan.changes.map(({ change }) => change))
     const over = Object.entries(counts).filter(([kind, count]) => count > (allowed[kind] ?? allowed.field ?? 0))
     expect({ name, mode, over }).toEqual({ name, mode, over: [] })
-    const said = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
+    const sentences = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
     const unread = plan.counts.rejected + plan.counts.incomplete
     return [
-      ...(said.length === 0 ? ['changes no one'] : said),
+      ...(sentences.length === 0 ? ['changes no one'] : sentences),
       ...(unread > 0 ? [`rows not read ${unread}`] : []),
     ].join(', ')
   } catch (error) {
@@ -107,8 +107,8 @@ async function outcomeOf({ name, file, content, daysOld = 0 }: Disaster, mode: '
 /** How many people are changed in which way, counted from what would be sent. */
 function countsOf(changes: readonly Change[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  const count = (what: string) => {
-    counts[what] = (counts[what] ?? 0) + 1
+  const count = (kind: string) => {
+    counts[kind] = (counts[kind] ?? 0) + 1
   }
   for (const change of changes) {
     if (change.kind !== 'update') count(change.kind)

@@ -190,7 +190,7 @@ describe('an export beside what the last one left behind', () => {
   test('makes the same plans as one that is read whole, whatever HR, people and days do', {
     timeout: 60_000 + (stories + rare.length) * msPerStory,
   }, async ({ task }) => {
-    const told = { nights: 0, leftOut: 0, together: 0, whole: 0 }
+    const counts = { nights: 0, leftOut: 0, together: 0, whole: 0 }
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 12, max: 24 }),
@@ -212,11 +212,11 @@ describe('an export beside what the last one left behind', () => {
             const text = written(hr)
             const [ours, theirs] = [await pass(sparing, text, hr, each), await pass(whole, text, hr, each)]
             expect(ours).toEqual(theirs)
-            told.nights += 1
+            counts.nights += 1
           }
-          told.leftOut += sparing.counted.leftOut
-          told.together += sparing.counted.together
-          told.whole += sparing.world.events.filter(
+          counts.leftOut += sparing.counted.leftOut
+          counts.together += sparing.counted.together
+          counts.whole += sparing.world.events.filter(
             (event) => 'event' in event && event.event === 'run.full_read',
           ).length
         },
@@ -225,11 +225,11 @@ describe('an export beside what the last one left behind', () => {
     )
     tell(task, {
       what: 'exports beside what the last one left behind against ones that are read whole',
-      times: `${told.nights} nights (seed ${seed})`,
-      found: `${told.leftOut} rows left out, ${told.together} of them together, ${told.whole} exports read whole after all`,
+      times: `${counts.nights} nights (seed ${seed})`,
+      found: `${counts.leftOut} rows left out, ${counts.together} of them together, ${counts.whole} exports read whole after all`,
     })
-    expect(told.leftOut).toBeGreaterThan(told.nights)
-    expect(told.together).toBeGreaterThan(told.nights)
+    expect(counts.leftOut).toBeGreaterThan(counts.nights)
+    expect(counts.together).toBeGreaterThan(counts.nights)
   })
 })
 
@@ -240,14 +240,14 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     const file = stack.use(await openFileWorld(host, { isSparing: true, at, ...options }))
     const night = async (lines: readonly Line[], day: number) => {
       const before = file.counted.leftOut
-      const told = file.world.events.length
+      const eventCount = file.world.events.length
       const hr = { ...nothingYet(), lines: [...lines] }
       const asOf = `2026-11-${day}T01:00:00.000Z`
       file.world.clock.now = new Date(`2026-11-${day}T03:00:00.000Z`)
       Object.assign(file.shown, { text: written(hr), asOf })
       const { id } = await requestRun(file.world.sync, { connection: 'acme', trigger: 'operator' })
       await file.world.drain()
-      const reasons = file.world.events.slice(told).flatMap((event) => ('reason' in event ? [event.reason] : []))
+      const reasons = file.world.events.slice(eventCount).flatMap((event) => ('reason' in event ? [event.reason] : []))
       return { run: await file.world.runOf(id), leftOut: file.counted.leftOut - before, reasons }
     }
     return { ...file, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
@@ -291,12 +291,12 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     expect(run).toMatchObject({ state: 'finished', counts: { leave: 1, unchanged: 29 } })
   })
 
-  test.each(damages.filter((what) => what !== 'all'))(
+  test.each(damages.filter((column) => column !== 'all'))(
     'a damaged index (%s) has every row read once more, which is told',
-    async (what) => {
+    async (column) => {
       await using file = await open()
       await file.night(company(30), 20)
-      await damage(file.world, what)
+      await damage(file.world, column)
 
       const damaged = await file.night(company(30), 21)
       const next = await file.night(company(30), 22)
@@ -328,10 +328,10 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     // So many that stand elsewhere have all others looked up, wherever they stand.
     const third = await file.night(people.toReversed(), 22)
 
-    const found = expect.stringContaining('the e-mail address of somebody else')
-    expect(first.run.warnings).not.toContainEqual(found)
+    const warning = expect.stringContaining('the e-mail address of somebody else')
+    expect(first.run.warnings).not.toContainEqual(warning)
     expect(second.run.warnings).toEqual(first.run.warnings)
-    expect(third.run.warnings).toContainEqual(found)
+    expect(third.run.warnings).toContainEqual(warning)
     expect(third.leftOut).toBeGreaterThan(20)
   })
 
@@ -363,16 +363,16 @@ function nothingYet(): Hr {
 
 /** One night in one of the worlds. */
 async function pass(
-  place: FileWorld,
+  opened: FileWorld,
   text: string,
   hr: Hr,
   { happenings, days: passed, refuses, approves, chunkBytes, isStale }: Night,
 ) {
-  const { world, shown } = place
+  const { world, shown } = opened
   const { sync, clock } = world
   clock.now = new Date(clock.now.getTime() + passed * dayMs + 60_000)
   for (const each of happenings) {
-    await happen(place, hr, each)
+    await happen(opened, hr, each)
     await world.drain()
   }
   const asOf = new Date(clock.now.getTime() - (isStale ? 40 : 0) * dayMs - 60 * 60_000).toISOString()
@@ -400,9 +400,9 @@ async function pass(
 async function happen({ world }: FileWorld, hr: Hr, happening: Happening): Promise<void> {
   const { sync, clock } = world
   const { db } = sync.store
-  const person = (place: number) => ({
+  const person = (index: number) => ({
     connection: 'acme',
-    identityId: keyAt(hr, place) ?? 'E0001',
+    identityId: keyAt(hr, index) ?? 'E0001',
     by: 'ana',
     reason: 'so',
   })
@@ -458,8 +458,8 @@ async function happen({ world }: FileWorld, hr: Hr, happening: Happening): Promi
   }
 }
 
-async function damage({ sync }: FileWorld['world'], what: keyof typeof harm): Promise<void> {
-  await harm[what].execute(sync.store.db)
+async function damage({ sync }: FileWorld['world'], column: keyof typeof harm): Promise<void> {
+  await harm[column].execute(sync.store.db)
 }
 
 type Client = FileWorld['world']['sync']['platform']['client']
@@ -479,8 +479,8 @@ function refusing(client: Client, identityId: string): Client {
 
 function apply(hr: Hr, done: Edit, now: Date): void {
   const dayOf = (count: number) => new Date(now.getTime() + count * dayMs).toISOString().slice(0, 10)
-  const edited = (place: number, changed: Partial<HrPerson>) => {
-    const index = place % Math.max(1, hr.lines.length)
+  const edited = (nth: number, changed: Partial<HrPerson>) => {
+    const index = nth % Math.max(1, hr.lines.length)
     const line = hr.lines[index]
     if (line && 'id' in line) hr.lines[index] = { ...line, ...changed }
   }
@@ -522,10 +522,10 @@ function apply(hr: Hr, done: Edit, now: Date): void {
       return
     }
     case 'cleans': {
-      const seen = new Set<string>()
+      const keys = new Set<string>()
       hr.lines = hr.lines.filter((line) => {
-        const isFirst = 'id' in line && !seen.has(line.id)
-        if ('id' in line) seen.add(line.id)
+        const isFirst = 'id' in line && !keys.has(line.id)
+        if ('id' in line) keys.add(line.id)
         return isFirst
       })
       hr.lines = hr.lines.map((line) =>
@@ -554,9 +554,9 @@ function apply(hr: Hr, done: Edit, now: Date): void {
   }
 }
 
-function keyAt({ lines, gone }: Hr, place: number): string | undefined {
+function keyAt({ lines, gone }: Hr, index: number): string | undefined {
   const people = [...lines, ...gone].flatMap((line) => ('id' in line ? [line.id] : []))
-  return people[place % Math.max(1, people.length)]
+  return people[index % Math.max(1, people.length)]
 }
 
 function written({ lines, lineEnd, delimiter, enclosesAll }: Hr): string {

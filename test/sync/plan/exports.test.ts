@@ -39,10 +39,10 @@ afterAll(() => stack.disposeAsync())
 
 /** The source of the settings that the test gave last. */
 const open: ReturnType<typeof folderConnector>['open'] = (options) => {
-  const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool` }
+  const folders = { baseDir: folder.path, spoolDir: `${folder.path}/spool` }
   const secret = (path: string) => (path === 'decrypt.privateKey' ? { read: async () => owner.privateKey } : null)
   const source = { type: 'csv', path: 'people.csv', mode: 'snapshot', complete: { quietSeconds: 0 }, ...settings }
-  return folderConnector(FolderSource.parse(source), { ...place, secret }).open(options)
+  return folderConnector(FolderSource.parse(source), { ...folders, secret }).open(options)
 }
 
 /** The plan for an export that arrives after the accepted one. */
@@ -72,8 +72,11 @@ describe('the size of an export is that of its text', () => {
 
     expect(same.held).toEqual([])
     expect(same.source?.textBytes).toBe(everybody.length)
-    const [all = 0, some = 0] = [same.source?.cellBytes, fewer.source?.cellBytes]
-    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({ ok: false, actual: all - some })
+    const [allBytes = 0, fewerBytes = 0] = [same.source?.cellBytes, fewer.source?.cellBytes]
+    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({
+      ok: false,
+      actual: allBytes - fewerBytes,
+    })
   })
 
   test('and is not said twice where the file is its text', async () => {
@@ -231,9 +234,9 @@ describe('a row that is about no person', () => {
       findDecided: async () => new Set(),
     })
 
-    const found = await summarizeReading(opened, feed, about)
+    const summary = await summarizeReading(opened, feed, about)
 
-    expect(found).toMatchObject({ rows, records, rejects, rejected: 2, warnings })
+    expect(summary).toMatchObject({ rows, records, rejects, rejected: 2, warnings })
     expect(warnings[0]).toMatch(/^line 42 is a row of totals/)
   })
 })

@@ -43,7 +43,7 @@ type DeltaRow = HrPerson & { readonly action?: 'J' | 'C' | 'L' | 'X'; readonly c
 /** A folder of deltas that takes each of them once, as the connector of real folders does. */
 function deltas() {
   const files: { name: string; asOf: string; rows: readonly DeltaRow[] }[] = []
-  const settled: [string, string][] = []
+  const archived: [string, string][] = []
   const connector: Connector = {
     async open({ findDecided: taken, now }) {
       const known = await taken(files.map(({ name }) => name))
@@ -57,26 +57,26 @@ function deltas() {
       })
     },
     async archive({ name }, outcome) {
-      settled.push([name, outcome])
+      archived.push([name, outcome])
     },
   }
-  return { files, settled, connector }
+  return { files, settled: archived, connector }
 }
 
-function reading(given: {
+function reading(content: {
   asOf: string
   source: SourceIdentity | null
   rows: readonly DeltaRow[]
   file?: string
 }): Reading {
-  const { file = '' } = given
+  const { file = '' } = content
   return {
     mode: 'delta',
-    asOf: given.asOf,
-    source: given.source,
+    asOf: content.asOf,
+    source: content.source,
     headers,
     rows: (async function* () {
-      yield given.rows.map(
+      yield content.rows.map(
         ({ id, email = '', first = '', title = '', left = '', action = 'C', changed = '2026-01-01' }, i) => ({
           values: [id, email, first, title, left, action, changed],
           origin: { file, line: i + 2 },
@@ -245,12 +245,12 @@ describe.each(databases)('on $name', ({ place }) => {
       }
       const decision = { runId: second?.id ?? '', digest: second?.digest ?? '', by: 'ops' }
       await expect(approveRun({ ...world.sync, events: dies }, decision)).rejects.toThrow('the process ends')
-      const asked = await waiting()
+      const waitingCount = await waiting()
       await world.minute()
 
       expect([id, digest]).not.toEqual([second?.id, second?.digest])
       expect(second?.source?.name).toBe('03.csv')
-      expect(asked).toBe(1)
+      expect(waitingCount).toBe(1)
       expect((await peopleOn(client)).get('E0009')?.jobTitle).toBe('Lead')
     })
 
@@ -303,11 +303,11 @@ describe.each(databases)('on $name', ({ place }) => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['archive'] = async (source, outcome) => {
+    const archive: Connector['archive'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
       await folder.connector.archive?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, archive: settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, archive: archive }, mapping })
     const { world } = opened
     await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     await world.drain()
@@ -328,11 +328,11 @@ describe.each(databases)('on $name', ({ place }) => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['archive'] = async (source, outcome) => {
+    const archive: Connector['archive'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
       await folder.connector.archive?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, archive: settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, archive: archive }, mapping })
     const { sync, connection, drain } = opened.world
     await requestRun(sync, { connection: 'acme', trigger: 'operator' })
     await drain()

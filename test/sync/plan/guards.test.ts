@@ -22,7 +22,7 @@ function readDeltas({ connection }: World): void {
   const open = connector?.open
   if (connector && open)
     Object.assign(connector, {
-      open: async (...asked: Parameters<typeof open>) => ({ ...(await open(...asked)), mode: 'delta' }),
+      open: async (...options: Parameters<typeof open>) => ({ ...(await open(...options)), mode: 'delta' }),
     })
 }
 const decision = ({ id, digest }: Run) => ({ runId: id, digest: digest ?? '', by: 'ops' })
@@ -158,8 +158,8 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
 
   describe('add what passed by exports of about the same time', () => {
     const gone = (world: World, people: readonly HrPerson[], asOf: string) => {
-      const left = people.map((person) => ({ ...person, left: '2026-11-18', status: 'Inactive' }))
-      return world.night(left, { asOf })
+      const rows = people.map((person) => ({ ...person, left: '2026-11-18', status: 'Inactive' }))
+      return world.night(rows, { asOf })
     }
     const separated = async (client: Parameters<typeof peopleOn>[0]) =>
       [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt).length
@@ -177,11 +177,11 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       }
       const nextDay = await gone(world, many.slice(12, 15), '2026-11-21T01:00:00.000Z')
 
-      const said = /^leavers: \d+ of \d+ people would be separated within a day by exports; the limit is 5$/
+      const reason = /^leavers: \d+ of \d+ people would be separated within a day by exports; the limit is 5$/
       expect(states).toEqual([
         ['finished', null],
-        ['held', expect.stringMatching(said)],
-        ['held', expect.stringMatching(said)],
+        ['held', expect.stringMatching(reason)],
+        ['held', expect.stringMatching(reason)],
       ])
       expect(nextDay.state).toBe('finished')
       expect(await separated(client)).toBe(6)

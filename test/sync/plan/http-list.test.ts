@@ -42,8 +42,8 @@ async function openList(rules: Partial<SourceFeed> = {}) {
     }),
   )
   const folder = stack.use(await temporaryFolder())
-  const place = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
-  const connector = httpConnector(httpSource({ url: server.url }), place)
+  const options = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
+  const connector = httpConnector(httpSource({ url: server.url }), options)
   const { client } = await host.tenant()
   const world = stack.use(await openWorld({ client, feed: { connector, mapping, ...rules } }))
   async function night(): Promise<Run> {

@@ -98,8 +98,12 @@ test('what the source still lists is noted for linked connections too, so that n
 
   await world.night(staff(3), next)
 
-  const noted = await db.selectFrom('decided_sources').select('connection').where('listed_at', 'is not', null).execute()
-  expect(noted.map(({ connection }) => connection).toSorted()).toEqual(['acme', 'records'])
+  const listings = await db
+    .selectFrom('decided_sources')
+    .select('connection')
+    .where('listed_at', 'is not', null)
+    .execute()
+  expect(listings.map(({ connection }) => connection).toSorted()).toEqual(['acme', 'records'])
 })
 
 describe('a plan of a linked connection that is held', () => {

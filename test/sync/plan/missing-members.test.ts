@@ -41,11 +41,11 @@ async function openList(rules: Readonly<Record<string, unknown>> = {}, settings:
     }),
   )
   const folder = stack.use(await temporaryFolder())
-  const place = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
+  const options = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
   const source = httpSource({ url: server.url, records: '/people', next: '/next', ...settings })
   const mapping = Mapping.parse({ fields: { ...fields, separatedAt: leaving, ...rules } })
   const { client } = await host.tenant()
-  const feed = { connector: httpConnector(source, place), mapping }
+  const feed = { connector: httpConnector(source, options), mapping }
   const world = stack.use(await openWorld({ client, feed }))
 
   async function night(people: readonly Person[]): Promise<Run> {

@@ -154,18 +154,18 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     const { at } = stack.use(await place())
     const rules = { feed: { future: 'send' }, connection: { onHold: { send: ['correct'] } } } as const
     const world = stack.use(await openWorld({ at, client, ...rules }))
-    const says = (left: string, who: readonly HrPerson[]) => [
-      ...change(staff(30), ...who.map(({ id }) => ({ id, left }))),
-      { id: 'E0099', left: left === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
+    const exportOf = (leavingDate: string, who: readonly HrPerson[]) => [
+      ...change(staff(30), ...who.map(({ id }) => ({ id, left: leavingDate }))),
+      { id: 'E0099', left: leavingDate === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
     ]
     const ahead = '2027-03-31'
-    await world.night(says(ahead, staff(5)), { asOf: '2026-11-18T01:00:00.000Z' })
-    await world.night(says(ahead, staff(10)), { asOf: '2026-11-19T01:00:00.000Z' })
+    await world.night(exportOf(ahead, staff(5)), { asOf: '2026-11-18T01:00:00.000Z' })
+    await world.night(exportOf(ahead, staff(10)), { asOf: '2026-11-19T01:00:00.000Z' })
     const sentAhead = [...(await peopleOn(client)).values()].filter(({ separatedAt }) =>
       separatedAt?.startsWith('2027'),
     )
 
-    const held = await world.night(says('2026-11-18', staff(10)), { asOf: '2026-11-20T01:00:00.000Z' })
+    const held = await world.night(exportOf('2026-11-18', staff(10)), { asOf: '2026-11-20T01:00:00.000Z' })
     const between = [...(await peopleOn(client)).values()].filter(({ separatedAt }) =>
       separatedAt?.startsWith('2026-11'),
     )
@@ -180,14 +180,14 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
   })
 
   test('movers go on where people come back in doubt, and joiners, who may have left as well, wait; nothing goes on unless it is desired', async () => {
-    const left = staff(30).map((person, at) =>
+    const rows = staff(30).map((person, at) =>
       at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person,
     )
     const back = [...change(staff(30), { id: 'E0020', title: 'Lead' }), { id: 'N1', first: 'New', status: 'Active' }]
     for (const send of [['join', 'update', 'return'], []] as const) {
       await using opened = await open(...send)
       const { world, night, people } = opened
-      const separated = await night(left, 20)
+      const separated = await night(rows, 20)
       await approveRun(world.sync, decision(separated))
       await world.drain()
 

@@ -163,48 +163,48 @@ test('a person is found by e-mail, which is kept nowhere, and by the address tha
 
 describe('what cannot be done for one person is said in a sentence', () => {
   const cases: {
-    what: string
+    name: string
     rows: (people: HrPerson[]) => HrPerson[]
-    asked: string
+    person: string
     failure: string
     reason: RegExp
   }[] = [
     {
-      what: 'a key that stands nowhere',
+      name: 'a key that stands nowhere',
       rows: (people) => people,
-      asked: 'X9999',
+      person: 'X9999',
       failure: 'not_found',
       reason: /person "X9999" stands neither in people\.csv \(20 rows\) nor in the roster of "acme"$/,
     },
     {
-      what: 'a key that is spelled otherwise',
+      name: 'a key that is spelled otherwise',
       rows: (people) => people,
-      asked: 'e-0007',
+      person: 'e-0007',
       failure: 'not_found',
       reason: /the key "E0007" in people\.csv:8 is spelled alike/,
     },
     {
-      what: 'an e-mail address that several rows have',
+      name: 'an e-mail address that several rows have',
       rows: (people) => change(people, { id: 'E0007', email: 'e8@acme.example' }),
-      asked: 'e8@acme.example',
+      person: 'e8@acme.example',
       failure: 'usage',
       reason: /is that of 2 people: E0008 \(people\.csv:9\), E0007 \(people\.csv:8\)\. Name the key of one of them/,
     },
     {
-      what: 'an e-mail address that no one has',
+      name: 'an e-mail address that no one has',
       rows: (people) => people,
-      asked: 'nobody@acme.example',
+      person: 'nobody@acme.example',
       failure: 'not_found',
       reason: /no row of people\.csv holds the e-mail address that was asked for/,
     },
   ]
 
-  test.each(cases)('$what', async ({ rows, asked, failure, reason }) => {
+  test.each(cases)('$what', async ({ rows, person, failure, reason }) => {
     await using opened = await open()
     const { world, people } = opened
     world.hrSays(rows([...people]), morning)
 
-    const run = await one(world, asked)
+    const run = await one(world, person)
 
     expect(run).toMatchObject({ state: 'failed', failure })
     expect(run.reason).toMatch(reason)

@@ -79,9 +79,9 @@ function passDay({ clock }: World): void {
 async function ask(world: World, identityIds: readonly string[], on?: string): Promise<Run> {
   world.clock.now = new Date(world.clock.now.getTime() + 60_000)
   const reason = 'left before the move'
-  const asked = await requestSeparation(world.sync, { connection: 'acme', identityIds, on, reason, by: 'ana' })
+  const requested = await requestSeparation(world.sync, { connection: 'acme', identityIds, on, reason, by: 'ana' })
   await world.drain()
-  return await world.runOf(asked.id)
+  return await world.runOf(requested.id)
 }
 
 async function approve(world: World, { id, digest }: Run): Promise<Run> {

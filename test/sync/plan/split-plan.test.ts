@@ -329,8 +329,8 @@ describe.each(databases)('on $name', ({ place }) => {
     test('a later event waits also where the held plan knows something of the person and changes nothing', async () => {
       await using opened = await openHeld()
       const { world, held } = opened
-      const noted = { identityId: 'E0007', entry: entry('E0007'), change: null, origin: null }
-      await stagePeople(world.sync.store.db, held.id, [noted])
+      const staged = { identityId: 'E0007', entry: entry('E0007'), change: null, origin: null }
+      await stagePeople(world.sync.store.db, held.id, [staged])
       await receive(world, updated('E0007', 'Lead', '2026-11-20T02:20:00.000Z'))
 
       await later(world, 6)

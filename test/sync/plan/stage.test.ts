@@ -52,8 +52,8 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
     return claim
   }
 
-  const joiner = (key: string, firstName = 'Ana', told: Partial<IdentityRecord> = {}): PlannedPerson => {
-    const record = { identityId: key, firstName, ...told }
+  const joiner = (key: string, firstName = 'Ana', fields: Partial<IdentityRecord> = {}): PlannedPerson => {
+    const record = { identityId: key, firstName, ...fields }
     return {
       identityId: key,
       entry: {
@@ -82,11 +82,11 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
   }
 
   async function staged(stage: Stage): Promise<string[]> {
-    const found: string[] = []
+    const texts: string[] = []
     for await (const page of stage.changes())
       for (const { change } of page)
-        found.push(`${change.identityId} ${change.kind === 'retract' ? change.reason : change.record.firstName}`)
-    return found
+        texts.push(`${change.identityId} ${change.kind === 'retract' ? change.reason : change.record.firstName}`)
+    return texts
   }
 
   const entries = async () =>
@@ -142,10 +142,10 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
   test('holds the fields of a joiner once, in the record, where they follow from it', async () => {
     const stage = storeStage(store.db, await attempt(), limits)
-    const told = { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null }
-    const desired = { identityId: 'E1', firstName: 'Ana', ...told }
+    const fields = { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null }
+    const desired = { identityId: 'E1', firstName: 'Ana', ...fields }
     const follows = changeTo(desired, { confirmed: null, inferred: true, carried: false })
-    const others = [joiner('E2', 'Bob', told).change, changeTo({ ...desired, identityId: 'E3' }, leaving)]
+    const others = [joiner('E2', 'Bob', fields).change, changeTo({ ...desired, identityId: 'E3' }, leaving)]
 
     await stage.put(
       [follows, ...others].flatMap((change) =>
@@ -155,11 +155,11 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
     const read = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => change)
     expect(read).toEqual([follows, ...others])
-    const { rows } = await sql<{ told: string }>`
-      select identity_id || ' ' || kind || ' ' || (fields is not null) as told from changes order by identity_id`.execute(
+    const { rows } = await sql<{ text: string }>`
+      select identity_id || ' ' || kind || ' ' || (fields is not null) as text from changes order by identity_id`.execute(
       store.db,
     )
-    expect(rows.map((row) => row.told)).toEqual(['E1 join false', 'E2 join true', 'E3 leave true'])
+    expect(rows.map((row) => row.text)).toEqual(['E1 join false', 'E2 join true', 'E3 leave true'])
   })
 
   test('has the digest of its changes, page by page, also where it was staged without them', async () => {

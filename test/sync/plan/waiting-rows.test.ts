@@ -103,7 +103,7 @@ describe('a row that takes effect on a later day', () => {
     await tick(world, '2026-11-29T22:59:59.000Z')
     const before = [await on('E0003'), await on('E0004')]
     await tick(world, '2026-11-29T23:00:00.000Z')
-    const left = [await on('E0003'), await on('E0004')]
+    const after = [await on('E0003'), await on('E0004')]
     await tick(world, '2026-11-30T23:00:00.000Z')
 
     expect(run).toMatchObject({ state: 'finished', counts: { join: 20 } })
@@ -118,7 +118,7 @@ describe('a row that takes effect on a later day', () => {
       },
     ])
     expect(before).toMatchObject([{ separatedAt: null }, { jobTitle: 'Engineer' }])
-    expect(left).toMatchObject([{ separatedAt: '2026-11-30T00:00:00.000Z' }, { jobTitle: 'Engineer' }])
+    expect(after).toMatchObject([{ separatedAt: '2026-11-30T00:00:00.000Z' }, { jobTitle: 'Engineer' }])
     expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments', separatedAt: null })
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
@@ -207,8 +207,8 @@ describe('a row that takes effect on a later day', () => {
         return new Date(at)
       }
       Object.assign(world.sync, { now })
-      const asked = { connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} } as const
-      const id = await addWaitingRun(world.sync.store.db, { ...asked, now: new Date(firstMoment) })
+      const request = { connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} } as const
+      const id = await addWaitingRun(world.sync.store.db, { ...request, now: new Date(firstMoment) })
       await sweep(world.sync)
       await world.drain()
       return Date.parse((await world.runOf(id)).asOf ?? '')
@@ -414,13 +414,13 @@ describe('values that wait', () => {
     const back = { ...person(3), start: '2027-02-01', from: '2027-02-01' }
     const rows = [...staff(20).filter(({ id }) => id !== 'E0003'), gone, back]
     await night(world, '2026-11-20', rows)
-    const asked = { connection: 'acme', identityId: 'E0003' }
-    const before = await waitingOf(db, asked)
-    await forgetPerson(db, { ...asked, reason: 'asked for', by: 'ops', today: '2026-11-20', now: world.clock.now })
+    const key = { connection: 'acme', identityId: 'E0003' }
+    const before = await waitingOf(db, key)
+    await forgetPerson(db, { ...key, reason: 'asked for', by: 'ops', today: '2026-11-20', now: world.clock.now })
     await night(world, '2026-11-21', rows)
 
     expect(before).toHaveLength(1)
-    expect(await waitingOf(db, asked)).toEqual([])
+    expect(await waitingOf(db, key)).toEqual([])
   })
 
   test('go with the person who is forgotten also under the keys that HR has issued to them since', async () => {
@@ -436,8 +436,8 @@ describe('values that wait', () => {
     const later = { connection: 'acme', identityId: 'N0003' }
     const before = await waitingOf(db, later)
 
-    const asked = { connection: 'acme', identityId: 'E0003', reason: 'asked for', by: 'ops', today: '2026-11-20' }
-    await forgetPerson(db, { ...asked, now: world.clock.now })
+    const request = { connection: 'acme', identityId: 'E0003', reason: 'asked for', by: 'ops', today: '2026-11-20' }
+    await forgetPerson(db, { ...request, now: world.clock.now })
 
     expect(before).toHaveLength(1)
     expect(await waitingOf(db, later)).toEqual([])

@@ -49,8 +49,8 @@ describe.each(databases)('an approval on $name', ({ place }) => {
   async function heldRun(world: World, by?: string): Promise<Run> {
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)
     world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
-    const asked = { connection: 'acme', trigger: 'operator', ...(by !== undefined && { by }) } as const
-    const { id } = await requestRun(world.sync, asked)
+    const request = { connection: 'acme', trigger: 'operator', ...(by !== undefined && { by }) } as const
+    const { id } = await requestRun(world.sync, request)
     await world.drain()
     const run = await world.runOf(id)
     expect(run.state).toBe('held')
@@ -199,13 +199,17 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       await using opened = await open()
       const { world } = opened
       world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
-      const asked = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { sample: true } })
+      const requested = await requestRun(world.sync, {
+        connection: 'acme',
+        trigger: 'operator',
+        options: { sample: true },
+      })
       await world.drain()
       reconfigure(world, { configuration: 'mended' })
 
-      const again = await approveRun(world.sync, decision(await world.runOf(asked.id)))
+      const again = await approveRun(world.sync, decision(await world.runOf(requested.id)))
 
-      expect(again.options).toMatchObject({ sample: true, again: { runId: asked.id } })
+      expect(again.options).toMatchObject({ sample: true, again: { runId: requested.id } })
     })
 
     test('where a value was classed since, and holds what is another plan by then', async () => {
@@ -369,10 +373,10 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       await approveRun(world.sync, decision(revert, 'ben'))
       await world.drain()
       world.hrSays(staff(2), '2026-11-21T01:00:00.000Z')
-      const asked = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'ana' })
+      const requested = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'ana' })
       await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'cleo' })
       await world.drain()
-      const person = await world.runOf(asked.id)
+      const person = await world.runOf(requested.id)
 
       expect([revert.state, person.state]).toEqual(['held', 'held'])
       expect(refused).toContain('ana asked for run')
@@ -389,8 +393,8 @@ describe.each(databases)('an approval on $name', ({ place }) => {
 
       const askingOne = requestPerson(opened.world.sync, { connection: 'acme', person: 'E0001' })
 
-      for (const asked of [asking, askingOne])
-        await expect(asked).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('who asks') })
+      for (const request of [asking, askingOne])
+        await expect(request).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('who asks') })
     })
   })
 })

@@ -11,15 +11,15 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const said = { connection: 'acme', reason: 'HR mends it', by: 'ana' }
+const request = { connection: 'acme', reason: 'HR mends it', by: 'ana' }
 const company = staff(12)
 
 async function open() {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
   await world.night(company, { asOf: '2026-11-19T01:00:00.000Z' })
-  const leftOn = async (id: string) => (await peopleOn(client)).get(id)?.separatedAt
-  return { world, leftOn, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  const storedDateOf = async (id: string) => (await peopleOn(client)).get(id)?.separatedAt
+  return { world, leftOn: storedDateOf, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
 test('a leaver is brought back without an export, is named meanwhile, and leaves on the day without one', async () => {
@@ -30,7 +30,7 @@ test('a leaver is brought back without an export, is named meanwhile, and leaves
   await world.night(missing, { asOf: '2026-11-20T01:00:00.000Z' })
   const before = await leftOn('E0003')
 
-  const { runId } = await holdBack(world.sync, { ...said, identityId: 'E0003', until: '2026-12-01' })
+  const { runId } = await holdBack(world.sync, { ...request, identityId: 'E0003', until: '2026-12-01' })
   await world.drain()
   const back = await world.runOf(runId ?? '')
   const between = await leftOn('E0003')
@@ -64,7 +64,7 @@ test('a leaver of a held plan stays once the person is held back and the plan ap
   const gone = company.slice(0, 6).map(({ id }) => ({ id, status: 'Inactive' }))
   const held = await world.night(change(company, ...gone), { asOf: '2026-11-20T01:00:00.000Z' })
 
-  const { runId } = await holdBack(world.sync, { ...said, identityId: 'E0003', until: '2026-12-01' })
+  const { runId } = await holdBack(world.sync, { ...request, identityId: 'E0003', until: '2026-12-01' })
   const { moved } = await world.runOf(held.id)
   await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' })
   await world.drain()
@@ -83,10 +83,10 @@ describe('is refused', () => {
   beforeAll(async () => {
     opened = await open()
     const { sync } = opened.world
-    const { id, digest } = await retractPerson(sync, { ...said, identityId: 'E0012' })
+    const { id, digest } = await retractPerson(sync, { ...request, identityId: 'E0012' })
     await approveRun(sync, { runId: id, digest: digest ?? '', by: 'ana' })
     await opened.world.drain()
-    await holdBack(sync, { ...said, identityId: 'E0001', until: '2026-12-01' })
+    await holdBack(sync, { ...request, identityId: 'E0001', until: '2026-12-01' })
   })
   afterAll(() => opened[Symbol.asyncDispose]())
 
@@ -105,7 +105,7 @@ describe('is refused', () => {
     { what: 'a day written otherwise', identityId: 'E0002', until: '1.12.2026', sentence: 'is not a day' },
     { what: 'for years', identityId: 'E0002', until: '2028-01-01', sentence: 'more than a year ahead' },
   ])('$what', async ({ identityId, until, sentence }) => {
-    await expect(holdBack(opened.world.sync, { ...said, identityId, until })).rejects.toThrow(sentence)
+    await expect(holdBack(opened.world.sync, { ...request, identityId, until })).rejects.toThrow(sentence)
   })
 
   test('an end of what no one has said', async () => {
@@ -123,7 +123,7 @@ describe('is refused', () => {
     await sync.store.db.updateTable('runs').set({ state: 'reading' }).where('id', '=', id).execute()
 
     const refusal = `run ${id} of "acme" is being planned`
-    const placing = holdBack(sync, { ...said, identityId: 'E0004', until: '2026-12-01' })
+    const placing = holdBack(sync, { ...request, identityId: 'E0004', until: '2026-12-01' })
     await expect(placing).rejects.toThrow(refusal)
     const ending = endHoldBack(sync, { connection: 'acme', identityId: 'E0001', by: 'ana' })
     await expect(ending).rejects.toThrow(refusal)

@@ -85,8 +85,8 @@ describe('one person under a new key', () => {
     await world.night([...company, { ...company[0], id: 'N1', title: 'Lead' }], { asOf: '2026-11-20T01:00:00.000Z' })
 
     expect((await peopleOn(client)).get('E0001')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
-    const found = await listBlockedPeople(world.sync.store.db, { now: world.clock.now, limit: 10 })
-    expect(found.map(({ identityId, reason }) => [identityId, reason.split(',')[0]])).toEqual([
+    const listed = await listBlockedPeople(world.sync.store.db, { now: world.clock.now, limit: 10 })
+    expect(listed.map(({ identityId, reason }) => [identityId, reason.split(',')[0]])).toEqual([
       ['E0001', 'the person stands in this file under two keys'],
     ])
   })

@@ -47,9 +47,9 @@ async function ask(world: World, runId: string): Promise<Run> {
 }
 
 async function revert(world: World, { id }: Run): Promise<Run> {
-  const asked = await ask(world, id)
+  const requested = await ask(world, id)
   await world.drain()
-  return await world.runOf(asked.id)
+  return await world.runOf(requested.id)
 }
 
 async function accounted(world: World, { id }: Run): Promise<RevertAccount | undefined> {
@@ -327,16 +327,16 @@ describe('what cannot be reverted is refused with a sentence', () => {
     const { world } = opened
     const mistake = await world.night(spoiled, { asOf: wrong })
     await world.night([...people, ...spoiled.slice(-1)], { asOf: mended })
-    const asked = await retractPerson(world.sync, {
+    const requested = await retractPerson(world.sync, {
       connection: 'acme',
       identityId: 'N1',
       reason: 'never hired',
       by: 'ops',
     })
-    await approveRun(world.sync, { runId: asked.id, digest: asked.digest ?? '', by: 'ops' })
+    await approveRun(world.sync, { runId: requested.id, digest: requested.digest ?? '', by: 'ops' })
     await world.drain()
 
-    await expect(ask(world, asked.id)).rejects.toThrow(
+    await expect(ask(world, requested.id)).rejects.toThrow(
       /took back the data of N1; `rollcall retract N1 --undo` undoes that/,
     )
     await expect(ask(world, mistake.id)).rejects.toThrow(

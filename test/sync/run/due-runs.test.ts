@@ -270,8 +270,8 @@ describe.each(databases)('on $name', ({ place }) => {
     await later(world, 6)
     await tick(world, '2026-11-23T00:00:10.000Z')
 
-    const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-    expect(left.map(({ identityId }) => identityId)).toEqual(['E0010'])
+    const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+    expect(leavers.map(({ identityId }) => identityId)).toEqual(['E0010'])
     const due = (await runsOf(world)).filter(({ feed }) => feed === 'roster')
     expect(due).toMatchObject([{ state: 'held', counts: { leave: 6 } }])
   })

@@ -89,9 +89,9 @@ describe.each(databases)('on $name', ({ place }) => {
       const { world, client } = opened
       await world.night(staff(20))
       const wide = (name: string) => Object.fromEntries(Array.from({ length: 6000 }, (_, n) => [`${name}${n}`, '1']))
-      const left = terminated('E0004', '2026-11-19', '2026-11-20T02:20:00.000Z')
+      const departure = terminated('E0004', '2026-11-19', '2026-11-20T02:20:00.000Z')
       await receive(world, JSON.stringify({ ...updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'), more: wide('a') }))
-      await receive(world, JSON.stringify({ ...left, more: wide('b') }))
+      await receive(world, JSON.stringify({ ...departure, more: wide('b') }))
 
       await later(world, 6)
       await later(world, 6)
@@ -347,8 +347,8 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(held).toMatchObject({ state: 'held', counts: { leave: 6 } })
       expect(waiting).toMatchObject({ pendingEvents: 6, heldEvents: 6 })
       expect(none.map(({ identityId }) => identityId)).toEqual(['E0007'])
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(7)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(7)
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
@@ -388,8 +388,8 @@ describe.each(databases)('on $name', ({ place }) => {
       await later(world, 6)
 
       expect(held).toMatchObject({ state: 'held', counts: { leave: 6 } })
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(7)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(7)
     })
 
     test('many small plans are no way around the limit of a large one', async () => {
@@ -406,8 +406,8 @@ describe.each(databases)('on $name', ({ place }) => {
         state: 'held',
         reason: expect.stringContaining('within a day by events'),
       })
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(5)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(5)
     })
 
     test('a departure that the platform refuses counts for the day once, however many runs carry it', async () => {
@@ -441,14 +441,14 @@ describe.each(databases)('on $name', ({ place }) => {
       await world.night(staff(20))
       const down = { status: 500, error: { message: 'down', code: null, name: null }, headers: {} } as const
       between(world, () => ({ updateHrisUserIdentity: async () => down }))
-      const left = (identityId: string) => terminated(identityId, '2026-11-19', '2026-11-20T02:10:00.000Z')
-      await receive(world, ...['E0001', 'E0002', 'E0003', 'E0004', 'E0005'].map(left))
+      const departureOf = (identityId: string) => terminated(identityId, '2026-11-19', '2026-11-20T02:10:00.000Z')
+      await receive(world, ...['E0001', 'E0002', 'E0003', 'E0004', 'E0005'].map(departureOf))
       await later(world, 6)
       const { id, state } = await lastRun(world)
       await cancelRun(world.sync, { runId: id, by: 'ops' })
       between(world, () => client)
 
-      await receive(world, left('E0006'))
+      await receive(world, departureOf('E0006'))
       await later(world, 6)
 
       expect(state).toBe('delivering')
@@ -554,7 +554,7 @@ describe.each(databases)('on $name', ({ place }) => {
 
   describe('of the retractions of one person', () => {
     const person = { connection: 'acme', identityId: 'E0003' }
-    const asked = { ...person, reason: 'sent in error', by: 'ops' }
+    const request = { ...person, reason: 'sent in error', by: 'ops' }
     const purged: HrEvent = { type: 'purged', at: '2026-11-20T02:10:00.000Z', employee: { id: 'E0003' } }
 
     test('one is held at a time, whoever asks for it', async () => {
@@ -565,10 +565,10 @@ describe.each(databases)('on $name', ({ place }) => {
       await later(world, 6)
       const { id } = await lastRun(world)
 
-      const beside = retractPerson(world.sync, asked)
+      const beside = retractPerson(world.sync, request)
       await expect(beside).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining(`run ${id}`) })
       await rejectRun(world.sync, { runId: id, by: 'ops' })
-      const both = await Promise.allSettled([retractPerson(world.sync, asked), retractPerson(world.sync, asked)])
+      const both = await Promise.allSettled([retractPerson(world.sync, request), retractPerson(world.sync, request)])
 
       expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
       const held = await listRuns(world.sync.store.db, { connection: 'acme', states: ['held'], limit: 5 })
@@ -581,7 +581,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
-      const first = await retractPerson(world.sync, asked)
+      const first = await retractPerson(world.sync, request)
       await receive(world, purged)
       await later(world, 6)
       const byEvent = await lastRun(world)
@@ -637,9 +637,9 @@ describe.each(databases)('on $name', ({ place }) => {
       const people = change(staff(20), { id: 'E0003', left: '2026-11-18' }).filter(({ id }) => id !== 'E0004')
       await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
 
-      const found = await peopleOn(client)
-      expect(found.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-18T00:00:00.000Z' })
-      expect(found.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
+      const stored = await peopleOn(client)
+      expect(stored.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-18T00:00:00.000Z' })
+      expect(stored.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
     })
 
     test('an event that arrives late counts for every field that no newer one has set, until an export has spoken', async () => {
@@ -702,9 +702,9 @@ describe.each(databases)('on $name', ({ place }) => {
 
     await later(world, 6)
 
-    const found = await peopleOn(client)
-    expect(found.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
-    expect(found.get('E0004')?.separatedAt).toBeNull()
+    const stored = await peopleOn(client)
+    expect(stored.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    expect(stored.get('E0004')?.separatedAt).toBeNull()
   })
 
   test('an older export that is approved speaks of somebody whom the newer one did not know', async () => {
@@ -870,8 +870,8 @@ describe.each(databases)('on $name', ({ place }) => {
 
       expect(failed).toMatchObject({ state: 'failed', reason: 'there is no export' })
       expect(stays.state).toBe('held')
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(6)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(6)
     })
 
     test('does not infer the date of a leaver which an older event has stated since', async () => {
@@ -955,11 +955,11 @@ describe.each(databases)('on $name', ({ place }) => {
       ['the event changes nothing yet', '', false, terminated('E0001', '2026-12-31', '2026-11-20T01:30:00.000Z')],
       ['the export changes nothing yet', '2026-12-31', false, newerTitle],
       ['the export is sent to everybody once more', '', true, newerTitle],
-    ])('of an export is void also where a newer event was accepted and %s', async (_, left, full, event) => {
+    ])('of an export is void also where a newer event was accepted and %s', async (_, leavingDate, full, event) => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
-      const people = change(staff(20).slice(6), { id: 'E0010', left })
+      const people = change(staff(20).slice(6), { id: 'E0010', left: leavingDate })
       const held = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z', full })
 
       await receive(world, event)

@@ -88,14 +88,14 @@ test('a run that cannot be closed, and a connection that cannot be asked for, ke
 
   await refuse(db, 'insert on runs', sql`new.connection = 'acme'`)
   await requestEventRuns(other.sync)
-  const asked = await listRuns(db, { limit: 10 })
+  const requested = await listRuns(db, { limit: 10 })
   await sql`drop trigger refused on runs`.execute(db)
   await requestEventRuns(other.sync)
   await sql`update runs set state = 'delivering'`.execute(db)
   await refuse(db, 'update on runs', sql`new.connection = 'acme'`)
   await sweep(other.sync)
 
-  expect(asked.map(({ connection }) => connection)).toEqual(['beta'])
+  expect(requested.map(({ connection }) => connection)).toEqual(['beta'])
   const states = (await listRuns(db, { limit: 10 })).map(({ connection, state }) => `${connection} ${state}`)
   expect(states.sort()).toEqual(['acme delivering', 'beta finished'])
   expect(other.events.filter((fields) => 'during' in fields)).toMatchObject([

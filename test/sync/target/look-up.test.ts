@@ -16,9 +16,9 @@ function refusal(status: number, code: number | null): AnyAnswer {
 }
 
 test.each([404, 400])('a %i with the code of a refusal says that a person is not there', async (status) => {
-  const { people: found, stop } = await lookUpPeople(answering(refusal(status, 14040)), ['E1'])
+  const { people, stop } = await lookUpPeople(answering(refusal(status, 14040)), ['E1'])
 
-  expect([found.size, stop]).toEqual([0, null])
+  expect([people.size, stop]).toEqual([0, null])
 })
 
 test.each([404, 400])('a %i of a gateway says nothing of a person, and is asked again', async (status) => {

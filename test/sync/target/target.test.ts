@@ -45,12 +45,12 @@ test('workers that need a connection of the platform at once wait for the one th
   const { world, client } = opened
   const lookUp = await lookUpOf(world)
 
-  const found = await Promise.all([1, 2, 3, 4, 5].map(lookUp))
+  const results = await Promise.all([1, 2, 3, 4, 5].map(lookUp))
 
   const made = await client.listCustomConnections({ query: {} })
   const ids = made.status === 200 ? made.body.data.map(({ id }) => id) : []
   expect(ids).toEqual([expect.any(Number)])
-  expect(found).toEqual(found.map(() => ({ connectionId: ids[0], records: null })))
+  expect(results).toEqual(results.map(() => ({ connectionId: ids[0], records: null })))
 })
 
 test('a worker that comes late to another target goes by what was found there, and forgets nobody who was confirmed there', async () => {
@@ -83,9 +83,9 @@ test('whoever waits for a look-up that fails comes again, and says nothing of it
   const lookUp = await lookUpOf(world)
   between(world, () => ({ listCustomConnections: async () => unknownKey }))
 
-  const found = await Promise.all([1, 2, 3].map(lookUp))
+  const results = await Promise.all([1, 2, 3].map(lookUp))
 
-  expect(found.map((stop) => 'code' in stop && stop.code).toSorted()).toEqual([
+  expect(results.map((stop) => 'code' in stop && stop.code).toSorted()).toEqual([
     'being_looked_up',
     'being_looked_up',
     'key_refused',
@@ -174,12 +174,12 @@ test('a process whose right to create the connection was taken over creates none
     },
   }))
 
-  const found = await lookUp()
+  const result = await lookUp()
   const isFree = await claimTarget(db, { connection: name, lease: sync.lease })
   await releaseTarget(db, { connection: name, lease: other })
 
   const made = await client.listCustomConnections({ query: {} })
-  expect(found).toMatchObject({ kind: 'wait', code: 'being_looked_up' })
+  expect(result).toMatchObject({ kind: 'wait', code: 'being_looked_up' })
   expect(made.status === 200 ? made.body.data : null).toEqual([])
   expect(isFree).toBe(false)
   expect(await claimTarget(db, { connection: name, lease: sync.lease })).toBe(true)

@@ -33,7 +33,7 @@ async function inDoubt({ world }: Story) {
 }
 
 /** The keys of the people whom the platform was asked about, one request each, since the last time. */
-function asked({ proxy }: Story): string[] {
+function lookedUpKeys({ proxy }: Story): string[] {
   const keys = proxy.requests.flatMap(({ operation, identityIds }) =>
     operation === 'getHrisUserIdentity' ? identityIds : [],
   )
@@ -47,7 +47,7 @@ async function doubtfulNight(story: Story) {
   const run = await story.night()
   await story.heal()
   const ended = await story.end(run)
-  asked(story)
+  lookedUpKeys(story)
   return ended
 }
 
@@ -65,17 +65,17 @@ test('people of a request without an answer are read back after 1, 5 and 15 minu
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
   const run = await doubtfulNight(story)
-  const settledAt = story.world.clock.now.getTime()
+  const closedAt = story.world.clock.now.getTime()
   const runs = (await listRuns(story.world.sync.store.db, { limit: 100 })).length
 
   const read: number[] = []
   for (let minute = 1; minute <= 40; minute++) {
     await story.goBy(1)
-    if (asked(story).length > 0) read.push(minute)
+    if (lookedUpKeys(story).length > 0) read.push(minute)
   }
 
   expect(run).toMatchObject({ state: 'finished', inDoubt: { people: 1, leavers: 1 } })
-  expect(run.inDoubt?.until).toBe(new Date(settledAt + 30 * 60_000).toISOString())
+  expect(run.inDoubt?.until).toBe(new Date(closedAt + 30 * 60_000).toISOString())
   expect(read).toEqual([1, 5, 15, 30])
   expect(await inDoubt(story)).toBeNull()
   // No run is made for readings that find nothing.
@@ -94,7 +94,7 @@ test('a late return that brings a leaver back is found by the next reading and m
   story.reach(story.proxy.baseUrl)
   story.hr.leave('E0004', '2026-10-01')
   const leaving = await nextExport(story, '2026-11-21T01:30:00.000Z')
-  const told = await inDoubt(story)
+  const counts = await inDoubt(story)
   await story.goBy(2)
   const lateRequest = story.proxy.requests.find(({ applied, operation }) => applied === null && operation !== null)
 
@@ -103,39 +103,39 @@ test('a late return that brings a leaver back is found by the next reading and m
   const undone = (await peopleOn(story.client)).get('E0004')?.separatedAt
   await story.goBy(3)
   const mended = (await peopleOn(story.client)).get('E0004')?.separatedAt
-  const counted = await inDoubt(story)
+  const countsAfterRepair = await inDoubt(story)
   await story.goBy(10)
   await story.goBy(15)
 
   expect(leaving.state).toBe('finished')
-  expect(told).toMatchObject({ people: 1, leavers: 1 })
+  expect(counts).toMatchObject({ people: 1, leavers: 1 })
   expect(undone).toBeNull()
   expect(mended).toBe('2026-10-01T00:00:00.000Z')
-  expect(counted).toMatchObject({ people: 1, leavers: 1 })
+  expect(countsAfterRepair).toMatchObject({ people: 1, leavers: 1 })
   expect(await inDoubt(story)).toBeNull()
   expect(await story.findings()).toEqual([])
 })
 
 test('leavers are read back before all others', async () => {
   await using story = await openStory(host)
-  story.trouble((seen) => (isUpsert(seen) ? faults.resetAfter : faults.pass))
+  story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
   await story.heal()
   await story.end(run)
-  asked(story)
+  lookedUpKeys(story)
 
   await story.goBy(1)
 
-  expect(asked(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
+  expect(lookedUpKeys(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
 })
 
 test('more people than that are read from pages of the list', async () => {
   await using story = await openStory(host, { people: 40 })
-  story.trouble((seen) => (isUpsert(seen) ? faults.resetAfter : faults.pass))
+  story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
   await story.heal()
   await story.end(run)
-  asked(story)
+  lookedUpKeys(story)
 
   await story.goBy(1)
 
@@ -151,10 +151,10 @@ test('while the platform does not answer, people stay in doubt and are asked for
   await doubtfulNight(story)
   await story.goBy(14)
   story.proxy.fault(() => faults.answer({ status: 503 }))
-  asked(story)
+  lookedUpKeys(story)
 
   for (let minute = 0; minute < 20; minute++) await story.goBy(1)
-  const meanwhile = asked(story)
+  const meanwhile = lookedUpKeys(story)
   await story.heal()
   await story.goBy(1)
   await story.goBy(15)
@@ -168,13 +168,13 @@ test('people of a batch are in doubt as they are settled, though the rest of it 
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
-  const isOf = (id: string) => (seen: Seen) => seen.identityIds.includes(id)
-  story.trouble((seen) => (isOf('E0003')(seen) ? faults.delayed(100, faults.resetAfter) : faults.pass))
+  const isOf = (id: string) => (request: Seen) => request.identityIds.includes(id)
+  story.trouble((request) => (isOf('E0003')(request) ? faults.delayed(100, faults.resetAfter) : faults.pass))
   await story.night()
 
-  const told = await inDoubt(story)
+  const counts = await inDoubt(story)
 
-  expect(told).toMatchObject({ people: 1, leavers: 1 })
+  expect(counts).toMatchObject({ people: 1, leavers: 1 })
 })
 
 test('what was accepted or delivered while people were read back is not overwritten by what was read', async () => {
@@ -226,7 +226,7 @@ test('two processes that read at the same time ask about nobody twice', async ()
 
   await Promise.all([read(), read()])
 
-  expect(asked(story)).toEqual(['E0003'])
+  expect(lookedUpKeys(story)).toEqual(['E0003'])
 })
 
 test('whoever is found as sent before the rest of an uncertain batch goes out is in doubt as the others are', async () => {
@@ -322,10 +322,10 @@ test.each([
   const { done } = await db.transaction().execute(async (tx) => {
     await changeRoster(tx, 'acme')
     await sql`update acknowledged set run_id = null`.execute(tx)
-    const underWay = task(world)
+    const running = task(world)
     await untilWaiting(world.sync.store)
     await sql`select from roster for update nowait`.execute(tx)
-    return { done: underWay }
+    return { done: running }
   })
   await done
 

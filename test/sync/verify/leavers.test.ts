@@ -46,15 +46,15 @@ async function readAt(world: World, instant: string): Promise<void> {
 }
 
 async function clock(world: World, identityId = 'E0003') {
-  const [found] = await listLeavers(world.sync.store.db, { connections: ['acme'], identityId, now: world.clock.now })
-  return found
+  const [leaver] = await listLeavers(world.sync.store.db, { connections: ['acme'], identityId, now: world.clock.now })
+  return leaver
 }
 
 const listNotEffective = (world: World) =>
   listLeavers(world.sync.store.db, { connections: ['acme'], notEffective: true, limit: 100, now: world.clock.now })
 
 const people = staff(30)
-const left = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, left: '2025-11-19' })))
+const exportWithLeavers = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, left: '2025-11-19' })))
 // Days after the acknowledgement of 20 November.
 const soon = '2026-11-20T03:30:00.000Z'
 const dayLater = '2026-11-21T04:00:00.000Z'
@@ -65,7 +65,7 @@ describe('a departure that the platform acknowledged', () => {
     await using opened = await open()
     const { world, sync } = opened
     await world.night(people)
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
 
     await readAt(world, soon)
     const before = await clock(world)
@@ -97,7 +97,7 @@ describe('a departure that the platform acknowledged', () => {
     await world.night(people)
     await sync()
     await setByHand('CURRENT_EMPLOYEE')
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     await sync()
 
     await readAt(world, dayLater)
@@ -125,7 +125,7 @@ describe('a departure that the platform acknowledged', () => {
     const { world, sync } = opened
     await world.night(people)
     await sync()
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     if (status !== null)
       between(world, (client) => ({
         async getPersonnel(...input) {
@@ -163,14 +163,14 @@ describe('a departure that the platform acknowledged', () => {
     await using opened = await open()
     const { world, sync } = opened
     await world.night(people)
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     await sync()
     const error = { message: 'no', code: 1, name: null }
     const refuse = async () => ({ status, error, headers: {} })
     between(world, () => ({ getPersonnel: refuse, listPersonnel: refuse }) as never)
     world.clock.now = new Date(afterGrace)
 
-    const run = await world.night(left('E0003'), { asOf: '2026-11-22T02:00:00.000Z' })
+    const run = await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-22T02:00:00.000Z' })
 
     expect(run.state).toBe('unchanged')
     expect(await clock(world)).toMatchObject({ state: 'acknowledged', finding, visibleAt: null })
@@ -192,18 +192,18 @@ describe('a departure that the platform acknowledged', () => {
   test('is read from one list where they are many', async () => {
     await using opened = await open()
     const { world, sync } = opened
-    const { id, digest } = await world.night(left(...people.slice(0, 25).map((person) => person.id)))
+    const { id, digest } = await world.night(exportWithLeavers(...people.slice(0, 25).map((person) => person.id)))
     await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
     await world.drain()
     await sync()
-    const asked: string[] = []
+    const requests: string[] = []
     between(world, (client) => ({
       getPersonnel: (...input) => {
-        asked.push('one')
+        requests.push('one')
         return client.getPersonnel(...input)
       },
       listPersonnel: (...input) => {
-        asked.push('list')
+        requests.push('list')
         return client.listPersonnel(...input)
       },
     }))
@@ -211,7 +211,7 @@ describe('a departure that the platform acknowledged', () => {
     world.clock.now = new Date(dayLater)
     await verifyLeavers(world.sync, { connections: ['acme'], signal })
 
-    expect(asked).toEqual(['list'])
+    expect(requests).toEqual(['list'])
     expect(await clock(world, 'E0025')).toMatchObject({ state: 'effective' })
   })
 
@@ -219,12 +219,12 @@ describe('a departure that the platform acknowledged', () => {
     await using opened = await open()
     const { world, sync } = opened
     const gone = people.slice(0, 10).map(({ id }) => id)
-    await world.night(left(...gone))
+    await world.night(exportWithLeavers(...gone))
     await sync()
-    const asked: string[] = []
+    const requests: string[] = []
     between(world, (client) => ({
       getPersonnel: (...input) => {
-        asked.push(JSON.stringify(input[0]))
+        requests.push(JSON.stringify(input[0]))
         return client.getPersonnel(...input)
       },
     }))
@@ -232,8 +232,8 @@ describe('a departure that the platform acknowledged', () => {
     world.clock.now = new Date(dayLater)
     await Promise.all([1, 2].map(() => verifyLeavers(world.sync, { connections: ['acme'], signal })))
 
-    expect(asked).toHaveLength(gone.length)
-    expect(new Set(asked).size).toBe(gone.length)
+    expect(requests).toHaveLength(gone.length)
+    expect(new Set(requests).size).toBe(gone.length)
     expect(await clock(world, 'E0010')).toMatchObject({ state: 'effective' })
   })
 
@@ -243,7 +243,7 @@ describe('a departure that the platform acknowledged', () => {
     const keys = people.slice(0, 5).map(({ id }) => id)
     await world.night(people)
     await sync()
-    await world.night(left(...keys), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers(...keys), { asOf: '2026-11-20T02:00:00.000Z' })
     const read: string[][] = []
     between(world, (client) => ({
       getPersonnel: (...input) => {
@@ -272,7 +272,7 @@ describe('a departure that the platform acknowledged', () => {
     await using opened = await open()
     const { world } = opened
     await world.night(people)
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     let reads = 0
     between(world, (client) => ({
       getPersonnel: (...input) => {
@@ -283,7 +283,7 @@ describe('a departure that the platform acknowledged', () => {
 
     for (let hour = 4; hour < 52; hour++) await readAt(world, new Date(Date.UTC(2026, 10, 20, hour)).toISOString())
     const inTwoDays = reads
-    await world.night(left('E0003'), { asOf: '2026-11-22T02:30:00.000Z', verify: true })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-22T02:30:00.000Z', verify: true })
 
     expect(inTwoDays).toBeGreaterThan(3)
     expect(inTwoDays).toBeLessThan(10)

@@ -28,10 +28,12 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 /** Five of twelve have left: in each batch more than are asked for one by one. */
 function mixed(): HrPerson[] {
-  return staff(size).map((person, at) => (at % 12 < 5 ? { ...person, left: leftOn(at), status: 'Inactive' } : person))
+  return staff(size).map((person, at) =>
+    at % 12 < 5 ? { ...person, left: leavingDateOf(at), status: 'Inactive' } : person,
+  )
 }
 
-function leftOn(at: number): string {
+function leavingDateOf(at: number): string {
   return Temporal.PlainDate.from('2026-10-01')
     .subtract({ days: at % 300 })
     .toString()
@@ -45,14 +47,14 @@ async function open() {
   })
   const requests = { made: 0 }
   between(world, (real) => {
-    const counted = Object.entries(real).map(([name, call]) => [
+    const counting = Object.entries(real).map(([name, call]) => [
       name,
       (...input: unknown[]) => {
         requests.made++
         return (call as (...passed: unknown[]) => unknown)(...input)
       },
     ])
-    return Object.fromEntries(counted)
+    return Object.fromEntries(counting)
   })
   /** Has a run go to its end. Answers how many requests it made. */
   async function count(work: () => Promise<{ readonly id: string }>): Promise<number> {

@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const left = '2026-11-20T00:00:00.000Z'
+const leavingDate = '2026-11-20T00:00:00.000Z'
 const backedUpAt = new Date('2026-11-20T03:30:00.000Z')
 const restoredAt = new Date('2026-11-20T05:00:00.000Z')
 
@@ -177,35 +177,35 @@ test.each([
     'verified',
   ],
   ['has newer fields', { desired: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learned'],
-  ['has separated the person', { desired: of({}), confirmed: of({}) }, there({ separatedAt: left }), 'learned'],
+  ['has separated the person', { desired: of({}), confirmed: of({}) }, there({ separatedAt: leavingDate }), 'learned'],
   [
     'has separated a person of whom something was due',
     { desired: of({ firstName: 'Anna' }), confirmed: of({}) },
-    there({ separatedAt: left }),
+    there({ separatedAt: leavingDate }),
     'learned',
   ],
   [
     'has separated a person who was never acknowledged',
     { desired: of({}), confirmed: null },
-    there({ separatedAt: left }),
+    there({ separatedAt: leavingDate }),
     'learned',
   ],
   [
     'has not separated a leaver who was due',
-    { desired: of({ separatedAt: left }), confirmed: of({}) },
+    { desired: of({ separatedAt: leavingDate }), confirmed: of({}) },
     there({}),
     'verified',
   ],
   [
     'has brought a leaver back',
-    { desired: of({ separatedAt: left }), confirmed: of({ separatedAt: left }) },
+    { desired: of({ separatedAt: leavingDate }), confirmed: of({ separatedAt: leavingDate }) },
     there({}),
     'verified',
   ],
   [
     'still separates a person whose return was due',
-    { desired: of({}), confirmed: of({ separatedAt: left }) },
-    there({ separatedAt: left }),
+    { desired: of({}), confirmed: of({ separatedAt: leavingDate }) },
+    there({ separatedAt: leavingDate }),
     'verified',
   ],
 ])('after a restore, what counts if the platform %s', (_name, known, identity, outcome) => {

@@ -97,12 +97,12 @@ describe.each(databases)('on $name', ({ place }) => {
       const run = await world.night(change(staff(10), { id: 'E0003', left: '2026-11-19' }), { asOf: nextNight })
       await cancelRun(world.sync, { runId: run.id, by: 'ana' })
     }
-    const leftBehind = (await peopleOn(client)).get('E0003')?.separatedAt
+    const storedDate = (await peopleOn(client)).get('E0003')?.separatedAt
     const inDoubt = await uncertain(world)
 
     const run = await world.night(staff(10), { asOf: '2026-11-22T01:00:00.000Z' })
 
-    expect(leftBehind).toBe('2026-11-19T00:00:00.000Z')
+    expect(storedDate).toBe('2026-11-19T00:00:00.000Z')
     expect(inDoubt).toBe(1)
     expect(run).toMatchObject({ state: 'finished', counts: { return: 1 } })
     expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
@@ -162,14 +162,14 @@ describe.each(databases)('on $name', ({ place }) => {
     const newer = await world.night(change(staff(10), { id: 'E0003', title: 'New' }), {
       asOf: '2026-11-22T01:00:00.000Z',
     })
-    const whileStanding = (await peopleOn(client)).get('E0003')?.jobTitle
+    const whileSuspended = (await peopleOn(client)).get('E0003')?.jobTitle
     brinkOfSending.goOn()
     await old
     const undone = (await peopleOn(client)).get('E0003')?.jobTitle
     await world.minute()
 
     expect(newer.state).toBe('finished')
-    expect([whileStanding, undone]).toEqual(['New', 'Old'])
+    expect([whileSuspended, undone]).toEqual(['New', 'Old'])
     expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('New')
     expect(await uncertain(world)).toBe(0)
   })
