@@ -33,7 +33,7 @@ const mostMs = isFull ? 120_000 : 20_000
 const anyFates = fc.array(fc.option(fc.constantFrom(...faultNames), { freq: 2 }), { minLength: 2, maxLength: 14 })
 const night = fc.record({ done: acts, fates: anyFates, retracts: fc.option(fc.nat({ max: 8 }), { freq: 3 }) })
 
-test('counts, state, exit code, problems, history, audit trail and platform agree, whatever becomes of the requests', {
+test('counts, state, exit code, problems, history, audit trail and platform agree, whatever happens to the requests', {
   timeout: 180_000,
 }, async ({ task }) => {
   const begun = performance.now()

@@ -21,7 +21,7 @@ async function dayBegins(world: World, date: string): Promise<void> {
   await world.drain()
 }
 
-test('a hire ends a departure that was announced before it, and one that is older than the announcement does not', async () => {
+test('a hire ends a departure that was announced before it; an older hire does not', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   const { db } = world.sync.store
@@ -44,7 +44,7 @@ test('a hire ends a departure that was announced before it, and one that is olde
   ])
 })
 
-test('a leaving date that can no longer be read stays on the platform where it was sent ahead of its day', async () => {
+test('a future leaving date that was sent stays on the platform after it becomes unreadable', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, feed: { future: 'send' } })
   const separatedAt = async () => (await peopleOn(client)).get('E0003')?.separatedAt

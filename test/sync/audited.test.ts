@@ -31,7 +31,7 @@ async function allActs(db: Db): Promise<Entry[]> {
   return rows.map(({ entry }): Entry => JSON.parse(entry))
 }
 
-test('each act of a person is in the audit trail with its run, person, digest and reason', async () => {
+test('the audit trail has each action of an operator with its run, person, digest and reason', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -79,7 +79,7 @@ test('each act of a person is in the audit trail with its run, person, digest an
   ])
 })
 
-test('what a person tried and could not do leaves no act behind', async () => {
+test('a refused action leaves no audit entry', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const run = await world.night(staff(3))
@@ -92,7 +92,7 @@ test('what a person tried and could not do leaves no act behind', async () => {
   expect(await actsOfPeople(world.sync.store.db)).toEqual([])
 })
 
-test('a night is accounted for: what was read and planned, each leaver with what was sent, and joiners by batch', async () => {
+test('the audit trail has what a night read and planned, each leaver with what was sent, and joiners by batch', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { store } = world.sync

@@ -82,7 +82,7 @@ test.each<[string, HrPerson]>([
   ['the status', { id: 'E0007', left: '2026-06-30', status: 'Inactive' }],
   ['the date, which is blank now', { id: 'E0007', status: 'Active' }],
   ['the date, which lies ahead now', { id: 'E0007', left: '2027-06-30', status: 'Active' }],
-])('it is over once HR has corrected %s', async (_, corrected) => {
+])('the contradiction ends once HR has corrected %s', async (_, corrected) => {
   await using opened = await openFileWorld(host, { isSparing: true })
   const { world, shown, counted } = opened
   const company = staff(60)
@@ -106,7 +106,7 @@ test.each<[string, HrPerson]>([
   expect(await listed(world)).toEqual([])
 })
 
-test('a person who comes back by a later start, or left in the last days, contradicts nothing', async () => {
+test('a person who comes back with a later start, or left in the last days, is no contradiction', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const rows = change(
@@ -137,7 +137,7 @@ test('HR has three days to change the status of a leaver', async () => {
   expect(await listed(world)).toMatchObject([{ identityId: 'E0002' }])
 })
 
-test('of several rows of a person, one that does not count contradicts nothing', async () => {
+test('a row that is not the current row of a person causes no contradiction', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const rows = [...change(people, contradicted), { ...people[6], id: 'E0007' }]
@@ -148,7 +148,7 @@ test('of several rows of a person, one that does not count contradicts nothing',
   expect((await listed(world)).map(({ reason }) => reason)).toEqual([expect.stringContaining('more than once')])
 })
 
-test('two rows that both say so are rejected, and that alone is listed', async () => {
+test('two contradictory rows are rejected, and only the rejection is listed', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   world.source.slice = 20
@@ -160,7 +160,7 @@ test('two rows that both say so are rejected, and that alone is listed', async (
   expect((await listed(world)).map(({ reason }) => reason)).toEqual([expect.stringContaining('more than once')])
 })
 
-test('they are not judged as rejected rows, and hold no plan', async () => {
+test('contradictions do not count as rejected rows and hold no plan', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const many = people.map((person, at) => (at < 9 ? { ...person, left: `2026-06-${10 + at}` } : person))

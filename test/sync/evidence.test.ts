@@ -22,7 +22,7 @@ const arrives: Readonly<Partial<Record<Outcome, (date: string) => readonly [stri
   waits: (date) => [null, date],
 }
 
-test('what a snapshot says of people who had joined arrives on the platform as the table of outcomes has it', async () => {
+test('a snapshot about known people arrives on the platform as in the table of outcomes', async () => {
   const { client } = await host.tenant()
   const guards = Guards.parse({ leavers: { count: 30 }, rejectedRows: { count: 30 } })
   await using world = await openWorld({ client, connection: { guards } })

@@ -25,7 +25,7 @@ const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 10, seed }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 
-test('whatever happens in whatever order, the platform ends as HR said', { timeout: 180_000 }, async ({ task }) => {
+test('the platform ends as HR stated, whatever happens in whatever order', { timeout: 180_000 }, async ({ task }) => {
   const begun = performance.now()
   let storyCount = 0
   await fc.assert(

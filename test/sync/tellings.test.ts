@@ -43,7 +43,7 @@ const limits = ['leavers', 'joiners', 'returns', 'redates', 'fieldChanges', 'bla
 const wide = { count: 1000, share: 1 }
 const narrow = { count: 3, share: 0.1 }
 
-test('who has left follows from what HR said, whatever is silent, late, ahead or withdrawn', {
+test('leavers follow from what HR stated, whatever is silent, late, early or withdrawn', {
   timeout: isFull ? 900_000 : 240_000,
 }, async ({ task }) => {
   const total = { nights: 0, departures: 0, held: 0, late: 0 }

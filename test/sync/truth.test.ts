@@ -74,7 +74,7 @@ const lateTurn = anyTurn.map((turn): Turn => {
 })
 const oneTurn = fc.oneof({ weight: 4, arbitrary: anyTurn }, { weight: 1, arbitrary: lateTurn })
 
-test('whenever a run or a command says success, the platform holds what HR said, or each difference is named', {
+test('whenever a run or a command reports success, the platform has what HR stated, or each difference is listed', {
   timeout: 60_000 + turns * msPerTurn,
 }, async ({ task }) => {
   const counts = noCounts()

@@ -32,7 +32,7 @@ test('a run gives way while it reads, before it stores and commits, and before e
   ])
 })
 
-test('whatever is under way is told of a run that is asked for before the queue is', async () => {
+test('running work is notified of a requested run before the queue is', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const calls: string[] = []

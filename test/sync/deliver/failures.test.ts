@@ -58,7 +58,7 @@ async function recovered({ story, run, recover }: Awaited<ReturnType<typeof inTr
 }
 
 describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
-  test('leaves the batch due, and is over without anybody lost, wrong or sent twice', async () => {
+  test('leaves the batch due, and ends with nobody lost, wrong or sent twice', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const batches = (await story.batchesOf(run)).filter(({ last_code }) => last_code === code)
@@ -88,7 +88,7 @@ describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
 })
 
 describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
-  test('postpones the batch as told and counts as no failure', async () => {
+  test('postpones the batch as requested and does not count as a failure', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const batches = (await story.batchesOf(run)).filter(({ last_code }) => last_code === code)
@@ -115,7 +115,7 @@ describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
 })
 
 describe.each(after('block'))('$code ($name)', ({ code, trouble }) => {
-  test('blocks the connection, is probed every quarter of an hour with one request, and is freed by the first that passes', async () => {
+  test('blocks the connection, which is probed with one request every quarter of an hour and unblocked by the first success', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const blocked = await story.blocked()
@@ -145,7 +145,7 @@ describe.each(after('block'))('$code ($name)', ({ code, trouble }) => {
 describe.each(after('problem', 'split'))('$code ($name)', ({ trouble }) => {
   const { refused = [], timesSentAgain = onceEach(refused) } = trouble
 
-  test('settles everybody in the same night, the guilty as problems, who pass the next night', async () => {
+  test('closes everybody in the same night, the refused people as problems that pass the next night', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const astray = await story.astray()
@@ -176,7 +176,7 @@ test.each(after('read_back'))(
   },
 )
 
-test.each(after('correct', 'upsert'))('$code ($name) is settled in the same night', async ({ trouble }) => {
+test.each(after('correct', 'upsert'))('$code ($name) is resolved in the same night', async ({ trouble }) => {
   await using met = await inTrouble(trouble)
   const { story, run } = met
 

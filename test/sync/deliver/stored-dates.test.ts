@@ -29,7 +29,7 @@ async function open() {
   return { world, client, connectionId, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
-test('a leaving date that was set by a request whose answer was lost is not cleared, though the list was read before', async () => {
+test('a leaving date that was set by a request with a lost answer is not cleared, although the list was read before', async () => {
   await using opened = await open()
   const { world, client, connectionId } = opened
   const params = { connectionId, userIdentityId: 'identity-id:E0051' } as const

@@ -92,7 +92,7 @@ test.each([{ answer: failure }, { answer: noAnswer }])(
   },
 )
 
-test('whoever is closed so is listed as undelivered and in doubt, and arrives once the platform takes the change', async () => {
+test('a closed person is listed as undelivered and in doubt, and arrives once the platform takes the change', async () => {
   await using opened = await open()
   const { world, client } = opened
   const { db } = world.sync.store
@@ -124,7 +124,7 @@ test('whoever is closed so is listed as undelivered and in doubt, and arrives on
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('whoever is closed so is in doubt also if the process ends before it ends its attempt', async () => {
+test('a closed person is in doubt even if the process ends before its attempt does', async () => {
   await using opened = await open()
   const { world } = opened
   const { db } = world.sync.store
@@ -142,7 +142,7 @@ test('whoever is closed so is in doubt also if the process ends before it ends i
   expect((await inDoubtCounts(db)).get('acme')).toMatchObject({ people: 1, leavers: 1 })
 })
 
-test('the platform is asked again about such a person every hour, and no other run waits longer than minutes for that', async () => {
+test('a closed person is tried again every hour, and no other run waits longer than minutes for that', async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(40))
@@ -172,7 +172,7 @@ async function listed(world: World) {
   return { runs: await listRuns(world.sync.store.db, { limit: 100 }) }
 }
 
-test('while the platform answers nobody, no person is closed', async () => {
+test('nobody is closed while the platform does not answer at all', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
@@ -190,7 +190,7 @@ test('while the platform answers nobody, no person is closed', async () => {
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('a change that the platform applied without an answer is found when the person is read back', async () => {
+test('looking the person up finds a change that was applied without an answer', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
@@ -222,7 +222,7 @@ async function connectionOn(client: World['sync']['platform']['client']) {
   return connection
 }
 
-test('an operator who asks for a run has such a person tried at once', async () => {
+test('a run that an operator requests tries such a person at once', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
@@ -238,7 +238,7 @@ test('an operator who asks for a run has such a person tried at once', async () 
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('a session that the platform never takes is closed once another run waits, and never before', async () => {
+test('a session that the platform never takes is closed only once another run waits', async () => {
   const { client, name } = await host.tenant()
   const workspaceId = await workspaceOf(host, name)
   await using world = await openRecordWorld(client, { workspaceId, deliver: 'session' })
@@ -264,7 +264,7 @@ test('a session that the platform never takes is closed once another run waits, 
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('a held plan of departures that are due is not replaced every hour for the sake of such a person', async () => {
+test('the hourly repair of such a person does not replace a held plan of due departures', async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(40))

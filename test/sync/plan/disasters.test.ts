@@ -56,7 +56,7 @@ const allowed: Readonly<Record<string, number>> = {
   field: employed * 0.2,
 }
 
-test('no export, however wrong, changes more people than the guards allow', { timeout: 120_000 }, async ({ task }) => {
+test('no wrong export changes more people than the guards allow', { timeout: 120_000 }, async ({ task }) => {
   const outcomes: Outcome[] = []
   const page = 'disasters.md'
   for (const [at, disaster] of disasters.entries()) {
@@ -75,7 +75,7 @@ test('no export, however wrong, changes more people than the guards allow', { ti
   expect(outcomes.map(disasterRow).filter((row) => !lines.has(row))).toEqual([])
 })
 
-test('each of the wrong exports has a name of its own', () => {
+test('each wrong export has its own name', () => {
   expect(new Set(disasters.map(({ file }) => file)).size).toBe(disasters.length)
 })
 

@@ -186,8 +186,8 @@ const rare: [number, number, Night[]][] = [
   [12, 3, [quiet, nightOf({ does: 'dates', at: 5, days: 2 }), quiet, quiet, quiet]],
 ]
 
-describe('an export beside what the last one left behind', () => {
-  test('makes the same plans as one that is read whole, whatever HR, people and days do', {
+describe('an export that is compared with the last index', () => {
+  test('makes the same plans as a full read, whatever HR, people and days do', {
     timeout: 60_000 + (stories + rare.length) * msPerStory,
   }, async ({ task }) => {
     const counts = { nights: 0, leftOut: 0, together: 0, whole: 0 }
@@ -253,7 +253,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     return { ...file, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
-  test('rows that say what they said are counted and not read again', async () => {
+  test('unchanged rows are counted and not parsed again', async () => {
     await using file = await open()
 
     const first = await file.night(company(30), 20)
@@ -267,7 +267,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     expect(third.run).toMatchObject({ state: 'finished', counts: { unchanged: 29, update: 1 } })
   })
 
-  test('people who are missing are found among the rows that were left out before', async () => {
+  test('missing people are found among rows that were skipped before', async () => {
     await using file = await open()
     await file.night(company(30), 20)
     await file.night(company(30), 21)
@@ -278,7 +278,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     expect(leftOut).toBeGreaterThan(20)
   })
 
-  test('a person whose row was read every night for a date ahead is found missing', async () => {
+  test('a person whose row was parsed every night because of a future date is found missing', async () => {
     await using file = await open()
     const announced = change(company(30), { id: 'E0025', left: '2026-12-24' })
     await file.night(announced, 20)
@@ -307,7 +307,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     },
   )
 
-  test('a row that stands in the export twice has every row read, which is told', async () => {
+  test('a duplicate row causes a full read, which is logged', async () => {
     await using file = await open()
     await file.night(company(30), 20)
 
@@ -317,7 +317,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     expect(reasons).toEqual(['a key stands in the export twice'])
   })
 
-  test('an address that two people share is found where they stand among the first only since', async () => {
+  test('a shared address is found when its people move into the sample', async () => {
     await using file = await open({ telling: 20 })
     const people = company(60).map((person, at) =>
       at === 41 || at === 42 ? { ...person, email: 'both@acme.example' } : person,
@@ -335,7 +335,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
     expect(third.leftOut).toBeGreaterThan(20)
   })
 
-  test('a person of whom something was written since is read again', async () => {
+  test('a person who was changed since the last export is parsed again', async () => {
     await using file = await open()
     const { sync } = file.world
     await file.night(company(30), 20)

@@ -57,7 +57,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       people: [...many, ...staff(130).slice(30)],
       name: 'joiners',
     },
-  ])('hold it where $what', async ({ people, before = many, name, hints }) => {
+  ])('hold it if $what', async ({ people, before = many, name, hints }) => {
     await using opened = await open()
     const { world } = opened
     await world.night(before, { asOf: '2026-11-19T01:00:00.000Z' })
@@ -68,7 +68,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
     expect(failed(run)).toMatchObject([{ name, ...(hints && { hints }), people: { length: 10 } }])
   })
 
-  test('hold people who come back, and let them come back once a person approves', async () => {
+  test('hold people who come back until an operator approves', async () => {
     await using opened = await open()
     const { world, client } = opened
     const gone = many.map((person, at) => (at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person))
@@ -97,7 +97,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
         world.night(promoted(count, ++night), { asOf: `2026-11-${String(night).padStart(2, '0')}T01:00:00.000Z` })
     }
 
-    test('of accepted runs, of which an approved one is one and a rejected one is not', async () => {
+    test('from accepted runs, including approved and excluding rejected ones', async () => {
       await using opened = await open(usualAfter(3))
       const { world } = opened
       const night = nights(world)
@@ -119,7 +119,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       expect(third.state).toBe('finished')
     })
 
-    test('of all but the first one, in which everybody joins', async () => {
+    test('from all runs but the first, in which everybody joins', async () => {
       await using opened = await open(limits({ joiners: wide, unusual: { runs: 2, times: 2, count: 3 } }))
       const night = (people: readonly HrPerson[], day: number) =>
         opened.world.night(people, { asOf: `2026-11-1${day}T01:00:00.000Z` })
@@ -134,7 +134,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       ])
     })
 
-    test('of none before there are enough runs', async () => {
+    test('only after enough runs', async () => {
       await using opened = await open(usualAfter(4))
       const night = nights(opened.world)
       for (const count of [0, 2, 2]) await night(count)
@@ -142,7 +142,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       expect((await night(9)).state).toBe('finished')
     })
 
-    test('of exports and of events by themselves', async () => {
+    test('separately for exports and events', async () => {
       await using opened = await open(usualAfter(3))
       const { world } = opened
       const night = nights(world)
@@ -164,7 +164,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
     const separated = async (client: Parameters<typeof peopleOn>[0]) =>
       [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt).length
 
-    test('so that small delta files are no way around the limit of a large one', async () => {
+    test('so that small delta files do not evade the limit of a large one', async () => {
       await using opened = await open(limits())
       const { world, client } = opened
       await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
@@ -187,7 +187,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       expect(await separated(client)).toBe(6)
     })
 
-    test('also of whole exports, and not of one that a person approved', async () => {
+    test('also of snapshots, but not of an approved one', async () => {
       await using opened = await open(limits())
       const { world, client } = opened
       await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
@@ -203,7 +203,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
     })
   })
 
-  test('add what passed by events within a day to what comes, in every limit', async () => {
+  test('add events that passed within a day, in every limit', async () => {
     await using opened = await open(limits({ fieldChanges: { count: 3, share: 0 } }))
     const { world, client } = opened
     await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })

@@ -55,7 +55,7 @@ async function openList(rules: Partial<SourceFeed> = {}) {
   return { list, world, client, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-test('an absence counts each night, also while the list stays as it is', async () => {
+test('an absence counts each night, even if the list is unchanged', async () => {
   await using opened = await openList({ graceRuns: 2 })
   const { list, night, client } = opened
   await night()
@@ -68,7 +68,7 @@ test('an absence counts each night, also while the list stays as it is', async (
   expect((await peopleOn(client)).get('E5')?.separatedAt).not.toBeNull()
 })
 
-test('what a person says of a status takes effect with the next run, also while the list stays as it is', async () => {
+test('a classified status takes effect with the next run, even if the list is unchanged', async () => {
   await using opened = await openList()
   const { list, world, night, client } = opened
   await night()

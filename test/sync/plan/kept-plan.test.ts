@@ -37,7 +37,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
     expect(await opened.separated()).toBe('2026-11-20T00:00:00.000Z')
   })
 
-  test('that a guard stops is held as ever', async () => {
+  test('is held if a guard stops it', async () => {
     await using opened = await open()
     const { world } = opened
     world.hrSays(staff(8), '2026-11-20T02:00:00.000Z')
@@ -70,7 +70,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
       },
       reason: 'facts were accepted since, by run ',
     },
-  ])('is refused where $cause since, and sends nothing', async ({ meanwhile, reason }) => {
+  ])('is refused if $cause since, and sends nothing', async ({ meanwhile, reason }) => {
     await using opened = await open()
     await meanwhile(opened)
 
@@ -81,7 +81,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
     expect(await opened.separated()).toBeNull()
   })
 
-  test('binds no run that waits for others, and none that joins it', async () => {
+  test('does not bind waiting runs of others, or requests that join it', async () => {
     await using opened = await open()
     const { world, kept } = opened
     const options = { plan: kept }

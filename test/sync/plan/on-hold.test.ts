@@ -36,7 +36,7 @@ const doubtful = [
 
 const leaver: HrPerson = { id: '', first: 'Former', left: '2026-11-01', status: 'Inactive' }
 
-describe.each(databases)('of a held plan on $name', ({ place }) => {
+describe.each(databases)('a held plan on $name', ({ place }) => {
   async function open(...send: ChangeKind[]) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -49,7 +49,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     return { world, night, wentOn, people: () => peopleOn(client), [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
-  test('departures go on at once where only values are in doubt, and without those values', async () => {
+  test('sends departures at once if only values are in doubt, without those values', async () => {
     await using opened = await open('leave', 'join')
     const { world, night, wentOn, people } = opened
 
@@ -88,7 +88,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     expect(after.get('N1')?.email).toBe('n1@globex.example')
   })
 
-  test('joiners who have left already are counted with the joiners, and no departures go on for them', async () => {
+  test('counts joiners who have already left with the joiners, and sends no departures for them', async () => {
     await using opened = await open('leave')
     const { world, night, wentOn } = opened
 
@@ -100,7 +100,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     expect(of(held.id)).toMatchObject({ leavers: 2, leftJoiners: 2, joiners: 3 })
   })
 
-  test('the part goes on once, and the rest is held with the source until it is decided', async () => {
+  test('sends the part once, and holds the rest with the source until a decision', async () => {
     await using opened = await open('leave')
     const { world, night, wentOn, people } = opened
     const held = await night(doubtful, 20)
@@ -127,16 +127,16 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
 
   test.each([
     {
-      what: 'departures in doubt themselves wait with the joiners, who may be the same people with other keys',
+      name: 'holds departures that are in doubt, with the joiners, who may be the same people with other keys',
       people: [...staff(20), ...staff(33).slice(30)],
       guards: ['leavers'],
     },
     {
-      what: 'nothing goes on where the export is cut off',
+      name: 'sends nothing if the export is truncated',
       people: staff(24).slice(0, 23).concat({ id: 'N1', status: 'Active' }),
       guards: ['leavers', 'shrinkRows', 'shrinkBytes', 'endMissing'],
     },
-  ])('$what', async ({ people, guards }) => {
+  ])('$name', async ({ people, guards }) => {
     await using opened = await open('leave', 'join', 'update', 'return', 'correct')
 
     const held = await opened.night(people, 20)
@@ -147,7 +147,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     expect((await opened.people()).size).toBe(30)
   })
 
-  test('corrections wait where people leave in doubt, and so does a date ahead that moves into the past', async () => {
+  test('holds corrections, and future dates that move into the past, if departures are in doubt', async () => {
     const stack = new AsyncDisposableStack()
     await using _ = stack
     const { client } = await host.tenant()
@@ -179,7 +179,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     expect([between, after].map(({ length }) => length)).toEqual([0, 10])
   })
 
-  test('movers go on where people come back in doubt, and joiners, who may have left as well, wait; nothing goes on unless it is desired', async () => {
+  test('sends movers if returns are in doubt, holds joiners, who may have left too, and sends nothing if not configured', async () => {
     const rows = staff(30).map((person, at) =>
       at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person,
     )

@@ -62,7 +62,7 @@ async function decided(
 
 const row = (id: string, dept: string, leavingDate = '') => [id, `${id}@example.com`, dept, leavingDate]
 
-test('rows that are not in scope are counted, and are no rejects', async () => {
+test('rows outside the scope are counted, and are not rejected', async () => {
   const { inScope, outside, changes, rejects } = await decided([
     row('ada', 'IT'),
     row('bob', 'Store'),
@@ -87,7 +87,7 @@ describe('a person who falls out of scope', () => {
     expect(result).toMatchObject(expected)
   })
 
-  test('stays where another row of theirs is in scope, whichever comes first', async () => {
+  test('stays if another of their rows is in scope, whichever comes first', async () => {
     const rows = [row('ada', 'Store'), row('ada', 'IT')]
 
     const results = [
@@ -130,7 +130,7 @@ test.each([
   ['', 'reject'],
   ['1', 'reject'],
   [undefined, 'reject'],
-])('of what an expression may give, %j is %s', (value, expected) => {
+])('an expression that yields %j is %s', (value, expected) => {
   const mapping = Mapping.parse({ fields: { identityId: 'id' }, scope: 'dept' })
   const compiled = compileMapping(mapping, ['id'])
   if (!compiled.ok) throw new Error(compiled.missing.join())
@@ -147,7 +147,7 @@ describe('the guards', () => {
   const verdicts = (scoped: { rows: number; outOfScopeLeavers: string[]; holds: boolean }, rows: number) =>
     judge({ ...calm, rows, scope: scoped }, Guards.parse({})).filter(({ ok }) => !ok)
 
-  test('hold a plan in which people fall out of scope, and name them', () => {
+  test('hold a plan in which people fall out of scope, and list them', () => {
     const [held, passed] = [true, false].map((holds) => verdicts({ rows: 5, outOfScopeLeavers: ['ada'], holds }, 10))
 
     expect(held).toEqual([
@@ -159,7 +159,7 @@ describe('the guards', () => {
     expect(passed).toEqual([])
   })
 
-  test('hold a plan of an export of which nothing is in scope', () => {
+  test('hold a plan of an export without any row in scope', () => {
     const [verdict] = verdicts({ rows: 400, outOfScopeLeavers: [], holds: false }, 0)
 
     expect(verdict).toMatchObject({ name: 'zeroRows', reason: 'none of 400 rows is in scope' })

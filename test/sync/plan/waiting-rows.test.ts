@@ -94,7 +94,7 @@ async function tick(world: World, instant: string): Promise<void> {
 }
 
 describe('a row that takes effect on a later day', () => {
-  test('waits for it, and takes effect when it begins, without a file', async () => {
+  test('waits for it, and takes effect when that day begins, without a file', async () => {
     await using opened = await open({ timeZone: 'Europe/Berlin' })
     const { world, on } = opened
     const run = await night(world, '2026-11-20', [...staff(20), leaving, promoted])
@@ -135,7 +135,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('has a run of the roster at once where its day has begun by the time at which the export is read', async () => {
+  test('gets a roster run at once if its day has begun when the export is read', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', staff(20))
@@ -148,7 +148,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('without a leaving date leaves on its own day', async () => {
+  test('is a departure on its own day if it has no leaving date', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), { ...leaving, left: '' }])
@@ -157,7 +157,7 @@ describe('a row that takes effect on a later day', () => {
     expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
   })
 
-  test('waits no more once a newer export states the person without it, or lacks the person', async () => {
+  test('no longer waits once a newer export states the person without it, or lacks the person', async () => {
     await using opened = await open({ graceRuns: 2 })
     const { world, on } = opened
     const others = staff(20).filter(({ id }) => id !== 'E0004')
@@ -169,7 +169,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await on('E0004')).toMatchObject({ jobTitle: 'Engineer' })
   })
 
-  test('goes on waiting where the newer row of the person cannot be used', async () => {
+  test('continues to wait if the newer row of the person is unusable', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), leaving])
@@ -194,7 +194,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('is not lost where its day begins while a run of the roster is planned', async () => {
+  test('is not lost if its day begins while a roster run is planned', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), leaving])
@@ -242,7 +242,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('waits with the plan that states it until that is accepted, and goes with one that is rejected', async () => {
+  test('waits with its plan until that is accepted, and is dropped if it is rejected', async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
@@ -323,7 +323,7 @@ describe('a delta', () => {
 })
 
 describe('a person', () => {
-  test('whose contract has ended and whose next one has not begun has left in between', async () => {
+  test('has left between the end of one contract and the start of the next', async () => {
     await using opened = await open()
     const { world, on } = opened
     const first = { ...person(3), left: '2026-11-25', from: '2024-01-01' }
@@ -340,7 +340,7 @@ describe('a person', () => {
     expect((await on('E0003'))?.jobTitle).toBe('Lead')
   })
 
-  test('whose new key is known by the time that its row takes effect is not created again', async () => {
+  test('is not created again if the new key is known when the row takes effect', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), { ...promoted, id: 'N4' }])
@@ -354,7 +354,7 @@ describe('a person', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('of whom there are only later rows stays as known, and joins on that day if not known', async () => {
+  test('with only later rows stays as known, or joins on that day if unknown', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', staff(20))
@@ -372,7 +372,7 @@ describe('a person', () => {
   })
 })
 
-test('a person whose rows all wait is shown with them when asked for, whether known or not', async () => {
+test('a person whose rows all wait is shown with them, whether known or not', async () => {
   await using opened = await open()
   const { world } = opened
   await night(world, '2026-11-20', staff(20))
@@ -390,7 +390,7 @@ test('a person whose rows all wait is shown with them when asked for, whether kn
     })
 })
 
-test('a row that waits is about the person whom its key names on its day', async () => {
+test('a waiting row is about the person whom its key names on its day', async () => {
   await using opened = await open()
   const { world, on } = opened
   const rekeyed = { ...person(21), title: 'Head of Payments', from: '2026-12-01' }
@@ -406,7 +406,7 @@ test('a row that waits is about the person whom its key names on its day', async
 })
 
 describe('values that wait', () => {
-  test('go with the person who is forgotten, and come back with no export that lists them', async () => {
+  test('are forgotten with the person, and no later export brings them back', async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
@@ -423,7 +423,7 @@ describe('values that wait', () => {
     expect(await waitingOf(db, key)).toEqual([])
   })
 
-  test('go with the person who is forgotten also under the keys that HR has issued to them since', async () => {
+  test('are forgotten with the person under later keys too', async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store

@@ -18,7 +18,7 @@ const broken: AnyAnswer = {
   retryAfterMs: null,
 }
 
-describe.each(databases)('the pace, kept in $name', ({ place }) => {
+describe.each(databases)('the rate limit, stored in $name', ({ place }) => {
   async function open() {
     const opening = new AsyncDisposableStack()
     onTestFinished(() => opening.disposeAsync())
@@ -28,7 +28,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
       createRateLimiter({ pool, platform: 'http://platform.example', requestsPerMinute: 100, inFlight: 4, ...options })
   }
 
-  test('one budget holds for all processes of a store: what two send in a window is together no more than it', async () => {
+  test('all processes of a store share one budget', async () => {
     const create = await open()
     const processes = [create(), create()]
     const ended = new AbortController()
@@ -47,7 +47,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect(sent).toBe(10)
   })
 
-  test('two platforms have a budget each', async () => {
+  test('each platform has its own budget', async () => {
     const create = await open()
     const [one, other] = [create({ platform: 'http://one' }), create({ platform: 'http://other' })]
 
@@ -58,7 +58,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect(answers).toHaveLength(20)
   })
 
-  test('when the platform asks one process for patience, the other waits too', async () => {
+  test('when the platform asks one process to wait, the other waits too', async () => {
     const create = await open()
     const [paused, other] = [create(), create()]
     await paused.pause(700)
@@ -69,7 +69,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect(performance.now() - startedMs).toBeGreaterThan(500)
   })
 
-  test('a shorter patience does not end a longer one', async () => {
+  test('a shorter pause does not end a longer one', async () => {
     const create = await open()
     const limiter = create()
     await limiter.pause(700)
@@ -81,7 +81,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect(performance.now() - startedMs).toBeGreaterThan(500)
   })
 
-  test('patient requests leave the last of the budget and of the requests in flight to others', async () => {
+  test('low-priority requests leave the rest of the budget and one slot to others', async () => {
     const create = await open()
     const { lowPriority, send } = create({ requestsPerMinute: 100, inFlight: 4 })
     const ended = new AbortController()
@@ -111,7 +111,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect(begun.slice(4)).toEqual(['lowPriority', 'lowPriority', 'lowPriority', 'lowPriority', 'short'])
   })
 
-  test('no more requests are in flight than permitted', async () => {
+  test('the number of requests in flight is limited', async () => {
     const create = await open()
     const limiter = create({ inFlight: 3, requestsPerMinute: 100_000 })
     const three = Promise.withResolvers<void>()
@@ -163,7 +163,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect(begun).toEqual(['probe', 'second', 'third'])
   })
 
-  test('a probe that fails opens the circuit again, and an answer that is no trouble counts for nothing', async () => {
+  test('a failed probe opens the circuit again, and an answer that is not a failure changes nothing', async () => {
     const create = await open()
     const limiter = create({ requestsPerMinute: 100_000, circuit: { failures: 2, ...breaks } })
     const refused: AnyAnswer = { status: 400, error: { message: 'no', code: null, name: null }, headers: {} }
@@ -180,7 +180,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect([open1.status, open2.status]).toEqual(['unreachable', 'unreachable'])
   })
 
-  test('who waits for the budget stops waiting when it is told to', async () => {
+  test('a request that waits for the budget stops when it is aborted', async () => {
     const create = await open()
     const limiter = create()
     await limiter.pause(60_000)
@@ -193,7 +193,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
   })
 })
 
-test('whoever comes back when the circuit said so finds it ready for a probe', async () => {
+test('a caller that returns at the announced time finds the circuit ready for a probe', async () => {
   const probes: AnyAnswer[] = []
   for (let round = 0; round < 40; round += 1) {
     const circuit = { failures: 1, firstMs: 8, maxMs: 8 }

@@ -22,7 +22,7 @@ async function open() {
   return { world, leftOn: storedDateOf, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
-test('a leaver is brought back without an export, is named meanwhile, and leaves on the day without one', async () => {
+test('a leaver is brought back without an export, is listed meanwhile, and leaves on the day without one', async () => {
   await using opened = await open()
   const { world, leftOn } = opened
   const { db } = world.sync.store
@@ -58,7 +58,7 @@ test('a leaver is brought back without an export, is named meanwhile, and leaves
   expect(await listHoldBacks(world.sync, 'acme')).toEqual([])
 })
 
-test('a leaver of a held plan stays once the person is held back and the plan approved, and leaves when that ends', async () => {
+test('a leaver of a held plan stays if held back before the approval, and leaves when the hold-back ends', async () => {
   await using opened = await open()
   const { world, leftOn } = opened
   const gone = company.slice(0, 6).map(({ id }) => ({ id, status: 'Inactive' }))
@@ -91,24 +91,24 @@ describe('is refused', () => {
   afterAll(() => opened[Symbol.asyncDispose]())
 
   test.each([
-    { what: 'a person whom no one knows', identityId: 'X1', until: '2026-12-01', sentence: 'has no person X1' },
-    { what: 'a person who was retracted', identityId: 'E0012', until: '2026-12-01', sentence: 'E0012 was retracted' },
+    { name: 'a person whom no one knows', identityId: 'X1', until: '2026-12-01', sentence: 'has no person X1' },
+    { name: 'a person who was retracted', identityId: 'E0012', until: '2026-12-01', sentence: 'E0012 was retracted' },
     {
-      what: 'a person twice',
+      name: 'a person twice',
       identityId: 'E0001',
       until: '2026-12-02',
       sentence: 'held back until 2026-12-01 already',
     },
-    { what: 'today', identityId: 'E0002', until: '2026-11-20', sentence: 'does not lie ahead: today is 2026-11-20' },
-    { what: 'a day that is over', identityId: 'E0002', until: '2026-11-01', sentence: 'does not lie ahead' },
-    { what: 'a day that does not exist', identityId: 'E0002', until: '2026-11-31', sentence: 'is not a day' },
-    { what: 'a day written otherwise', identityId: 'E0002', until: '1.12.2026', sentence: 'is not a day' },
-    { what: 'for years', identityId: 'E0002', until: '2028-01-01', sentence: 'more than a year ahead' },
-  ])('$what', async ({ identityId, until, sentence }) => {
+    { name: 'today', identityId: 'E0002', until: '2026-11-20', sentence: 'does not lie ahead: today is 2026-11-20' },
+    { name: 'a day that is over', identityId: 'E0002', until: '2026-11-01', sentence: 'does not lie ahead' },
+    { name: 'a day that does not exist', identityId: 'E0002', until: '2026-11-31', sentence: 'is not a day' },
+    { name: 'a day written otherwise', identityId: 'E0002', until: '1.12.2026', sentence: 'is not a day' },
+    { name: 'for years', identityId: 'E0002', until: '2028-01-01', sentence: 'more than a year ahead' },
+  ])('$name', async ({ identityId, until, sentence }) => {
     await expect(holdBack(opened.world.sync, { ...request, identityId, until })).rejects.toThrow(sentence)
   })
 
-  test('an end of what no one has said', async () => {
+  test('the end of an unknown hold-back', async () => {
     const { sync } = opened.world
 
     await expect(endHoldBack(sync, { connection: 'acme', identityId: 'E0002', by: 'ana' })).rejects.toThrow(
@@ -116,7 +116,7 @@ describe('is refused', () => {
     )
   })
 
-  test('while a plan is being made, which would go on without it, and so is its end', async () => {
+  test('while a plan is being made, which would not include it; the same for its end', async () => {
     const { sync, jobs } = opened.world
     const { id } = await requestRun(sync, { connection: 'acme', trigger: 'operator' })
     jobs.length = 0

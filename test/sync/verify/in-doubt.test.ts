@@ -60,7 +60,7 @@ async function nextExport({ hr, world, goBy }: Story, at: string) {
   return await world.runOf(id)
 }
 
-test('people of a request without an answer are read back after 1, 5 and 15 minutes and once more, and then no longer in doubt', async () => {
+test('people of a request without an answer are looked up after 1, 5 and 15 minutes and once more, and then no longer in doubt', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
@@ -82,7 +82,7 @@ test('people of a request without an answer are read back after 1, 5 and 15 minu
   expect(await listRuns(story.world.sync.store.db, { limit: 100 })).toHaveLength(runs)
 })
 
-test('a late return that brings a leaver back is found by the next reading and mended, and starts the counting again', async () => {
+test('the next look-up finds and repairs a late return that brought a leaver back, and the schedule starts again', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.comeBack('E0004', '2026-11-20')
@@ -116,7 +116,7 @@ test('a late return that brings a leaver back is found by the next reading and m
   expect(await story.findings()).toEqual([])
 })
 
-test('leavers are read back before all others', async () => {
+test('leavers are looked up before all others', async () => {
   await using story = await openStory(host)
   story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
@@ -129,7 +129,7 @@ test('leavers are read back before all others', async () => {
   expect(lookedUpKeys(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
 })
 
-test('more people than that are read from pages of the list', async () => {
+test('many people are read from pages of the list', async () => {
   await using story = await openStory(host, { people: 40 })
   story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
@@ -144,7 +144,7 @@ test('more people than that are read from pages of the list', async () => {
   expect(await inDoubt(story)).toMatchObject({ people: 40, leavers: 2 })
 })
 
-test('while the platform does not answer, people stay in doubt and are asked for every minute', async () => {
+test('while the platform does not answer, people stay in doubt and are looked up every minute', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
@@ -163,7 +163,7 @@ test('while the platform does not answer, people stay in doubt and are asked for
   expect(await inDoubt(story)).toBeNull()
 })
 
-test('people of a batch are in doubt as they are settled, though the rest of it stays due', async () => {
+test('people of a batch are in doubt once they are closed, although the rest of it stays due', async () => {
   await using story = await openStory(host, { delivery: { updateWave: 100 } })
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
@@ -177,7 +177,7 @@ test('people of a batch are in doubt as they are settled, though the rest of it 
   expect(counts).toMatchObject({ people: 1, leavers: 1 })
 })
 
-test('what was accepted or delivered while people were read back is not overwritten by what was read', async () => {
+test('a look-up does not overwrite what was accepted or delivered meanwhile', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.change('E0002', { title: 'Director' })
@@ -201,7 +201,7 @@ test('what was accepted or delivered while people were read back is not overwrit
   expect(await story.findings()).toEqual([])
 })
 
-test('a command reads back who is due before it plans, so that what differs is part of its own run', async () => {
+test('a command looks up people who are due before it plans, so that its own run repairs differences', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
@@ -215,7 +215,7 @@ test('a command reads back who is due before it plans, so that what differs is p
   expect(await story.findings()).toEqual([])
 })
 
-test('two processes that read at the same time ask about nobody twice', async () => {
+test('two processes that look people up at the same time look nobody up twice', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
@@ -229,7 +229,7 @@ test('two processes that read at the same time ask about nobody twice', async ()
   expect(lookedUpKeys(story)).toEqual(['E0003'])
 })
 
-test('whoever is found as sent before the rest of an uncertain batch goes out is in doubt as the others are', async () => {
+test('people of an uncertain batch who are found as sent are in doubt like the others', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(staff(40))
@@ -266,7 +266,7 @@ async function doubtAll({ sync, clock }: World, runId: string): Promise<void> {
   )
 }
 
-test('what was read before the platform stopped answering is noted, and only the others are read again soon', async () => {
+test('results from before the platform stopped answering are recorded, and only the others are looked up again soon', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { id } = await world.night(staff(600))
@@ -310,7 +310,7 @@ test.each([
       await markUncertain(world.sync.store.db, { runId: run?.id ?? '', batch: 1, now: world.clock.now })
     },
   ],
-])('people who are %s wait for a plan that is being accepted, and keep it from nobody', async (_name, task) => {
+])('people who are %s wait for a plan that is being accepted, without blocking it', async (_name, task) => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { id } = await world.night(staff(3))

@@ -60,8 +60,8 @@ const soon = '2026-11-20T03:30:00.000Z'
 const dayLater = '2026-11-21T04:00:00.000Z'
 const afterGrace = '2026-11-22T12:00:00.000Z'
 
-describe('a departure that the platform acknowledged', () => {
-  test('is effective once identity sync has made the person former, and is read no more then', async () => {
+describe('an acknowledged departure', () => {
+  test('is effective once identity sync has made the person former, and is not verified again', async () => {
     await using opened = await open()
     const { world, sync } = opened
     await world.night(people)
@@ -91,7 +91,7 @@ describe('a departure that the platform acknowledged', () => {
     expect(requests).toBe(0)
   })
 
-  test('is not effective where the status was set by hand, and says so after a day of grace', async () => {
+  test('is not effective if the status was set by hand, and shows so after a day of grace', async () => {
     await using opened = await open()
     const { world, sync, setByHand } = opened
     await world.night(people)
@@ -120,7 +120,7 @@ describe('a departure that the platform acknowledged', () => {
     ['still_employed', 'no identity sync has run', null],
     ['out_of_scope', 'the person is out of scope', 'OUT_OF_SCOPE'],
     ['unmatched', 'no record is matched', 'UNKNOWN'],
-  ])('is not effective: %s, where %s', async (finding, _why, status) => {
+  ])('is not effective: %s, if %s', async (finding, _why, status) => {
     await using opened = await open()
     const { world, sync } = opened
     await world.night(people)
@@ -139,7 +139,7 @@ describe('a departure that the platform acknowledged', () => {
     expect(await listNotEffective(world)).toMatchObject([{ identityId: 'E0003', finding }])
   })
 
-  test('is not effective where another key has the e-mail and is employed', async () => {
+  test('is not effective if another, employed key has the e-mail', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const twins = [
@@ -177,7 +177,7 @@ describe('a departure that the platform acknowledged', () => {
     expect(await listNotEffective(world)).toEqual([])
   })
 
-  test('is not checked where HR states no e-mail', async () => {
+  test('is not checked if HR states no e-mail', async () => {
     await using opened = await open()
     const { world } = opened
     const nameless = change(people, { id: 'E0003', email: '' })
@@ -189,7 +189,7 @@ describe('a departure that the platform acknowledged', () => {
     expect(await clock(world)).toMatchObject({ state: 'acknowledged', finding: 'no_email' })
   })
 
-  test('is read from one list where they are many', async () => {
+  test('is read from one list if there are many', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const { id, digest } = await world.night(exportWithLeavers(...people.slice(0, 25).map((person) => person.id)))
@@ -215,7 +215,7 @@ describe('a departure that the platform acknowledged', () => {
     expect(await clock(world, 'E0025')).toMatchObject({ state: 'effective' })
   })
 
-  test('is read once by two processes, whichever of them reads whom', async () => {
+  test('is read once by two processes', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const gone = people.slice(0, 10).map(({ id }) => id)
@@ -237,7 +237,7 @@ describe('a departure that the platform acknowledged', () => {
     expect(await clock(world, 'E0010')).toMatchObject({ state: 'effective' })
   })
 
-  test('is read in its turn where more of them did not take effect than are asked for at once', async () => {
+  test('is read in turn if more of them are not effective than are looked up at once', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const keys = people.slice(0, 5).map(({ id }) => id)
@@ -268,7 +268,7 @@ describe('a departure that the platform acknowledged', () => {
     expect((await clock(world, 'E0003'))?.checkedAt).toBe('2026-11-21T04:15:00.000Z')
   })
 
-  test('is read less and less often, unless an operator has everything verified', async () => {
+  test('is read less and less often, unless an operator requests a full verification', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(people)

@@ -77,7 +77,7 @@ async function repair(world: World) {
   return { id }
 }
 
-test('no kind of run makes more requests than it has batches and the platform has pages', async () => {
+test('the requests of each kind of run are limited by its batches and the pages of the platform', async () => {
   await using opened = await open()
   const { world, count } = opened
 
@@ -96,7 +96,7 @@ test('no kind of run makes more requests than it has batches and the platform ha
   expect(repairing).toBeLessThanOrEqual(pages + 2)
 })
 
-test('a run that is taken up after its requests had no answer makes few requests more than the rest of it', async () => {
+test('a run that is repeated after lost answers makes few additional requests', async () => {
   await using opened = await open()
   const { world, client, count } = opened
   const line = { losing: 4 }

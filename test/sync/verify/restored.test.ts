@@ -54,7 +54,7 @@ async function putBack(at: string, file: string): Promise<void> {
   })
 }
 
-test('after a restore nobody who left since is brought back, and nothing newer is undone', async () => {
+test('a restore brings nobody back who left since, and undoes nothing newer', async () => {
   await using folder = await temporaryFolder()
   await using place = await postgresPlace()
   const { client } = await host.tenant()
@@ -145,7 +145,7 @@ test.each(['direct', 'session'] as const)(
   },
 )
 
-test('while the platform cannot be read after a restore, no run plans anything', async () => {
+test('no run plans anything while the platform cannot be read after a restore', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(staff(5))
@@ -208,13 +208,13 @@ test.each([
     there({ separatedAt: leavingDate }),
     'verified',
   ],
-])('after a restore, what counts if the platform %s', (_name, known, identity, outcome) => {
+])('after a restore, the right side applies if the platform %s', (_name, known, identity, outcome) => {
   const entry = { identityId: 'ana', retracted: null, ...known } as RosterEntry
 
   expect(Object.keys(findingOf({ records: null }, entry, identity))).toEqual([outcome])
 })
 
-test('after a restore, a CUSTOM connection without any record makes a leaver of nobody', () => {
+test('after a restore, a CUSTOM connection without any record makes nobody a leaver', () => {
   const record = { identityId: 'ana', firstName: 'Ana' }
   const entry = { identityId: 'ana', retracted: null, desired: record, confirmed: record } as RosterEntry
   const records = {} as Endpoint['records']

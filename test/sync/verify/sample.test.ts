@@ -49,7 +49,7 @@ async function onPlatform(world: World) {
 }
 
 describe('a sample', () => {
-  test('holds the leavers of the last 30 days, first, and so many of the others, who are not the same each day', async () => {
+  test('contains the leavers of the last 30 days first, and other people who differ each day', async () => {
     const { world } = await open()
     await using _world = world
     await world.night(staff(60))
@@ -69,7 +69,7 @@ describe('a sample', () => {
     expect(later).toHaveLength(10)
   })
 
-  test('of few people is read one by one, and what differs is named and mended', async () => {
+  test('of few people is looked up one by one, and differences are listed and repaired', async () => {
     const { world, client } = await open()
     await using _world = world
     await world.night(change(staff(8), { id: 'E0003', left: '2026-11-10' }))
@@ -103,7 +103,7 @@ describe('a sample', () => {
     expect(people.size).toBe(8)
   })
 
-  test('that costs more requests than the whole list is read from the list, and everybody is compared', async () => {
+  test('is read from the list if that costs fewer requests, and everybody is compared', async () => {
     const { world, client } = await open()
     await using _world = world
     await world.night(staff(30))
@@ -118,7 +118,7 @@ describe('a sample', () => {
   })
 })
 
-test('a platform that says 200 and stores nothing is found within a day, and each day until it stores', async () => {
+test('a platform that answers 200 and stores nothing is found within a day, and each day until it stores', async () => {
   const { world, client } = await open()
   await using _world = world
   const takeDueSlots = createSchedules(
