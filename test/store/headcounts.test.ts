@@ -17,7 +17,7 @@ async function headcounts({ sync }: World) {
   return { cached: [state?.people, state?.separated], actual: [rows[0]?.people, rows[0]?.separated] }
 }
 
-test('the number of people that is remembered is that of the roster after everything that changes it', async () => {
+test('the cached headcount equals the roster after everything that changes it', async () => {
   await using stack = new AsyncDisposableStack()
   const host = stack.use(await startHost())
   const { client } = await host.tenant()

@@ -82,7 +82,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     return notifications
   }
 
-  test('a condition raises one alert, however often it is found and by how many at once', async () => {
+  test('a condition raises one alert, however often it is recorded, and by any number of processes', async () => {
     await Promise.all(Array.from({ length: 6 }, () => record([condition()], 0)))
     await record([condition({ people: 4 })], 10)
 
@@ -99,7 +99,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     ])
   })
 
-  test('is told once when raised, and once when it is over', async () => {
+  test('is sent once when raised, and once when cleared', async () => {
     await record([condition()], 0)
     const first = await sendAll(0)
     await record([condition({ people: 4 })], 10)
@@ -113,7 +113,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(await sendAll(100_000_000)).toEqual([])
   })
 
-  test('a condition that was away for less than half a minute is the same one', async () => {
+  test('a condition that is absent for less than half a minute stays the same alert', async () => {
     await record([condition()], 0)
     const [before] = await openAlerts(store.db)
     await record([], 10)
@@ -127,7 +127,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(after?.id).toBe(before?.id)
   })
 
-  test('is over since it was found to be gone, and what comes later is another one', async () => {
+  test('is cleared as of its first absence, and a later one is a new alert', async () => {
     await record([condition()], 0)
     const [first] = await openAlerts(store.db)
     await sendAll(0)
@@ -144,7 +144,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(second?.id).not.toBe(first?.id)
   })
 
-  test('what was over before anybody could be told is told in full, in order', async () => {
+  test('an alert that was cleared before it was sent is sent in full, in order', async () => {
     await record([condition()], 0)
     await record([], 10)
     await record([], 40)
@@ -155,7 +155,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(notifications).toEqual(['raised acme', 'cleared acme', 'raised beta'])
   })
 
-  test('an alert that stays open is told again when a day has passed', async () => {
+  test('an alert that stays open is sent again after a day', async () => {
     await record([condition()], 0)
     await sendAll(0)
     const day = 24 * 60 * 60
@@ -167,7 +167,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(reminder).toMatchObject({ type: 'raised', sentBefore: 1 })
   })
 
-  test('another cause of the same condition is told again, at most every quarter of an hour', async () => {
+  test('another cause of the same condition is sent, at most every quarter of an hour', async () => {
     const causes = (seconds: number) => condition({ code: seconds % 60 === 0 ? 'key_refused' : 'permission_missing' })
     await record([causes(0)], 0)
     const first = await sendAll(0)
@@ -181,7 +181,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(flapping).toEqual(['raised acme'])
   })
 
-  test('of many that would tell at once, one does', async () => {
+  test('one of several concurrent senders sends', async () => {
     await record([condition()], 0)
 
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimNotification(0)))
@@ -189,7 +189,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(claims.filter(Boolean)).toHaveLength(1)
   })
 
-  test('what somebody died on is told by another after a minute, and the first one is too late then', async () => {
+  test('another process takes over after a minute, and the first one is too late then', async () => {
     await record([condition()], 0)
     const dead = await claim(0)
     const early = await claimNotification(59)
@@ -208,7 +208,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(await openAlerts(store.db)).toMatchObject([{ notified: [{ notifiedAt: at(63), lastFailure: null }] }])
   })
 
-  test('one that stood still over a notification, a reminder and a claim cannot write into the newer claim', async () => {
+  test('a suspended sender cannot write into a newer claim', async () => {
     await record([condition()], 0)
     const still = await claim(0)
     await markSent(await claim(60), 61)
@@ -220,7 +220,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(late).toBe(false)
   })
 
-  test('an alert that is over while it is being told is told to be over next', async () => {
+  test('the end of an alert that is cleared while it is being sent is sent next', async () => {
     await record([condition()], 0)
     const notification = await claim(0)
     await record([], 1)
@@ -232,7 +232,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(notifications).toEqual(['cleared acme'])
   })
 
-  test('what could not be told waits for its time, or for another notification to go well', async () => {
+  test('a failed notification waits for its time, or for another one to succeed', async () => {
     await record([condition()], 0)
     const failing = await claim(0)
     await recordUnsent(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
@@ -247,7 +247,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(hastened).toMatchObject({ type: 'raised', sentBefore: 0, attempt: 2 })
   })
 
-  test('a notification that went well hastens no reminder', async () => {
+  test('a successful notification does not make a reminder due earlier', async () => {
     await record([condition()], 0)
     await sendAll(0)
     await makeNotificationsDueNow(store.db, { channel: 'pager', now: at(10) })
@@ -257,7 +257,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(early).toBeNull()
   })
 
-  test('each channel hears by itself, and only of what it takes', async () => {
+  test('each channel gets only the alerts that it takes', async () => {
     const chat: ChannelFilter = { name: 'chat', connections: ['beta'], kinds: null }
     const mail: ChannelFilter = { name: 'mail', connections: null, kinds: ['held'] }
     const current = [condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })]
@@ -269,7 +269,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(sent).toEqual([['raised beta'], ['raised acme'], ['raised acme', 'raised beta']])
   })
 
-  test('a channel that is added later hears of what is open then, and of nothing that is over', async () => {
+  test('a channel that is added later gets open alerts only', async () => {
     await record([condition(), condition({ connection: 'beta' })], 0)
     await sendAll(0)
     await record([condition()], 10)
@@ -281,7 +281,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(sent).toEqual(['raised acme'])
   })
 
-  test('an alert that was cleared while a process sent is told to be over, whichever of them wrote last', async () => {
+  test('the end of an alert that was cleared during a send is sent, whichever wrote last', async () => {
     await record([condition()], 0)
     const notification = await claim(0)
     await record([], 1)
@@ -296,7 +296,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(sent).toEqual(['cleared acme'])
   })
 
-  test('one message about several alerts counts once, and each of them is told', async () => {
+  test('one message about several alerts counts once, and each of them is marked as sent', async () => {
     await record([condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })], 0)
     const claims = await claimNotifications(store.db, { channel: 'pager', limit: 10, now: at(0) })
     const late = await claim(60)
@@ -313,7 +313,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(sent.toSorted()).toEqual(['own 1', 'own 1', 'taken over 0'])
   })
 
-  test('a failure of a message that counts as sent is shown until the next one', async () => {
+  test('the failure of a message that counts as sent is shown until the next one', async () => {
     await record([condition()], 0)
     await recordSent(store.db, {
       claims: [{ ...(await claim(0)), remindAt: at(100) }],
@@ -331,7 +331,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     ])
   })
 
-  test('what is over and told is forgotten after ninety days, and never what is not told', async () => {
+  test('cleared alerts are deleted after ninety days, unless their end was not sent', async () => {
     await record([condition()], 0)
     await markSent(await claim(0), 0)
     await record([condition({ connection: 'beta' })], 10)

@@ -31,7 +31,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     }
   }
 
-  test('begin a quarter of an hour after a delivery has begun to fail, and end when it gets through', async () => {
+  test('begin a quarter of an hour after a delivery starts to fail, and end when it succeeds', async () => {
     await using opened = await open()
     const { world, sound, problems, tally } = opened
     reach(world, nobody())
@@ -68,7 +68,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     expect(await problems()).toEqual([])
   })
 
-  test('are at once whoever waits behind a block, with its reason and the time of the next probe', async () => {
+  test('include people behind a block at once, with its reason and the time of the next probe', async () => {
     await using opened = await open()
     const { world, problems, tally } = opened
     await world.night(staff(5))
@@ -90,7 +90,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     expect(await tally()).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 2, leavers: 1 } })
   })
 
-  test('are no older than the change that a standing block keeps out', async () => {
+  test('are no older than the change that an active block delays', async () => {
     await using opened = await open()
     const { world, problems } = opened
     reach(world, withWrongKey(host))
@@ -109,7 +109,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     expect(listed.map(({ firstAt }) => firstAt)).toEqual([startedAt, startedAt])
   })
 
-  test('name the code of the answer where the platform refused somebody', async () => {
+  test('contain the code of the answer if the platform refused somebody', async () => {
     await using opened = await open()
     const { world, sound, problems, tally } = opened
     reach(world, refusing(sound, 'E0002'))
@@ -131,7 +131,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     expect(await tally()).toEqual({ refused: { people: 1, leavers: 0 }, undelivered: { people: 0, leavers: 0 } })
   })
 
-  test('hold somebody once who was refused before and cannot be told of a newer change', async () => {
+  test('list a refused person with an undelivered newer change once', async () => {
     await using opened = await open()
     const { world, sound, problems, tally } = opened
     await world.night(staff(3))
@@ -150,7 +150,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     expect(await tally()).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 1, leavers: 1 } })
   })
 
-  test('leave out whom of a run the platform has taken already', async () => {
+  test('exclude people of a run whom the platform has taken', async () => {
     await using opened = await open({ delivery: { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 } })
     const { world, sound, problems, tally } = opened
     const away = nobody()
@@ -170,7 +170,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
     expect(await tally()).toMatchObject({ undelivered: { people: 2 } })
   })
 
-  test('come page by page, by connection and key, whatever their state', async () => {
+  test('are listed page by page, by connection and key, whatever their state', async () => {
     await using opened = await open()
     const { world } = opened
     reach(world, withWrongKey(host))

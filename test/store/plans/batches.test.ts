@@ -74,7 +74,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     return rows.map(({ text }) => text)
   }
 
-  test('are those in which it was staged, and no change is written again', async () => {
+  test('are those of its staging, and no change is written again', async () => {
     const numbers = batchNumbers(limits)
     await stage(joiners(2), numbers)
     await stage([change('E5'), change('E3'), change('E4')], numbers)
@@ -87,7 +87,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await written()).toEqual(before)
   })
 
-  test('hold no more bytes than they may, but for a single person', async () => {
+  test('stay within the maximum bytes, except for a single person', async () => {
     await stage([
       change('E1', 'join', long),
       change('E2', 'join', long),
@@ -100,7 +100,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 1: E3', '3 upsert 1: E4'])
   })
 
-  test('are of one kind each, those that create people first and those that delete last', async () => {
+  test('have one kind each, those that create people first and those that delete last', async () => {
     await stage([change('E1', 'retract'), change('E2', 'leave'), change('E3'), change('E4', 'leave'), change('E5')])
 
     await commit()
@@ -108,7 +108,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await batches()).toEqual(['1 upsert 2: E3 E5', '2 update 2: E2 E4', '3 delete 1: E1'])
   })
 
-  test('are new ones where the limits are lower by now', async () => {
+  test('are new ones if the limits are lower now', async () => {
     await stage(joiners(4))
 
     await commit({ ...limits, batchSize: 2 })
@@ -116,7 +116,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 2: E3 E4'])
   })
 
-  test('are new ones where most people were taken out of the plan again', async () => {
+  test('are new ones if most people were dropped from the plan', async () => {
     await stage(joiners(9))
     await unstagePeople(store.db, runId, ['E2', 'E3', 'E5', 'E6', 'E7', 'E8'])
 
@@ -125,7 +125,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await batches()).toEqual(['1 upsert 3: E1 E4 E9'])
   })
 
-  test('are new ones where some people have none yet', async () => {
+  test('are new ones if some people have none yet', async () => {
     await stage(joiners(2))
     await stagePeople(store.db, runId, [change('E0'), change('E9', 'leave')])
 
@@ -134,7 +134,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await batches()).toEqual(['1 upsert 3: E0 E1 E2', '2 update 1: E9'])
   })
 
-  test('are new ones that hold no more bytes than they may, also where a large record follows small ones', async () => {
+  test('are new ones within the maximum bytes, also if a large record follows small ones', async () => {
     const sizes = { E1: 260, E2: 260, E3: 260, E4: 860, E5: 150, E6: 2000 }
     const people = Object.entries(sizes).map(([key, size]) => change(key, 'join', 'x'.repeat(size)))
     await stagePeople(store.db, runId, people)
@@ -144,7 +144,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 2: E3 E5', '3 upsert 1: E4', '4 upsert 1: E6'])
   })
 
-  test('are none where there is nothing to send', async () => {
+  test('are none if there is nothing to send', async () => {
     const count = await commit()
 
     expect(count).toBe(0)

@@ -31,7 +31,7 @@ const nights: readonly (readonly IdentityRecord[])[] = [
 ]
 
 describe.each(bothDatabases)('entries that follow from changes, on $name', ({ place }) => {
-  test('make the same of the roster as those that are written out, also where they are written out later', async () => {
+  test('have the same effect on the roster as stored ones, also if they are stored later', async () => {
     const written = await roster({ follows: false })
     const followed = await roster({ follows: true })
     const writtenOut = await roster({ follows: true, waits: true })

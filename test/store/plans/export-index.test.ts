@@ -14,7 +14,7 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
 
 describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
-  test('has its parts as they were kept, of whatever length, and each piece stands in its own row', async () => {
+  test('has its parts as stored, of any length, each piece in its own row', async () => {
     await using at = await place()
     await using database = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     const { db } = database

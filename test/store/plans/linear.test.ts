@@ -44,7 +44,7 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     },
   )
 
-  test('what the runs before have left is looked up by the few who are left, though the statistics say that they are many', async () => {
+  test('finds the few remaining people by index, although the statistics expect many', async () => {
     await using where = await place()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
@@ -66,7 +66,7 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     expect(found.map(({ rows }) => rows)).toEqual([5])
   })
 
-  test('a table is counted again where a plan brings a tenth of it, and not where it brings less', async () => {
+  test('refreshes the statistics of a table if a plan brings a tenth of it, and not for less', async () => {
     await using where = await place()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store

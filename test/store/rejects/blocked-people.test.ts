@@ -68,7 +68,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     }
   }
 
-  test('are those whose leaving date has come while the plan that states it is held', async () => {
+  test('include people whose leaving date has come while its plan is held', async () => {
     await using opened = await open()
     const { world, night, blockedPeople } = opened
     await night(staff(20))
@@ -97,7 +97,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect(await blockedPeople()).toEqual([])
   })
 
-  test('are listed with each held plan that states their date, also where a page ends between two of them', async () => {
+  test('are listed with each held plan that states their date, also if a page ends between two of them', async () => {
     await using opened = await open()
     const { world, night } = opened
     const { db } = world.sync.store
@@ -132,7 +132,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     )
   })
 
-  test('stand with what cannot be read, where and since when, and those first who may have left', async () => {
+  test('are listed with the fault, its place and time; possible leavers first', async () => {
     await using opened = await open()
     const { world, night, blockedPeople, tally } = opened
 
@@ -163,7 +163,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect([first.blockedPeople, second.blockedPeople]).toEqual([await tally(), await tally()])
   })
 
-  test('are gone once an accepted export shows them without the fault, or no longer shows them', async () => {
+  test('end once an accepted export has them without the fault, or no longer has them', async () => {
     await using opened = await open()
     const { night, keys } = opened
 
@@ -177,7 +177,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect(run.blockedPeople).toEqual({ people: 0, leavers: 0, rows: 0 })
   })
 
-  test('stay while an export is held that shows them without the fault', async () => {
+  test('stay while an export without the fault is held', async () => {
     await using opened = await open()
     const { night, keys } = opened
 
@@ -188,7 +188,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect(await keys()).toEqual(['E0004'])
   })
 
-  test('are no leavers any more once the platform is sent their separation, and none at all once they are taken back', async () => {
+  test('no longer count as leavers once their separation is sent, and end once they are retracted', async () => {
     await using opened = await open()
     const { world, night, blockedPeople, keys } = opened
 
@@ -212,7 +212,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect(await keys()).toEqual(['E0002'])
   })
 
-  test('of a delta stay until a later one speaks of them, and of leaving where that could not be read', async () => {
+  test('of a delta stay until a later one states them, including the departure if that was unreadable', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys } = opened
 
@@ -231,7 +231,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect(await keys()).toEqual([])
   })
 
-  test('of a delta stay until it says again whether a person is employed whose status contradicts the date', async () => {
+  test('of a delta with a contradicting status stay until a later one states the employment again', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys, blockedPeople } = opened
     const contradicted = { id: 'E0003', left: '2026-06-30', status: 'Active' }
@@ -250,7 +250,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect(await keys()).toEqual([])
   })
 
-  test('of a delta stay until the field is told that could not be read', async () => {
+  test('of a delta stay until the unreadable field is stated', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys } = opened
 
@@ -269,7 +269,7 @@ describe.each(databases)('blocked people on $name', ({ place }) => {
     expect(await keys()).toEqual([])
   })
 
-  test('are not those of whom a newer row counts', async () => {
+  test('exclude people with a newer usable row', async () => {
     const mapping = Mapping.parse({
       fields: { identityId: 'Worker ID', email: 'Email' },
       severalRows: { latest: { column: 'Job Title' } },

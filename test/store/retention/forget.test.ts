@@ -98,7 +98,7 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   })
 })
 
-test('what cannot be read of a person is forgotten, in rows and in events of their own, and not what is wrong with others', async () => {
+test('unreadable data of a person is forgotten, in rows and in their own events, and faults of others stay', async () => {
   const { client } = await host.tenant()
   const webhook = webhookFeed({ events: '/items', time: '/at' })
   await using world = await openWorld({ client, webhook })
@@ -130,7 +130,7 @@ test('what cannot be read of a person is forgotten, in rows and in events of the
   ])
 })
 
-test('the event of a refused plan that is about nobody else is forgotten with the person', async () => {
+test('the event of a rejected plan that is about nobody else is forgotten with the person', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   await world.night(people())
@@ -145,7 +145,7 @@ test('the event of a refused plan that is about nobody else is forgotten with th
   expect(await whereCanary(world)).toEqual([])
 })
 
-test('a forgotten person whom HR has back returns, counted by the guards', async () => {
+test('a forgotten person whom HR states again returns, counted by the guards', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(people())
@@ -162,7 +162,7 @@ test('a forgotten person whom HR has back returns, counted by the guards', async
   expect(entry?.forgotten).toBeUndefined()
 })
 
-test('a retracted person is forgotten, and joins again only when the retraction is taken back', async () => {
+test('a retracted person is forgotten, and joins again only when the retraction is withdrawn', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(people())

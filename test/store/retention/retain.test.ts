@@ -55,7 +55,7 @@ async function wholeStore(world: World, except: readonly string[] = []): Promise
   return texts.join('\n')
 }
 
-test('every column of every table of the store is listed with how long it is kept', async () => {
+test('every column of every table of the store is listed with its retention', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { rows } = await sql<{ location: string }>`
@@ -107,7 +107,7 @@ test('values of finished runs go after their time, and keys, counts and dates of
   expect(next.state).toBe('unchanged')
 })
 
-test('an event that could not be used keeps its place and loses its body', async () => {
+test('an unusable event stays listed and loses its body', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -136,7 +136,7 @@ test('an event that could not be used keeps its place and loses its body', async
   expect(await retryEvents(db, { connection: 'acme' })).toBe(0)
 })
 
-test('a departure that could not be read stays in sight when its values go, until the event is dismissed', async () => {
+test('an unreadable departure stays listed when its values are removed, until the event is dismissed', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   const { db } = world.sync.store
@@ -169,7 +169,7 @@ test('a departure that could not be read stays in sight when its values go, unti
   expect(await blockedPeople()).toEqual([])
 })
 
-test('what the faults of an export quote goes with the values of the run that met them last', async () => {
+test('quotes in the faults of an export are removed with the values of the last run that met them', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, feed: { absence: 'ignore' } })
   const { db } = world.sync.store
@@ -186,7 +186,7 @@ test('what the faults of an export quote goes with the values of the run that me
   expect(next.state).toBe('unchanged')
 })
 
-test('runs of long ago go, but for the last hundred and those of which something still stands', async () => {
+test('old runs are deleted, except for the last hundred and those that are still referenced', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -205,7 +205,7 @@ test('runs of long ago go, but for the last hundred and those of which something
   expect((await world.runOf(first.id)).state).toBe('finished')
 })
 
-test('a large run loses its values and then itself in portions, each of which looks at no more than its own rows', async () => {
+test('a large run loses its values and is then deleted in portions, each of which reads only its own rows', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -249,7 +249,7 @@ test('a large run loses its values and then itself in portions, each of which lo
   expect(looked.filter((rows) => rows > 2000)).toEqual([6000, 9001])
 })
 
-test('an export is known as taken for as long as it lies in the folder, and forgotten after its time once it has gone', async () => {
+test('a decided export is known for as long as it is in the folder, and deleted after its retention', async () => {
   await using folder = await exportFolder()
   const { client } = await host.tenant()
   const options = { baseDir: folder.path, spoolDir: `${folder.path}/spool`, secret: () => null }
@@ -295,7 +295,7 @@ test('an export is known as taken for as long as it lies in the folder, and forg
   expect((await peopleOn(client)).get('E0003')?.separatedAt).not.toBeNull()
 })
 
-test('an export that was not yet put away is not forgotten', async () => {
+test('an export that was not yet archived is not deleted', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -310,7 +310,7 @@ test('an export that was not yet put away is not forgotten', async () => {
   expect(await db.selectFrom('decided_sources').select('version').execute()).toHaveLength(2)
 })
 
-test('the newest slot of each purpose stays, since a schedule without any would pass over its next one', async () => {
+test('the newest slot of each purpose stays, because a schedule without any would skip its next one', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { rosterEntries } from '../../../src/store/roster/roster.ts'
 import type { Db } from '../../../src/store/schema.ts'
 
-test('of nobody nothing is looked up', async () => {
+test('no query is made for nobody', async () => {
   const unusedDb = {} as Db
 
   const entries = await rosterEntries(unusedDb, { connection: 'acme', identityIds: [] })

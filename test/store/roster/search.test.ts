@@ -83,7 +83,7 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     expect(await keysOf(search)).toEqual(keys)
   })
 
-  test('meets each person once however small the pages are', async () => {
+  test('returns each person once, however small the pages are', async () => {
     expect(await keysOf('ana', { connections: ['globex', 'acme'], limit: 1 })).toEqual(['ana-7', 'E100', 'E101', 'G1'])
     expect(await keysOf(undefined, { connections: ['acme'], limit: 2 })).toEqual([
       'E100',
@@ -94,7 +94,7 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     ])
   })
 
-  test('answers what it has when its time is over, and where it goes on', async () => {
+  test('returns its matches so far when its time is over, and where to continue', async () => {
     await sql`
       insert into roster (connection, identity_id, desired, inferred, absences, as_of)
       select 'globex', 'H' || lpad(n::text, 6, '0'), jsonb_build_object('firstName', 'Zoe', 'lastName', 'Nr' || n), false, 0, now()

@@ -40,7 +40,7 @@ describe.each(databases)('the list of runs on $name', ({ place }) => {
     }
   }
 
-  test('goes page by page from the newest to the oldest, and meets each run once', async () => {
+  test('goes page by page from the newest to the oldest, and returns each run once', async () => {
     const listed = await walk({})
 
     expect(listed.map(({ id }) => id).sort()).toEqual(ids.toSorted())
@@ -73,7 +73,7 @@ describe.each(databases)('the list of runs on $name', ({ place }) => {
     expect(listed).toEqual(expected)
   })
 
-  test('says what a connection does now, however many runs have ended since it began', async () => {
+  test('shows what a connection does now, however many runs have ended since', async () => {
     await ensureConnection(store.db, 'hooli')
     const atMinute = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute))
     const waiting = await storeRun(store.db, { connection: 'hooli', state: 'waiting', at: atMinute(0) })
