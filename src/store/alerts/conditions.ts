@@ -31,7 +31,7 @@ export type ConditionKind = (typeof conditionKinds)[number]
 export type Condition = {
   readonly connection: string
   readonly kind: ConditionKind
-  /** Tells causes of one kind apart. */
+  /** Distinguishes causes of one kind. */
   readonly code: string | null
   readonly reason: string
   readonly since: Date

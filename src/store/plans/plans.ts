@@ -277,7 +277,7 @@ export type PlanSummary = {
   readonly basis: string
   /** The mapped fields of the source; null if its header cannot be mapped. */
   readonly fields: readonly string[] | null
-  /** The columns of the source; left out where it was not read as a whole, or its header cannot be mapped. */
+  /** The columns of the source; absent if it was not read as a whole, or its header cannot be mapped. */
   readonly header?: SourceHeader
   /** The keys at the end of the source of people who have not left, in order. */
   readonly endKeys: readonly string[]
@@ -395,7 +395,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
   await recordCandidates(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await tx.deleteFrom('waiting_rows').where('run_id', '=', runId).execute()
-  // Batches first: one that ends now has its answer by then, or finds itself cancelled.
+  // Batches first: one that ends now has either stored its answer, or finds itself cancelled.
   const cancelled = await tx
     .updateTable('deliveries')
     .set({ state: 'cancelled' })

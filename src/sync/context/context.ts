@@ -29,28 +29,28 @@ export type Platform = {
   readonly inFlight: number
 }
 
-/** How rows become records, and what is made of what they say. */
+/** How rows become records, and how a plan treats them. */
 export type FeedRules = {
   readonly mapping: Mapping
   readonly traps: readonly Trap[]
   readonly absence: 'separate' | 'hold' | 'ignore'
   readonly graceRuns: number
-  /** What follows for a person who falls out of the scope of the mapping. */
+  /** What happens to a person who falls out of scope. */
   readonly outOfScope?: 'keep' | 'separate' | 'hold'
   readonly timeZone: string
-  /** What is done with a leaving date that lies ahead. */
+  /** Whether a future leaving date is sent at once or on its day. */
   readonly future: 'send' | 'defer'
-  /** The form of records; left out where they are those that the platform knows of people. */
+  /** The shape of records; absent for the fields that the platform has for people. */
   readonly shape?: Shape
 }
 
-/** A source that is read when a run asks for it. */
+/** A source that runs read. */
 export type SourceFeed = FeedRules & { readonly connector: Connector }
 
-/** Events that come in by themselves and wait in the store. */
+/** Events that are received and wait in the store. */
 export type WebhookFeed = FeedRules & { readonly settings: WebhookSettings }
 
-/** A connection of the platform, by its name (created where it is missing) or its number. */
+/** A connection of the platform, by name (created if missing) or number. */
 type TargetConfig = { readonly name: string } | { readonly id: number } | RecordTarget
 
 /** A CUSTOM connection, which takes records of a shape of its own. */
@@ -83,19 +83,19 @@ export type SyncConnection = {
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: ReadonlySet<string>
-  /** The kinds of change of a held plan that go on at once where no guard puts them in doubt. */
+  /** The kinds of change of a held plan that are sent at once if no guard puts them in doubt. */
   readonly onHold: { readonly send: readonly ChangeKind[] }
   readonly approvals: {
-    /** So long a held plan can be approved. */
+    /** How long a held plan can be approved. */
     readonly expireHours: number
-    /** The person who approves is another one than the one who asked for the run or changed the configuration. */
+    /** Whoever requested the run or changed the configuration may not approve it. */
     readonly twoPeople: boolean
   }
-  /** A digest of everything above and of how the feeds are read: a plan that was made by another one is made again. No secrets. */
+  /** A digest of everything above and of how the feeds are read: a plan with another digest is made again. No secrets. */
   readonly configuration: string
-  /** Left out where its records are those that the platform knows of people. */
+  /** Absent for the fields that the platform has for people. */
   readonly records?: RecordRules
-  /** The connection whose source it reads too. Left out if the source is its own. */
+  /** The connection whose source it reads too. Absent if the source is its own. */
   readonly linkedTo?: string
   readonly delivery: {
     readonly batchSize: number
@@ -105,10 +105,10 @@ export type SyncConnection = {
   }
 }
 
-/** Awaited between two pieces of work, so that shorter work of the same process can go first. `rows`: so many were read until now. */
+/** Awaited between two pieces of work, so that shorter work of the same process can go first. `rows`: the number of rows read so far. */
 export type YieldToShortWork = (read?: { readonly rows: number }) => Promise<void>
 
-/** What the use cases of this folder are given. */
+/** The dependencies of the use cases in this folder. */
 export type SyncContext = {
   readonly store: Database<StoreSchema>
   readonly connections: ReadonlyMap<string, SyncConnection>

@@ -30,7 +30,7 @@ export type PlanDocument = {
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
   readonly changes: readonly StagedChange[]
-  /** Names the plan and what it was made from, for a run that must come to it. */
+  /** Identifies the plan and its inputs, for a run that must result in the same plan. */
   readonly kept: KeptPlan
   readonly warnings: readonly string[]
   readonly rejects: readonly Reject[]

@@ -156,7 +156,7 @@ export async function openSource(
   return { name: 'source', rules: source, reading }
 }
 
-/** The archiving under way of each connection. Runs of linked connections can end at the same time. */
+/** The running archiving of each connection. Runs of linked connections can end at the same time. */
 const archiving = new WeakMap<SyncConnection, Promise<void>>()
 
 /**

@@ -29,7 +29,7 @@ export type PlanInputs = {
 }
 
 type InputOptions = {
-  /** Compares e-mail addresses by what this returns; left out: by themselves. */
+  /** The form in which e-mail addresses are compared; default: unchanged. */
   readonly addressOf?: (email: string) => string
 }
 

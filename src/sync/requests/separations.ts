@@ -13,7 +13,7 @@ import { requestersOf, requireRequester, requireRun } from './requests.ts'
 type Request = {
   readonly connection: string
   readonly identityIds: readonly string[]
-  /** The last day of employment (`YYYY-MM-DD`); left out: today. */
+  /** The last day of employment (`YYYY-MM-DD`); default: today. */
   readonly on?: string
   readonly reason: string
   readonly by: string

@@ -4,17 +4,17 @@ import type { RosterEntry } from '../../identity/record.ts'
 import type { Shape } from '../../identity/shape/shape.ts'
 import type { Platform } from '../context/context.ts'
 
-/** Where a CUSTOM connection takes its records, and their form. */
+/** The resource of a CUSTOM connection that takes records, and their shape. */
 type RecordResource = { readonly resourceId: number; readonly shape: Shape }
 
 /** A custom connection of the platform. `records` null: it takes people. */
 export type Address = { readonly connectionId: number; readonly records: RecordResource | null }
 
-/** A custom connection of the platform as requests reach it. Counts them. */
+/** A custom connection of the platform with the means to send requests to it. It counts them. */
 export type Endpoint = {
   readonly platform: Platform
   readonly signal: AbortSignal
-  /** The platform does not have the connection, so that it holds nobody. */
+  /** The platform does not have the connection, so it has nobody. */
   readonly isMissing?: true
   connectionId: number
   records: RecordResource | null
@@ -38,7 +38,7 @@ export async function request<A extends AnyAnswer>(
   }, signal)
 }
 
-/** Whether the platform is to hold nothing of a person: the record of whoever has left is taken off it. */
+/** Whether a person must have no record on the platform: records of leavers are removed. */
 export function isRemoved({ records }: Pick<Address, 'records'>, record: RosterEntry['desired']): boolean {
   return records !== null && (record?.separatedAt ?? null) !== null
 }

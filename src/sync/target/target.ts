@@ -50,7 +50,7 @@ export async function saveTarget(ctx: SyncContext, connection: SyncConnection, k
 /** The number of a connection of the platform, and that of its resource if it takes records. */
 type TargetId = { readonly id: number; readonly resource: number | null }
 
-/** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
+/** The running look-ups of each process, by connection: its other workers wait for them instead of claiming the target. */
 const lookUps = new WeakMap<Lease, Map<string, Promise<TargetId | Stop>>>()
 
 /** The platform's connection that this one feeds, to read from. It is not created: only a delivery does that. */
@@ -181,7 +181,7 @@ async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: 
   }, signal)
   const classified = classifyAnswer(answer)
   if (classified.kind !== 'done') return asStop(classified)
-  // A new connection of records is read back for its resource, and for what the platform made of its schema.
+  // A new connection of records is read again for its resource, and for the schema that the platform stored.
   return records === null
     ? { id: classified.body.id, resource: null }
     : await byId(ctx.platform, { id: classified.body.id, records }, signal)
