@@ -29,7 +29,7 @@ afterAll(async () => {
 /** No story begins after this time, so that a busy machine tells fewer of them. */
 const mostMs = isFull ? 120_000 : 20_000
 
-/** What each request of a night meets, one after the other. */
+/** The fate of each request of a night, one after the other. */
 const anyFates = fc.array(fc.option(fc.constantFrom(...faultNames), { freq: 2 }), { minLength: 2, maxLength: 14 })
 const night = fc.record({ done: acts, fates: anyFates, retracts: fc.option(fc.nat({ max: 8 }), { freq: 3 }) })
 
@@ -82,7 +82,7 @@ async function retract({ world: { sync } }: Trial, identityId: string): Promise<
   await ifAllowed(retractPerson(sync, { connection: 'acme', identityId, reason: 'sent in error', by: 'ana' }))
 }
 
-/** What comes too early or too late is refused, and changes nothing. */
+/** A request that comes too early or too late is refused, and changes nothing. */
 async function ifAllowed(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error

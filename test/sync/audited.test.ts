@@ -21,7 +21,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 type Entry = { readonly act: string; readonly [name: string]: unknown }
 
-/** What people did, in the order in which they did it. */
+/** The actions of operators, in their order. */
 async function actsOfPeople(db: Db): Promise<Entry[]> {
   return (await allActs(db)).filter(({ by }) => by === 'Ada')
 }

@@ -166,7 +166,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
   tell(task, { what: 'departures over months', ...summaryOf(total) })
 })
 
-/** Two nights in which everything is mended and somebody is awake. */
+/** Two nights in which everything is fixed and operators respond. */
 const ending: readonly Day[] = [
   { happens: [], exports: true, awake: true },
   { happens: [], exports: true, awake: true },
@@ -175,7 +175,7 @@ const ending: readonly Day[] = [
 const noFindings = { lost: [], mistaken: [], missing: [], withheld: [] }
 const noHold = { rejectedRows: false, unlistedValues: false }
 
-/** What is wrong on the platform after a night, by key. */
+/** The mistakes on the platform after a night, by key. */
 function findings(
   hr: ReturnType<typeof untidyHr>,
   { platform, known, gone }: { platform: People; known: ReadonlySet<string>; gone: ReadonlySet<string> },
@@ -187,14 +187,14 @@ function findings(
   ]
   return {
     lost: [...gone].filter((key) => !separatedKeys.has(key) && !known.has(key)),
-    // A person who is employed again may wait for what is wrong with the row or the plan, if somebody is told.
+    // A person who is employed again may wait for a fault of the row or the plan, if it is reported.
     mistaken: [...separatedKeys].filter((key) => !gone.has(key) && (stayed.has(key) || !known.has(key))),
     missing: hr.everybody().filter((key) => !platform.has(key) && !retracted.has(key) && !known.has(key)),
     withheld: [...retracted].filter((key) => platform.has(key)),
   }
 }
 
-/** Which guards hold an export for what stands, though it brings nothing new for them. */
+/** The guards that hold an export for known faults, without anything new. */
 function heldForNothing(
   { guards }: Run,
   report: Pick<ReturnType<ReturnType<typeof untidyHr>['tell']>, 'newFaults' | 'newStatuses'> | null,

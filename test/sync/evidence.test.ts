@@ -14,7 +14,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 /** The statuses as the export of this company writes them. */
 const written: Readonly<Record<StatusName, string>> = { ...statuses, left: 'Inactive', employed: 'Active' }
 
-/** What the platform holds, and what the roster waits for, by outcome. */
+/** The date on the platform, and the deferred date of the roster, by outcome. */
 const arrives: Readonly<Partial<Record<Outcome, (date: string) => readonly [string | null, string | null]>>> = {
   employed: () => [null, null],
   date: (date) => [`${date}T00:00:00.000Z`, null],

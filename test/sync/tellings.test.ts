@@ -38,7 +38,7 @@ function mappingOf({ means, announcedBy }: Rules): Mapping {
   })
 }
 
-/** Nothing is held but for addresses, and of that departures go on. */
+/** Only address changes are held, and departures of such plans proceed. */
 const limits = ['leavers', 'joiners', 'returns', 'redates', 'fieldChanges', 'blanks', 'rejectedRows', 'shrink'] as const
 const wide = { count: 1000, share: 1 }
 const narrow = { count: 3, share: 0.1 }

@@ -17,7 +17,7 @@ import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 100))
-/** So many turns share a store. */
+/** Number of turns that share a store. */
 const turnsAStory = 10
 const minuteMs = 60_000
 const msPerTurn = 5000
@@ -39,7 +39,7 @@ const death = fc.record({
   number: fc.integer({ min: 1, max: 40 }),
 })
 
-/** What becomes of a request. */
+/** The fate of a request. */
 const fate = fc.oneof(
   { weight: 4, arbitrary: fc.constant(null) },
   { weight: 4, arbitrary: fc.constantFrom(...fateNames) },
@@ -53,7 +53,7 @@ const round = fc.record({
   late: fc.boolean(),
 })
 
-/** A night: what HR does and how it tells of it, what becomes of each request, and how time goes on while it is worked on. */
+/** A night: what HR does and how it states it, the fate of each request, and how time passes meanwhile. */
 const anyTurn = fc.record({
   done: acts,
   exports: fc.integer({ min: 0, max: 3 }).map((number) => number > 0),
@@ -66,7 +66,7 @@ const anyTurn = fc.record({
 })
 type Turn = typeof anyTurn extends fc.Arbitrary<infer T> ? T : never
 
-/** A night whose first request is given up, and reaches the platform when HR has said the opposite and that was delivered. */
+/** A night whose first request is abandoned, and reaches the platform after HR stated the opposite and that was delivered. */
 const lateTurn = anyTurn.map((turn): Turn => {
   const later = { minutes: 1, more: turn.done, late: false }
   const rounds = [later, later, { ...later, late: true }]
@@ -157,7 +157,7 @@ async function approveHeld({ world: { sync } }: Trial): Promise<void> {
     await ifAllowed(approveRun(sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' }))
 }
 
-/** What comes too early or too late is refused, and changes nothing. */
+/** A request that comes too early or too late is refused, and changes nothing. */
 async function ifAllowed(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error

@@ -20,7 +20,7 @@ const hourMs = 60 * 60_000
 
 const pager: ChannelFilter = { name: 'pager', connections: null, kinds: null }
 
-/** So many seconds after the start. */
+/** The time this many seconds after the start. */
 const at = (seconds: number) => new Date(start.getTime() + seconds * 1000)
 
 function condition(overrides: Partial<Condition> = {}): Condition {
@@ -72,7 +72,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     return claimed
   }
 
-  /** Claims whatever is due and tells it; answers what was told of which connection. */
+  /** Claims everything that is due and marks it as sent; returns what was sent about which connection. */
   async function sendAll(seconds: number, channel = 'pager'): Promise<string[]> {
     const notifications: string[] = []
     for (let next = await claimNotification(seconds, channel); next; next = await claimNotification(seconds, channel)) {

@@ -500,7 +500,7 @@ test('several processes that sign at once on PostgreSQL make one chain, with ent
   expect(verified).toMatchObject({ finding: null, entries: 61, pending: 0 })
   expect(last).toMatchObject({ kind: 'sealed' })
   expect(sealed.length).toBeGreaterThan(1)
-  // An act whose process found another one at work gets its place only now, and may stand behind the late one.
+  // An entry whose process found another one signing gets its ordinal only now, maybe after the late one.
   const { rows } = await sql<{ ordinal: number }>`
     select ordinal::int from audit_trail where entry::json ->> 'by' = 'late'`.execute(first)
   expect(rows).toEqual([{ ordinal: expect.any(Number) }])

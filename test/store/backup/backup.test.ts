@@ -44,7 +44,7 @@ function restore(db: Db, path: string) {
   return db.transaction().execute((tx) => loadStore(tx, readBackup(path)))
 }
 
-/** What is awkward to carry: separators of lines in texts, json that is kept as text, bytes, arrays, numbers that count by themselves. */
+/** Awkward values: line separators in texts, JSON stored as text, bytes, arrays, identity columns. */
 async function fill(db: Db): Promise<void> {
   await beginInstallation(db, now)
   await db.insertInto('connections').values({ name: 'acme', accepted_fields: '["a",  "b"]' }).execute()

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { backupBytes } from '../../../src/store/backup/bytes.ts'
 
-// A pipe stands for the dead disk: opened with waiting, the system answers neither an open nor a read.
+// A pipe simulates the dead disk: without a writer, neither an open nor a read returns.
 async function silentPipe() {
   const folder = await mkdtempDisposable(join(tmpdir(), 'backup-bytes-'))
   const pipe = join(folder.path, 'pipe')

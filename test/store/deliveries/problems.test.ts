@@ -201,7 +201,7 @@ function wait(world: World, minutes: number): void {
   world.clock.now = new Date(world.clock.now.getTime() + minutes * minuteMs)
 }
 
-/** Notes refusals as the deliveries of a run would have. */
+/** Records refusals as the deliveries of a run would. */
 async function alsoRefused(world: World, runId: string, ...people: readonly (readonly [string, string])[]) {
   const { db } = world.sync.store
   const at = world.clock.now

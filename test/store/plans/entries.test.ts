@@ -45,7 +45,7 @@ describe.each(bothDatabases)('entries that follow from changes, on $name', ({ pl
     expect(written.roster[1]?.behind).toHaveLength(3)
   })
 
-  /** What two nights make of a roster, and how many entries of their own the plans had when they were accepted. */
+  /** The roster after two nights, and how many own entries the plans had when they were accepted. */
   async function roster({ follows, waits = false }: { follows: boolean; waits?: boolean }) {
     await using where = await place()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })

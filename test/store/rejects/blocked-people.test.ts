@@ -18,7 +18,7 @@ import { change, type Host, type HrPerson, openWorld, staff, startHost, without 
 const leaver = { id: 'E0004', left: '31/02/2025', status: '' }
 const mover = { id: 'E0002', email: 'DISABLED' }
 
-/** The rows of a source as a delta, which speaks of addresses and of leaving or not. */
+/** The rows of a source as a delta, with or without columns for addresses and departures. */
 function sparseDelta(
   { open }: Connector,
   speaks: { readonly ofEmail: boolean; readonly ofLeaving: boolean },

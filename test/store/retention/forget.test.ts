@@ -23,7 +23,7 @@ const canary = {
   start: '2020-01-06',
 }
 
-/** A company of which one person has a name that stands nowhere else. */
+/** A company in which one person has a unique name. */
 function people(count = 4) {
   return change(staff(count), canary)
 }
@@ -36,7 +36,7 @@ function forget(world: World, identityId = canary.id): Promise<number> {
 /** A day that cannot be read, which reasons quote. Its year is looked for as a word, since a digest may hold the digits by chance. */
 const badDay = '31.31.7371'
 
-/** The tables in which the canary stands. */
+/** The tables that contain the canary. */
 async function whereCanary(world: World): Promise<string[]> {
   const tables = await Promise.all(
     Object.keys(storedData).map(async (table) => {

@@ -9,7 +9,7 @@ import { type Host, openWorld, startHost, type World } from '../../helpers/world
 
 const day = new Date('2026-11-19T03:00:00.000Z')
 
-describe('the place of a batch', () => {
+describe('the position of a batch', () => {
   const due = (batch: number, kind: DueDelivery['kind'], isLong = true): DueDelivery => {
     return { runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f', batch, kind, jobId: `${batch}`, isLong }
   }

@@ -45,14 +45,14 @@ function onceEach(identityIds: readonly string[]): Record<string, number> {
   return Object.fromEntries(identityIds.map((id) => [id, id === 'E0005' ? 2 : 1]))
 }
 
-/** Everything is over, and time goes by. Answers how often whom the platform was sent. */
+/** The trouble is over, and time passes. Returns how often each person was sent. */
 async function recovered({ story, run, recover }: Awaited<ReturnType<typeof inTrouble>>) {
   const refused = await story.refused()
   const behind = (await story.unlike()).filter((id) => !refused.includes(id))
   await recover()
   const { state } = await story.end(run)
   const timesSent = story.timesSent()
-  // Whoever was refused is tried again by the next run.
+  // The next run tries refused people again.
   if (refused.length > 0) await story.night()
   return { state, behind, timesSent, isWithProblems: refused.length > 0 }
 }
@@ -67,7 +67,7 @@ describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
 
     const { state, behind, timesSent } = await recovered(met)
 
-    // A process that is told to stop hands back what it has; that is nobody's failure.
+    // A process that is asked to stop releases its batches; that is not a failure.
     const failed = code !== 'stopped'
     const { waitMs = 0 } = trouble
     expect(run.state).toBe('delivering')
@@ -100,7 +100,7 @@ describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
     expect(run.state).toBe('delivering')
     expect(batches.length).toBeGreaterThan(0)
     for (const batch of batches) {
-      // What may last for ever although nothing failed is listed if it lasts.
+      // A wait that may last forever without a failure is listed if it lasts.
       const lasting = ['circuit_open', 'rate_limited', 'connection_unknown']
       const failing_since = lasting.includes(code) ? expect.any(Date) : null
       expect(batch).toMatchObject({ state: 'due', uncertain: false, failures: 0, failing_since })
@@ -164,7 +164,7 @@ describe.each(after('problem', 'split'))('$code ($name)', ({ trouble }) => {
 })
 
 test.each(after('read_back'))(
-  '$code ($name): everybody of the batch is read back, and settled in the same night',
+  '$code ($name): everybody in the batch is looked up, and closed in the same night',
   async ({ trouble }) => {
     await using met = await inTrouble(trouble)
     const { story, run } = met

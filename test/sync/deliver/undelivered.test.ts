@@ -50,7 +50,7 @@ function failingOn(world: World, ids: readonly string[], answer: typeof failure 
   return failing
 }
 
-/** So many minutes go by. A daemon does what is due at the end of each, or of each `step` of them. */
+/** Lets minutes pass. A daemon does what is due at the end of each minute, or of each `step` minutes. */
 async function minutes(world: World, count: number, { step = 1 } = {}): Promise<void> {
   for (let passed = 0; passed < count; passed += step) {
     world.clock.now = new Date(world.clock.now.getTime() + step * 60_000)

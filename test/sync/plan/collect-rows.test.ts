@@ -38,7 +38,7 @@ test('a slice is read while the people of the previous one are looked up, and is
   }
 
   const rows = await read(slices(), async (keys) => {
-    // Ends only where the second slice is asked for by now.
+    // Resolves only once the second slice is requested.
     await second.promise
     pages.push(keys)
   })

@@ -44,7 +44,7 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]()
 })
 
-/** So many people may be changed by an export that no guard stops: the limits of docs/guards.md for a company of this size. */
+/** How many people an export may change without a hold: the limits of docs/guards.md for a company of this size. */
 const allowed: Readonly<Record<string, number>> = {
   leave: employed * 0.05,
   join: employed * 0.25,

@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** What can become of an index in the database. */
+/** Damages of an index in the database. */
 const harm = {
   part: sql`update export_index_parts set data = set_byte(data, 9, get_byte(data, 9) # 1)`,
   digest: sql`update export_index_parts set data = set_byte(data, 20, get_byte(data, 20) # 1)`,
@@ -55,7 +55,7 @@ const damages = Object.keys(harm) as (keyof typeof harm)[]
 
 type Line = HrPerson | { readonly raw: string }
 
-/** What HR has, and how it is written. */
+/** The data of HR, and how it is written. */
 type Hr = {
   lines: Line[]
   gone: HrPerson[]
@@ -67,7 +67,7 @@ type Hr = {
 
 const anyIndex = fc.nat({ max: 40 })
 const days = fc.integer({ min: -4, max: 4 })
-/** What HR does between two exports. */
+/** The actions of HR between two exports. */
 const edit = fc.oneof(
   {
     weight: 4,
@@ -130,7 +130,7 @@ const edit = fc.oneof(
 )
 type Edit = typeof edit extends fc.Arbitrary<infer T> ? T : never
 
-/** What happens beside the exports. */
+/** Events besides the exports. */
 const anyHappening = fc.oneof(
   fc.record({ does: fc.constant('updates' as const), at: anyIndex, hours: fc.integer({ min: -30, max: 3 }) }),
   fc.record({ does: fc.constant('terminates' as const), at: anyIndex, days }),
@@ -168,7 +168,7 @@ const nightOf = (...edits: Edit[]): Night => ({ ...quiet, edits })
 
 /** Nights that chance brings together too seldom. */
 const rare: [number, number, Night[]][] = [
-  // A person who has left stands there again, in rows that cannot be used.
+  // A leaver is in the export again, in unusable rows.
   [
     12,
     3,
@@ -292,7 +292,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
   })
 
   test.each(damages.filter((column) => column !== 'all'))(
-    'a damaged index (%s) has every row read once more, which is told',
+    'a damaged index (%s) causes a full read, which is logged',
     async (column) => {
       await using file = await open()
       await file.night(company(30), 20)
@@ -325,7 +325,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
 
     const first = await file.night(people, 20)
     const second = await file.night(people, 21)
-    // So many that stand elsewhere have all others looked up, wherever they stand.
+    // With so many moved rows, all other rows are looked up, wherever they are.
     const third = await file.night(people.toReversed(), 22)
 
     const warning = expect.stringContaining('the e-mail address of somebody else')
@@ -352,7 +352,7 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
   })
 })
 
-/** People who began on different days: where all dates of a column are the same, every row has to be looked at. */
+/** People with different start dates: if all dates of a column are equal, every row has to be checked. */
 function company(people: number): HrPerson[] {
   return staff(people).map((person, at) => ({ ...person, start: `2020-01-${String(10 + (at % 20))}` }))
 }
@@ -569,7 +569,7 @@ function written({ lines, lineEnd, delimiter, enclosesAll }: Hr): string {
   return [headers.join(delimiter), ...rows].map((line) => line + lineEnd).join('')
 }
 
-/** What comes too early or too late is refused, and changes nothing. */
+/** A request that comes too early or too late is refused, and changes nothing. */
 async function ifAllowed(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error

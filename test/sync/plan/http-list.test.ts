@@ -30,7 +30,7 @@ function staff(count: number): readonly Person[] {
   }))
 }
 
-/** A list of people whose server answers 304 to whoever names the tag of the list as it is. */
+/** A list of people whose server answers 304 to a request with the current tag. */
 async function openList(rules: Partial<SourceFeed> = {}) {
   const stack = new AsyncDisposableStack()
   const list = { people: staff(20) }

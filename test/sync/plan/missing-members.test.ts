@@ -23,7 +23,7 @@ function person(number: number, more: Readonly<Record<string, unknown>> = {}): P
   return { id: `E${number}`, email: `e${number}@acme.example`, job: { title: 'Engineer', level: 3 }, ...more }
 }
 
-/** Twelve people, of whom these are as they are given. */
+/** Twelve people, with these as given. */
 function staff(...changed: readonly Person[]): readonly Person[] {
   const byId = new Map(changed.map((one) => [one.id, one]))
   return Array.from({ length: 12 }, (_, at) => byId.get(`E${at + 1}`) ?? person(at + 1))

@@ -15,7 +15,7 @@ import { exportRows } from '../../../src/identity/decide/row-models.ts'
 const headers = ['id', 'email', 'dept', 'left']
 const scope = '$assert($exists(dept) and dept != "", "no department"); dept != "Store"'
 
-/** What follows from rows of an export with a scope. */
+/** The decisions about rows of an export with a scope. */
 async function decided(
   rows: readonly (readonly string[])[],
   {

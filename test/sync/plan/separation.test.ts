@@ -41,7 +41,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 const all = staff(6)
 const night = (day: number) => `2026-11-${day}T01:00:00.000Z`
 
-/** A new store beside a platform that a former one has filled with six people, the last of whom has left. */
+/** A new store for a platform that already has six people from an earlier one; the last of them has left. */
 async function open(connection: Partial<SyncConnection> = { guards: noLimits }) {
   const { client } = await host.tenant()
   {

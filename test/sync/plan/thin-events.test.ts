@@ -17,7 +17,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const changed = (id: string) => JSON.stringify({ type: 'employee.changed', id })
 
-/** Has something happen before HR's answer, until it is put back. */
+/** Runs something before HR's answer, until it is removed. */
 function beforeReading(world: World, happens: () => Promise<void>): Disposable {
   const connector = world.connection.feeds.source?.connector
   if (!connector) throw new Error('no source')

@@ -33,7 +33,7 @@ async function approve(world: World, { id, digest }: Run): Promise<Run> {
 
 const failed = ({ guards }: Run) => guards?.filter(({ ok }) => !ok) ?? []
 
-describe('one person under a new key', () => {
+describe('a person with a new key', () => {
   test('keeps the record on the platform, without a separation in between', async () => {
     await using opened = await open()
     const { world, client } = opened

@@ -59,7 +59,7 @@ async function accounted(world: World, { id }: Run): Promise<RevertAccount | und
 const listed = <S extends number>(status: S, message: string) =>
   ({ status, error: { message, code: null, name: null }, headers: {} }) as const
 
-/** What the platform holds, without what it says of itself. */
+/** The people on the platform, without its own fields. */
 async function held(client: Parameters<typeof peopleOn>[0]) {
   const all = await peopleOn(client)
   return [...all.values()].map(({ identityId, email, firstName, jobTitle, startedAt, separatedAt }) => ({

@@ -111,7 +111,7 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(await separatedAt('E0004')).toBe('2026-11-23T00:00:00.000Z')
     })
 
-    test('begins at one o’clock where the clock goes forward at midnight', async () => {
+    test('begins at one o’clock if the clock goes forward at midnight', async () => {
       await using opened = await open({ timeZone: 'America/Santiago' })
       const { world, separatedAt } = opened
       world.clock.now = new Date('2026-09-01T03:00:00.000Z')

@@ -754,7 +754,7 @@ describe.each(databases)('on $name', ({ place }) => {
       return anew
     }
 
-    /** Approves the plan that is held. Answers the run that this leads to, which is another one if the plan has to be made again. */
+    /** Approves the held plan. Returns the run that delivers it: another one if the plan has to be made again. */
     async function approveAnew(world: World, feed: 'source' | 'webhook') {
       const { id, digest } = await anewOf(world, feed)
       const run = await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
@@ -969,14 +969,14 @@ describe.each(databases)('on $name', ({ place }) => {
     })
 
     test.each<[string, HrEvent, string | null]>([
-      ['moves it where it says that a person has left', terminated('E0010', '2026-11-19', behind), '1 person'],
+      ['changes it if it states that a person has left', terminated('E0010', '2026-11-19', behind), '1 person'],
       [
-        'leaves it as it was where it says that a person is employed',
+        'does not change it if it states that a person is employed',
         { type: 'hired', at: behind, employee: { id: 'E0010' } },
         null,
       ],
       [
-        'leaves it as it was where a field stays',
+        'does not change it if a field stays',
         { type: 'updated', at: behind, employee: { id: 'E0010', first: 'Person 10' } },
         null,
       ],

@@ -32,7 +32,7 @@ async function inDoubt({ world }: Story) {
   return (await inDoubtCounts(world.sync.store.db)).get('acme') ?? null
 }
 
-/** The keys of the people whom the platform was asked about, one request each, since the last time. */
+/** The keys of the people who were looked up, one request each, since the last call. */
 function lookedUpKeys({ proxy }: Story): string[] {
   const keys = proxy.requests.flatMap(({ operation, identityIds }) =>
     operation === 'getHrisUserIdentity' ? identityIds : [],
@@ -257,7 +257,7 @@ test('people of an uncertain batch who are found as sent are in doubt like the o
   expect(doubted.map(({ identity_id }) => identity_id)).toEqual(leavers)
 })
 
-/** Has everybody in doubt since twenty minutes ago. The platform is to be asked now. */
+/** Puts everybody in doubt since twenty minutes ago, so that the look-up is due now. */
 async function doubtAll({ sync, clock }: World, runId: string): Promise<void> {
   await sql`
     insert into in_doubt (connection, identity_id, run_id, since, due_at)

@@ -258,7 +258,7 @@ describe('an acknowledged departure', () => {
       await verifyLeavers(world.sync, { connections: ['acme'], maxLookUps: 2, signal })
     }
 
-    // Whoever was never read comes before those who were.
+    // People who were never read come first.
     expect(read).toEqual([
       ['1', '2'],
       ['3', '4'],

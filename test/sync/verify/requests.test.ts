@@ -17,7 +17,7 @@ const batchSize = 60
 const batches = size / batchSize
 /** Of the platform's list. */
 const pages = Math.ceil(size / 500)
-/** Whatever is asked for once, or of a few people. */
+/** Requests that are made once, or for a few people. */
 const few = 25
 
 let host: Host
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** Five of twelve have left: in each batch more than are asked for one by one. */
+/** Five of twelve have left: in each batch more than are looked up one by one. */
 function mixed(): HrPerson[] {
   return staff(size).map((person, at) =>
     at % 12 < 5 ? { ...person, left: leavingDateOf(at), status: 'Inactive' } : person,
@@ -56,7 +56,7 @@ async function open() {
     ])
     return Object.fromEntries(counting)
   })
-  /** Has a run go to its end. Answers how many requests it made. */
+  /** Runs to the end, and returns how many requests it made. */
   async function count(work: () => Promise<{ readonly id: string }>): Promise<number> {
     const before = requests.made
     const { id } = await work()

@@ -123,7 +123,7 @@ describe.each(databases)('on $name', ({ place }) => {
     return job
   }
 
-  /** A place where work comes by, and waits until the test lets it go on. */
+  /** A gate at which work waits until the test opens it. */
   function brink() {
     const [reached, continued] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     return {
