@@ -19,21 +19,21 @@ async function open() {
   const world = await openWorld({ client })
   await world.night(company, { asOf: '2026-11-19T01:00:00.000Z' })
   const storedDateOf = async (id: string) => (await peopleOn(client)).get(id)?.separatedAt
-  return { world, leftOn: storedDateOf, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  return { world, storedDateOf, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
 test('a leaver is brought back without an export, is listed meanwhile, and leaves on the day without one', async () => {
   await using opened = await open()
-  const { world, leftOn } = opened
+  const { world, storedDateOf } = opened
   const { db } = world.sync.store
   const missing = without(company, 'E0003')
   await world.night(missing, { asOf: '2026-11-20T01:00:00.000Z' })
-  const before = await leftOn('E0003')
+  const before = await storedDateOf('E0003')
 
   const { runId } = await holdBack(world.sync, { ...request, identityId: 'E0003', until: '2026-12-01' })
   await world.drain()
   const back = await world.runOf(runId ?? '')
-  const between = await leftOn('E0003')
+  const between = await storedDateOf('E0003')
   const night = await world.night(missing, { asOf: '2026-11-21T01:00:00.000Z' })
   const named = await listBlockedPeople(db, { now: world.clock.now, limit: 10 })
   const tally = (await countBlockedPeople(db, { now: world.clock.now })).get('acme')
@@ -43,7 +43,7 @@ test('a leaver is brought back without an export, is listed meanwhile, and leave
   await requestDueRuns(world.sync)
   await world.drain()
 
-  expect([before, between, await leftOn('E0003')]).toEqual([
+  expect([before, between, await storedDateOf('E0003')]).toEqual([
     '2026-11-20T00:00:00.000Z',
     null,
     '2026-11-20T00:00:00.000Z',
@@ -60,7 +60,7 @@ test('a leaver is brought back without an export, is listed meanwhile, and leave
 
 test('a leaver of a held plan stays if held back before the approval, and leaves when the hold-back ends', async () => {
   await using opened = await open()
-  const { world, leftOn } = opened
+  const { world, storedDateOf } = opened
   const gone = company.slice(0, 6).map(({ id }) => ({ id, status: 'Inactive' }))
   const held = await world.night(change(company, ...gone), { asOf: '2026-11-20T01:00:00.000Z' })
 
@@ -68,14 +68,14 @@ test('a leaver of a held plan stays if held back before the approval, and leaves
   const { moved } = await world.runOf(held.id)
   await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' })
   await world.drain()
-  const after = [await leftOn('E0002'), await leftOn('E0003')]
+  const after = [await storedDateOf('E0002'), await storedDateOf('E0003')]
   const ended = await endHoldBack(world.sync, { connection: 'acme', identityId: 'E0003', by: 'ana' })
   await world.drain()
 
   expect([runId, moved]).toEqual([null, '1 person of it is held back until 2026-12-01 since, by ana'])
   expect(after).toEqual(['2026-11-20T00:00:00.000Z', null])
   expect(ended.runId).not.toBeNull()
-  expect(await leftOn('E0003')).toBe('2026-11-20T00:00:00.000Z')
+  expect(await storedDateOf('E0003')).toBe('2026-11-20T00:00:00.000Z')
 })
 
 describe('is refused', () => {
