@@ -3,7 +3,7 @@ import type { ListedField } from '../identity/record.ts'
 import type { Db } from './schema.ts'
 
 /** A value of a status with the meaning that an operator gave it. */
-export type ClassifiedValueEntry = ClassifiedValue & { readonly by: string; readonly classedAt: Date }
+export type ClassifiedValueEntry = ClassifiedValue & { readonly by: string; readonly classifiedAt: Date }
 
 /** Lists the classified values of a connection, by field and value. */
 export async function listClassifiedValues(db: Db, connection: string): Promise<ClassifiedValueEntry[]> {
@@ -19,7 +19,7 @@ export async function listClassifiedValues(db: Db, connection: string): Promise<
     value,
     meaning: meaning as Meaning,
     by: classified_by,
-    classedAt: classified_at,
+    classifiedAt: classified_at,
   }))
 }
 

@@ -203,13 +203,13 @@ export async function sharedAddresses(db: Db, { connection, identityIds }: Peopl
 }
 
 type OutdatedPeople = PeopleKeys & {
-  readonly what: string
+  readonly reason: string
 }
 
 /** Marks the held plans that contain these people as outdated, so that an approval plans them again. Returns their number. */
-export async function markPlansOutdated(tx: Db, { connection, identityIds, what }: OutdatedPeople): Promise<number> {
+export async function markPlansOutdated(tx: Db, { connection, identityIds, reason }: OutdatedPeople): Promise<number> {
   const { numAffectedRows } = await sql`
-    update runs set outdated_reason = ${what}
+    update runs set outdated_reason = ${reason}
     where connection = ${connection} and state = 'held' and not options ? 'retract' and (
       exists (select 1 from plan_entries where run_id = runs.id and identity_id = any(${identityIds}))
       or exists (select 1 from changes where run_id = runs.id and identity_id = any(${identityIds})))`.execute(tx)

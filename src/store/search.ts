@@ -15,38 +15,38 @@ type Searched<T> = {
 }
 
 /** Matches of one scanned portion, its last key, and how many people were scanned. */
-export type Portion<T> = { readonly found: readonly T[]; readonly last: string | null; readonly looked: number }
+export type Portion<T> = { readonly matches: readonly T[]; readonly last: string | null; readonly scanned: number }
 
 type SearchInput = {
   readonly search: string
-  readonly place: SearchCursor
+  readonly cursor: SearchCursor
   readonly limit: number
   readonly isOver: () => boolean
 }
 
-/** Searches by key first, and then scans everybody. The time is limited: `next` says where to continue, also without a match. */
+/** Searches by key first, and then scans everybody. The time is limited: `next` is where to continue, also without a match. */
 export async function searchInSteps<T extends { readonly identityId: string }>(
-  { search, place, limit, isOver }: SearchInput,
+  { search, cursor, limit, isOver }: SearchInput,
   searched: Searched<T>,
-): Promise<{ readonly found: T[]; readonly next: SearchCursor | null }> {
+): Promise<{ readonly matches: T[]; readonly next: SearchCursor | null }> {
   const prefixes = keyPrefixes(search)
-  const found: T[] = []
-  let { step, after } = place
+  const matches: T[] = []
+  let { step, after } = cursor
   for (; step < prefixes.length; step++, after = '') {
-    found.push(...(await searched.withPrefix(prefixes[step] ?? '', after, limit - found.length)))
-    if (found.length === limit) return { found, next: { step, after: found.at(-1)?.identityId ?? '' } }
+    matches.push(...(await searched.withPrefix(prefixes[step] ?? '', after, limit - matches.length)))
+    if (matches.length === limit) return { matches, next: { step, after: matches.at(-1)?.identityId ?? '' } }
   }
   for (;;) {
-    const portion = await searched.amongNext(after, limit - found.length)
-    found.push(...portion.found)
-    if (found.length === limit) return { found, next: { step, after: found.at(-1)?.identityId ?? '' } }
-    if (portion.last === null || portion.looked < portionSize) return { found, next: null }
+    const portion = await searched.amongNext(after, limit - matches.length)
+    matches.push(...portion.matches)
+    if (matches.length === limit) return { matches, next: { step, after: matches.at(-1)?.identityId ?? '' } }
+    if (portion.last === null || portion.scanned < portionSize) return { matches, next: null }
     after = portion.last
-    if (isOver()) return { found, next: { step, after } }
+    if (isOver()) return { matches, next: { step, after } }
   }
 }
 
-/** The prefixes in common spellings. Others are found by the scan. */
+/** The prefixes in common spellings. The scan finds others. */
 function keyPrefixes(search: string): string[] {
   return [...new Set([search, search.toUpperCase(), search.toLowerCase()])]
 }
@@ -56,7 +56,7 @@ export function hasPrefix(key: RawBuilder<unknown>, prefix: string): RawBuilder<
   return sql<boolean>`(${key} >= ${prefix} and ${key} < ${`${prefix}\u{10FFFF}`})`
 }
 
-/** In SQL, what of a person matches; null: nothing. `values`: a JSON document with the fields of a person. */
+/** In SQL, which part of a person matches; null: none. `values`: a JSON document with the fields of a person. */
 export function matchedBy(
   search: string,
   key: RawBuilder<unknown>,

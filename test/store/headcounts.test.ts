@@ -14,18 +14,18 @@ async function headcounts({ sync }: World) {
     select (count(*) filter (where desired is not null))::int as people,
       (count(*) filter (where desired ->> 'separatedAt' is not null))::int as separated
     from roster where retracted_at is null`.execute(db)
-  return { told: [state?.people, state?.separated], counted: [rows[0]?.people, rows[0]?.separated] }
+  return { cached: [state?.people, state?.separated], actual: [rows[0]?.people, rows[0]?.separated] }
 }
 
-test('the number of people that is remembered is that of the roster after everything that changes it', async () => {
+test('the cached headcount equals the roster after everything that changes it', async () => {
   await using stack = new AsyncDisposableStack()
   const host = stack.use(await startHost())
   const { client } = await host.tenant()
   const world = stack.use(await openWorld({ client }))
   const { db } = world.sync.store
   const by = 'ana'
-  const found = [await headcounts(world)]
-  const look = async () => void found.push(await headcounts(world))
+  const results = [await headcounts(world)]
+  const look = async () => void results.push(await headcounts(world))
 
   await world.night(staff(30), { asOf: '2026-11-18T01:00:00.000Z' })
   await look()
@@ -46,8 +46,8 @@ test('the number of people that is remembered is that of the roster after everyt
   await db.transaction().execute((tx) => recordLearned(tx, { connection: 'acme', learned, knownUntil }))
   await look()
 
-  for (const { told, counted } of found.slice(1)) expect(told).toEqual(counted)
-  expect(found.map(({ told }) => told)).toEqual([
+  for (const { cached, actual } of results.slice(1)) expect(cached).toEqual(actual)
+  expect(results.map(({ cached }) => cached)).toEqual([
     [undefined, undefined],
     [30, 0],
     [31, 1],

@@ -29,19 +29,19 @@ afterAll(async () => {
 /** No story begins after this time, so that a busy machine tells fewer of them. */
 const mostMs = isFull ? 120_000 : 20_000
 
-/** What each request of a night meets, one after the other. */
+/** The fate of each request of a night, one after the other. */
 const anyFates = fc.array(fc.option(fc.constantFrom(...faultNames), { freq: 2 }), { minLength: 2, maxLength: 14 })
 const night = fc.record({ done: acts, fates: anyFates, retracts: fc.option(fc.nat({ max: 8 }), { freq: 3 }) })
 
-test('counts, state, exit code, problems, history, audit trail and platform agree, whatever becomes of the requests', {
+test('counts, state, exit code, problems, history, audit trail and platform agree, whatever happens to the requests', {
   timeout: 180_000,
 }, async ({ task }) => {
   const begun = performance.now()
-  let told = 0
+  let nightCount = 0
   await fc.assert(
     fc.asyncProperty(setups, fc.array(night, { minLength: 2, maxLength: 4 }), async (setup, nights) => {
       if (performance.now() - begun > mostMs) return
-      told += nights.length
+      nightCount += nights.length
       const model = createModel(setup)
       await using trial = await openTestSystem({ host, at: place.at, setup })
       for (const { done, fates, retracts } of nights) {
@@ -65,10 +65,10 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
     }),
     { numRuns: isFull ? 60 : 6, seed },
   )
-  reportTrials(task, {
-    subject: 'counts, state, exit code, problems, history, audit trail and platform, compared',
-    times: `${told} nights`,
-    result: 'they agree',
+  tell(task, {
+    what: 'counts, state, exit code, problems, history, audit trail and platform, compared',
+    times: `${nightCount} nights`,
+    found: 'they agree',
   })
 })
 
@@ -82,7 +82,7 @@ async function retract({ world: { sync } }: TestSystem, identityId: string): Pro
   await ifAllowed(retractPerson(sync, { connection: 'acme', identityId, reason: 'sent in error', by: 'ana' }))
 }
 
-/** What comes too early or too late is refused, and changes nothing. */
+/** A request that comes too early or too late is refused, and changes nothing. */
 async function ifAllowed(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error

@@ -21,7 +21,7 @@ async function dayBegins(world: World, date: string): Promise<void> {
   await world.drain()
 }
 
-test('a hire ends a departure that was announced before it, and one that is older than the announcement does not', async () => {
+test('a hire ends a departure that was announced before it; an older hire does not', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   const { db } = world.sync.store
@@ -44,7 +44,7 @@ test('a hire ends a departure that was announced before it, and one that is olde
   ])
 })
 
-test('a leaving date that can no longer be read stays on the platform where it was sent ahead of its day', async () => {
+test('a future leaving date that was sent stays on the platform after it becomes unreadable', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, feed: { future: 'send' } })
   const separatedAt = async () => (await peopleOn(client)).get('E0003')?.separatedAt
@@ -69,15 +69,15 @@ test.each([
     Object.assign(mapping?.fields.separatedAt ?? {}, { means })
     const people = change(staff(12), { id: 'E0003', start: '2026-11-20', leavingDate: '2026-11-20' })
 
-    const found: (string | null | undefined)[] = []
+    const storedDates: (string | null | undefined)[] = []
     for (const date of ['2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21', '2026-11-22']) {
       await dayBegins(world, date)
       await world.night(people, { asOf: `${date}T01:00:00.000Z` })
       const separatedAt = (await peopleOn(client)).get('E0003')?.separatedAt
-      found.push(separatedAt?.slice(0, 10))
+      storedDates.push(separatedAt?.slice(0, 10))
     }
 
     const before = ['2026-11-18', '2026-11-19'].filter((date) => date < lastDay).map(() => undefined)
-    expect(found).toEqual([...before, ...Array.from({ length: 5 - before.length }, () => lastDay)])
+    expect(storedDates).toEqual([...before, ...Array.from({ length: 5 - before.length }, () => lastDay)])
   },
 )

@@ -21,7 +21,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 type Entry = { readonly act: string; readonly [name: string]: unknown }
 
-/** What people did, in the order in which they did it. */
+/** The actions of operators, in their order. */
 async function actsOfPeople(db: Db): Promise<Entry[]> {
   return (await allActs(db)).filter(({ by }) => by === 'Ada')
 }
@@ -31,7 +31,7 @@ async function allActs(db: Db): Promise<Entry[]> {
   return rows.map(({ entry }): Entry => JSON.parse(entry))
 }
 
-test('each act of a person is in the audit trail with its run, person, digest and reason', async () => {
+test('the audit trail has each action of an operator with its run, person, digest and reason', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -79,7 +79,7 @@ test('each act of a person is in the audit trail with its run, person, digest an
   ])
 })
 
-test('what a person tried and could not do leaves no act behind', async () => {
+test('a refused action leaves no audit entry', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const run = await world.night(staff(3))
@@ -92,14 +92,14 @@ test('what a person tried and could not do leaves no act behind', async () => {
   expect(await actsOfPeople(world.sync.store.db)).toEqual([])
 })
 
-test('a night is accounted for: what was read and planned, each leaver with what was sent, and joiners by batch', async () => {
+test('the audit trail has what a night read and planned, each leaver with what was sent, and joiners by batch', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { store } = world.sync
   const key = auditKey(newKeyPem(), 'the key of the test')
   Object.assign(world.sync, { store: { ...store, db: store.db.withPlugin(new Signing(key)) } })
   const joined = await world.night(staff(3))
-  const left = await world.night(without(staff(3), 'E0002'))
+  const departureRun = await world.night(without(staff(3), 'E0002'))
   const held = await world.night([])
   await world.night(without(staff(3), 'E0002'), { asOf: '2026-11-20T02:00:00.000Z' })
 
@@ -111,17 +111,17 @@ test('a night is accounted for: what was read and planned, each leaver with what
     act: 'run.planned',
     details: expect.objectContaining({ source: 'people.csv', version: expect.anything() }),
   }
-  const asked = { act: 'run.requested', details: { feed: 'source' } }
+  const requested = { act: 'run.requested', details: { feed: 'source' } }
   expect(ofRun(joined.id)).toMatchObject([
-    asked,
+    requested,
     { ...planned, details: { rows: 3, counts: { join: 3 }, digest: joined.digest } },
     { act: 'run.passed', details: { digest: joined.digest, batches: 1 } },
     { act: 'batch.delivered', details: { batch: 1, people: ['E0001', 'E0002', 'E0003'], refused: [] } },
     { act: 'run.finished', details: { confirmed: 3, problems: 0 } },
   ])
-  const [record] = await store.db.selectFrom('changes').select('record').where('run_id', '=', left.id).execute()
-  expect(ofRun(left.id)).toMatchObject([
-    asked,
+  const [record] = await store.db.selectFrom('changes').select('record').where('run_id', '=', departureRun.id).execute()
+  expect(ofRun(departureRun.id)).toMatchObject([
+    requested,
     planned,
     { act: 'run.passed' },
     {
@@ -137,7 +137,7 @@ test('a night is accounted for: what was read and planned, each leaver with what
     { act: 'run.finished' },
   ])
   expect(ofRun(held.id)).toMatchObject([
-    asked,
+    requested,
     planned,
     { act: 'run.held', details: { failed: expect.arrayContaining(['zeroRows']) } },
     { act: 'run.superseded' },

@@ -24,8 +24,14 @@ const people = staff(20)
 const contradicted: HrPerson = { id: 'E0007', leavingDate: '2026-06-30', status: 'Active' }
 
 async function listed({ sync }: World) {
-  const found = await listBlockedPeople(sync.store.db, { now: sync.now() })
-  return found.map(({ identityId, leaver, line, reason, accepted }) => ({ identityId, leaver, line, reason, accepted }))
+  const entries = await listBlockedPeople(sync.store.db, { now: sync.now() })
+  return entries.map(({ identityId, leaver, line, reason, accepted }) => ({
+    identityId,
+    leaver,
+    line,
+    reason,
+    accepted,
+  }))
 }
 
 function csvOf(rows: readonly HrPerson[]): string {
@@ -41,7 +47,7 @@ function csvOf(rows: readonly HrPerson[]): string {
   return [headers, ...lines].map((cells) => `${cells.join(',')}\n`).join('')
 }
 
-const told = expect.stringMatching(/^the status of \d+ (person|people) says employed, /)
+const warning = expect.stringMatching(/^the status of \d+ (person|people) says employed, /)
 
 const theirs = {
   identityId: 'E0007',
@@ -64,19 +70,19 @@ test('a person whose status contradicts the leaving date is listed from the firs
   const corrected = await night(change(people, { id: 'E0007', leavingDate: '2026-06-30', status: 'Inactive' }), 20)
 
   expect(first.state).toBe('finished')
-  expect(first.warnings).toContainEqual(told)
+  expect(first.warnings).toContainEqual(warning)
   expect(onFirst).toEqual([{ ...theirs, line: expect.any(Number) }])
   expect(again).toEqual(onFirst)
   expect((await peopleOn(client)).get('E0007')?.separatedAt).toBe('2026-06-30T00:00:00.000Z')
-  expect(corrected.warnings).not.toContainEqual(told)
+  expect(corrected.warnings).not.toContainEqual(warning)
   expect(await listed(world)).toEqual([])
 })
 
 test.each<[string, HrPerson]>([
   ['the status', { id: 'E0007', leavingDate: '2026-06-30', status: 'Inactive' }],
   ['the date, which is blank now', { id: 'E0007', status: 'Active' }],
-  ['the date, which lies ahead now', { id: 'E0007', leavingDate: '2027-06-30', status: 'Active' }],
-])('it is over once HR has corrected %s', async (_, corrected) => {
+  ['the date, which lies ahead now', { id: 'E0007', left: '2027-06-30', status: 'Active' }],
+])('the contradiction ends once HR has corrected %s', async (_, corrected) => {
   await using opened = await openFileWorld(host, { isSparing: true })
   const { world, shown, skipped: counted } = opened
   const company = staff(60)
@@ -96,11 +102,11 @@ test.each<[string, HrPerson]>([
 
   expect(counted.total).toBeGreaterThan(0)
   expect(onThird).toEqual([{ ...theirs, line: 8 }])
-  expect(run.warnings).not.toContainEqual(told)
+  expect(run.warnings).not.toContainEqual(warning)
   expect(await listed(world)).toEqual([])
 })
 
-test('a person who comes back by a later start, or left in the last days, contradicts nothing', async () => {
+test('a person who comes back with a later start, or left in the last days, is no contradiction', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const rows = change(
@@ -114,7 +120,7 @@ test('a person who comes back by a later start, or left in the last days, contra
 
   const run = await world.night(rows, { asOf: '2026-11-18T12:00:00.000Z' })
 
-  expect(run.warnings).not.toContainEqual(told)
+  expect(run.warnings).not.toContainEqual(warning)
   expect(await listed(world)).toEqual([])
 })
 
@@ -131,18 +137,18 @@ test('HR has three days to change the status of a leaver', async () => {
   expect(await listed(world)).toMatchObject([{ identityId: 'E0002' }])
 })
 
-test('of several rows of a person, one that does not count contradicts nothing', async () => {
+test('a row that is not the current row of a person causes no contradiction', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const rows = [...change(people, contradicted), { ...people[6], id: 'E0007' }]
 
   const run = await world.night(rows, { asOf: '2026-11-18T01:00:00.000Z' })
 
-  expect(run.warnings).not.toContainEqual(told)
+  expect(run.warnings).not.toContainEqual(warning)
   expect((await listed(world)).map(({ reason }) => reason)).toEqual([expect.stringContaining('more than once')])
 })
 
-test('two rows that both say so are rejected, and that alone is listed', async () => {
+test('two contradictory rows are rejected, and only the rejection is listed', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   world.source.slice = 20
@@ -154,7 +160,7 @@ test('two rows that both say so are rejected, and that alone is listed', async (
   expect((await listed(world)).map(({ reason }) => reason)).toEqual([expect.stringContaining('more than once')])
 })
 
-test('they are not judged as rejected rows, and hold no plan', async () => {
+test('contradictions do not count as rejected rows and hold no plan', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const many = people.map((person, at) => (at < 9 ? { ...person, leavingDate: `2026-06-${10 + at}` } : person))

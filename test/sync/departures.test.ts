@@ -54,7 +54,7 @@ async function named(world: World): Promise<Set<string>> {
   for (const { identityId } of await listProblems(db, { now })) keys.add(identityId)
   for (const { identityId } of await listBlockedPeople(db, { now })) if (identityId !== null) keys.add(identityId)
   for (const { id } of await heldRuns(world)) {
-    for await (const some of stagedChanges(db, id)) for (const { change } of some) keys.add(change.identityId)
+    for await (const page of stagedChanges(db, id)) for (const { change } of page) keys.add(change.identityId)
   }
   return keys
 }
@@ -126,13 +126,13 @@ test('every departure that HR expressed is on the platform, in the problems, or 
         await later(world, 6)
         world.clock.now = new Date(`${date}T03:00:00.000Z`)
         const before = await causesOf(world)
-        const told = exports ? hr.takeExport() : null
-        const run = told && (await world.night(told.rows, { asOf: `${date}T01:00:00.000Z` }))
+        const report = exports ? hr.tell() : null
+        const run = report && (await world.night(report.rows, { asOf: `${date}T01:00:00.000Z` }))
         const causes = await causesOf(world)
         for (const cause of causes.difference(before)) count(total.holds, cause)
-        if (told && told.newFaults > 0) count(total.news, 'rejectedRows')
-        if (told && told.newStatuses > 0) count(total.news, 'unlistedValues')
-        if (run?.state === 'held') expect({ date, ...heldForNothing(run, told) }).toEqual({ date, ...noHold })
+        if (report && report.newFaults > 0) count(total.news, 'rejectedRows')
+        if (report && report.newStatuses > 0) count(total.news, 'unlistedValues')
+        if (run?.state === 'held') expect({ date, ...heldForNothing(run, report) }).toEqual({ date, ...noHold })
         else if (run) hr.accepted()
 
         const [platform, known] = [await peopleOn(client), await named(world)]
@@ -166,7 +166,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
   reportTrials(task, { subject: 'departures over months', ...summaryOf(total) })
 })
 
-/** Two nights in which everything is mended and somebody is awake. */
+/** Two nights in which everything is fixed and operators respond. */
 const ending: readonly Day[] = [
   { happens: [], exports: true, awake: true },
   { happens: [], exports: true, awake: true },
@@ -175,30 +175,34 @@ const ending: readonly Day[] = [
 const noFindings = { lost: [], mistaken: [], missing: [], withheld: [] }
 const noHold = { rejectedRows: false, unlistedValues: false }
 
-/** What is wrong on the platform after a night, by key. */
+/** The mistakes on the platform after a night, by key. */
 function findings(
   hr: ReturnType<typeof untidyHr>,
   { platform, known, gone }: { platform: People; known: ReadonlySet<string>; gone: ReadonlySet<string> },
 ): typeof noFindings | Record<keyof typeof noFindings, string[]> {
-  const [left, stayed, retracted] = [new Set(separated(platform)), new Set(hr.stayed()), new Set(hr.retracted())]
+  const [separatedKeys, stayed, retracted] = [
+    new Set(separated(platform)),
+    new Set(hr.stayed()),
+    new Set(hr.retracted()),
+  ]
   return {
-    lost: [...gone].filter((key) => !left.has(key) && !known.has(key)),
-    // A person who is employed again may wait for what is wrong with the row or the plan, if somebody is told.
-    mistaken: [...left].filter((key) => !gone.has(key) && (stayed.has(key) || !known.has(key))),
+    lost: [...gone].filter((key) => !separatedKeys.has(key) && !known.has(key)),
+    // A person who is employed again may wait for a fault of the row or the plan, if it is reported.
+    mistaken: [...separatedKeys].filter((key) => !gone.has(key) && (stayed.has(key) || !known.has(key))),
     missing: hr.everybody().filter((key) => !platform.has(key) && !retracted.has(key) && !known.has(key)),
     withheld: [...retracted].filter((key) => platform.has(key)),
   }
 }
 
-/** Which guards hold an export for what stands, though it brings nothing new for them. */
+/** The guards that hold an export for known faults, without anything new. */
 function heldForNothing(
   { guards }: Run,
-  told: Pick<ReturnType<ReturnType<typeof untidyHr>['takeExport']>, 'newFaults' | 'newStatuses'> | null,
+  report: Pick<ReturnType<ReturnType<typeof untidyHr>['tell']>, 'newFaults' | 'newStatuses'> | null,
 ): typeof noHold {
   const holds = (cause: string) => guards?.some(({ name, ok }) => name === cause && !ok) ?? false
   return {
-    rejectedRows: holds('rejectedRows') && told?.newFaults === 0,
-    unlistedValues: holds('unlistedValues') && told?.newStatuses === 0,
+    rejectedRows: holds('rejectedRows') && report?.newFaults === 0,
+    unlistedValues: holds('unlistedValues') && report?.newStatuses === 0,
   }
 }
 

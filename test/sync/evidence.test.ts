@@ -14,7 +14,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 /** The statuses as the export of this company writes them. */
 const written: Readonly<Record<StatusName, string>> = { ...statuses, left: 'Inactive', employed: 'Active' }
 
-/** What the platform holds, and what the roster waits for, by outcome. */
+/** The date on the platform, and the deferred date of the roster, by outcome. */
 const arrives: Readonly<Partial<Record<Outcome, (date: string) => readonly [string | null, string | null]>>> = {
   employed: () => [null, null],
   date: (date) => [`${date}T00:00:00.000Z`, null],
@@ -22,7 +22,7 @@ const arrives: Readonly<Partial<Record<Outcome, (date: string) => readonly [stri
   waits: (date) => [null, date],
 }
 
-test('what a snapshot says of people who had joined arrives on the platform as the table of outcomes has it', async () => {
+test('a snapshot about known people arrives on the platform as in the table of outcomes', async () => {
   const { client } = await host.tenant()
   const guards = Guards.parse({ leavers: { count: 30 }, rejectedRows: { count: 30 } })
   await using world = await openWorld({ client, connection: { guards } })
@@ -55,7 +55,7 @@ test('what a snapshot says of people who had joined arrives on the platform as t
   const entries = await Promise.all(
     people.map((person) => rosterEntry(world.sync.store.db, { connection: 'acme', identityId: person.id })),
   )
-  const found = people.map((person, at) => [arrived.get(person.id)?.separatedAt, entries[at]?.deferredTo])
+  const actual = people.map((person, at) => [arrived.get(person.id)?.separatedAt, entries[at]?.deferredTo])
   expect(cases).toHaveLength(30)
-  expect(found).toEqual(cases.map(({ date, outcome }) => arrives[outcome]?.(date)))
+  expect(actual).toEqual(cases.map(({ date, outcome }) => arrives[outcome]?.(date)))
 })

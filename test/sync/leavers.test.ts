@@ -29,12 +29,12 @@ async function tick(world: World, instant: string): Promise<void> {
 }
 
 const people = staff(20)
-const leaves = (id: string, left = '2026-11-19') => change(people, { id, leavingDate: left })
+const leaves = (id: string, leavingDate = '2026-11-19') => change(people, { id, left: leavingDate })
 const nearlyAll = without(people, ...people.slice(0, 8).map(({ id }) => id))
 
 describe('the clock of a leaver', () => {
-  test('tells the day in the zone of the source, when it was stated, seen, sent and acknowledged', async () => {
-    await using world = await open({ at: (await createPgliteDatabase()).at })
+  test('shows the day in the zone of the source, and when it was stated, seen, sent and acknowledged', async () => {
+    await using world = await open({ at: (await pglitePlace()).at })
     await world.night(people)
 
     const run = await world.night(leaves('E0003'), { asOf: '2026-11-20T02:30:00.000Z' })
@@ -59,7 +59,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0004')).toEqual([])
   })
 
-  test('starts when a plan is seen, though it is then held, rejected and made again', async () => {
+  test('starts with the first plan, even if that is held, rejected and made again', async () => {
     await using world = await open()
     await world.night(people)
 
@@ -79,7 +79,7 @@ describe('the clock of a leaver', () => {
     expect(now?.formerDates).toMatchObject([{ on: '2026-11-21', inferred: true }])
   })
 
-  test('ends unsent where the plans that stated it came to nothing, and the next export has the person', async () => {
+  test('ends unsent if the plans that stated it were dropped, and the next export has the person', async () => {
     await using world = await open()
     await world.night(people)
     const held = await world.night(nearlyAll, { asOf: '2026-11-21T01:00:00.000Z' })
@@ -90,7 +90,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0003')).toMatchObject([{ state: 'withdrawn', sentAt: null }])
   })
 
-  test('keeps the dates that were stated before, also of a departure that the platform has', async () => {
+  test('keeps previous dates, also of a departure that the platform has', async () => {
     await using world = await open()
     await world.night(people)
     await world.night(leaves('E0003', '2026-11-17'), { asOf: '2026-11-20T02:00:00.000Z' })
@@ -107,7 +107,7 @@ describe('the clock of a leaver', () => {
     })
   })
 
-  test('waits with its date, is sent on its day, and ends where HR withdraws the date before', async () => {
+  test('waits for its day, is sent then, and ends if HR withdraws the date before', async () => {
     await using world = await open()
     const ahead = change(people, { id: 'E0003', leavingDate: '2026-11-23' }, { id: 'E0004', leavingDate: '2026-11-23' })
     await world.night(ahead)
@@ -144,7 +144,7 @@ describe('the clock of a leaver', () => {
     ])
   })
 
-  test('runs for people of events whose plan a guard sets aside', async () => {
+  test('runs for people of events that a guard holds', async () => {
     await using world = await open()
     await world.night(people)
     await receive(
@@ -158,7 +158,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0008')).toMatchObject([{ state: 'held', runId: id }])
   })
 
-  test('goes on behind a held plan while other news of the person are accepted, and ends with a later word of HR', async () => {
+  test('continues behind a held plan while other facts about the person are accepted, and ends with a later statement of HR', async () => {
     await using world = await open()
     await world.night(people)
     await world.night(nearlyAll, { asOf: '2026-11-20T02:30:00.000Z' })
@@ -176,7 +176,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'held' }])
   })
 
-  test('goes on behind held events while an older export is accepted', async () => {
+  test('continues behind held events while an older export is accepted', async () => {
     await using world = await open()
     await world.night(people)
     const leaving = people.slice(0, 8).map(({ id }) => terminated(id, '2026-11-20', '2026-11-20T02:55:00.000Z'))
@@ -190,7 +190,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'held' }])
   })
 
-  test('is a second one where a person returns and leaves again', async () => {
+  test('starts again if a person returns and leaves again', async () => {
     await using world = await open()
     await world.night(people)
     await world.night(leaves('E0003', '2026-11-17'), { asOf: '2026-11-20T02:00:00.000Z' })
@@ -204,7 +204,7 @@ describe('the clock of a leaver', () => {
     ])
   })
 
-  test('is a second one where a person who is gone leaves on a later day after all', async () => {
+  test('starts again if the leaving day of a leaver moves to a later day', async () => {
     await using world = await open()
     await world.night(people)
     await world.night(leaves('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
@@ -224,7 +224,7 @@ describe('the clock of a leaver', () => {
     ])
   })
 
-  test('says of a person who had left before HR named them that they had, and ends with their retraction', async () => {
+  test('shows that a person had left before HR stated them, and ends with their retraction', async () => {
     await using world = await open()
     await world.night(change(people, { id: 'E0003', leavingDate: '2024-06-30' }))
     const [joined] = await clocks(world, 'E0003')
@@ -242,7 +242,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0003')).toMatchObject([{ state: 'retracted' }])
   })
 
-  test('is not stopped by a refusal, and stops where a wave is taken as a whole', async () => {
+  test('is not stopped by a refusal, and stops when the platform takes a wave as a whole', async () => {
     await using world = await open({
       connection: { delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 1 } },
     })
@@ -275,7 +275,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'acknowledged' }])
   })
 
-  test('stops where reading back shows that the platform has it, though the run that sent it was cancelled', async () => {
+  test('stops when a look-up shows that the platform has it, even if the run that sent it was cancelled', async () => {
     await using world = await open()
     await world.night(people)
     between(world, (client) => ({
@@ -296,7 +296,7 @@ describe('the clock of a leaver', () => {
     ])
   })
 
-  test('raises an alert while a departure is over its bound, also behind a hold, until it is acknowledged or rejected', async () => {
+  test('raises an alert while a departure is late, also behind a hold, until it is acknowledged or rejected', async () => {
     await using world = await open()
     const late = async (instant: string) => {
       world.clock.now = new Date(instant)
@@ -306,8 +306,8 @@ describe('the clock of a leaver', () => {
         pausedHours: 24,
         leaverBounds: new Map([['acme', 24]]),
       }
-      const found = await conditions(world.sync.store.db, { ...settings, freshness: [], now: world.clock.now })
-      return found.filter(({ kind }) => kind === 'leaver_late')
+      const current = await conditions(world.sync.store.db, { ...settings, freshness: [], now: world.clock.now })
+      return current.filter(({ kind }) => kind === 'leaver_late')
     }
     await world.night(people)
     const held = await world.night(nearlyAll, { asOf: '2026-11-20T02:00:00.000Z' })

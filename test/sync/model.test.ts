@@ -25,13 +25,13 @@ const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 6, seed }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 
-test('whatever happens in whatever order, the platform ends as HR said', { timeout: 180_000 }, async ({ task }) => {
+test('the platform ends as HR stated, whatever happens in whatever order', { timeout: 180_000 }, async ({ task }) => {
   const begun = performance.now()
-  let told = 0
+  let storyCount = 0
   await fc.assert(
     fc.asyncProperty(setups, stories(80), async (setup, story) => {
       if (performance.now() - begun > mostMs) return
-      told += 1
+      storyCount += 1
       const model = createModel(setup)
       await using trial = await openTestSystem({ host, at: place.at, setup })
       await takeExport(model, trial)
@@ -47,9 +47,5 @@ test('whatever happens in whatever order, the platform ends as HR said', { timeo
     }),
     parameters,
   )
-  reportTrials(task, {
-    subject: 'stories in any order',
-    times: `${told} stories`,
-    result: 'the platform ends as HR said',
-  })
+  tell(task, { what: 'stories in any order', times: `${storyCount} stories`, found: 'the platform ends as HR said' })
 })

@@ -14,7 +14,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 const failed = ({ guards }: Run) => guards?.flatMap(({ ok, name, people }) => (ok ? [] : [{ name, people }]))
 const pin = (person: string, name = 'pinned') => ({ name, people: [person] })
 
-test('no run takes a pinned person away before a person approves it', async () => {
+test('no run separates a pinned person before an operator approves it', async () => {
   const { client } = await host.tenant()
   const pinned = new Set(['E0001', 'E0002', 'N3'])
   await using world = await openWorld({ client, webhook: webhookFeed(), connection: { pinned } })

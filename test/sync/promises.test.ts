@@ -21,7 +21,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
   }
 
   describe('promise 1: no leaver is lost', () => {
-    test('a leaver whose jobs were all lost is separated by the next sweep', async () => {
+    test('the next sweep separates a leaver whose jobs were all lost', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -37,7 +37,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     })
 
-    test('a leaver whom the platform refuses stands in the list of problems with its reason', async () => {
+    test('a refused leaver is in the list of problems with the reason', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -91,7 +91,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
       expect(await world.runOf(held.id)).toMatchObject({ state: 'finished', decidedBy: 'ana', confirmed: 20 })
     })
 
-    test('an approval is void once a newer plan exists', async () => {
+    test('an approval is refused once a newer plan exists', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(40))
@@ -115,7 +115,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
       expect(run.reason).toContain('the source holds no rows')
     })
 
-    test('an export without a mapped column is held, and its rows are not taken for absences', async () => {
+    test('an export without a mapped column is held, and its rows do not count as absences', async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(10))
@@ -129,7 +129,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
   })
 
   describe('promise 3: absence never deletes', () => {
-    test('whoever is absent is separated, and stays on the platform', async () => {
+    test('an absent person is separated, and stays on the platform', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(10))
@@ -141,7 +141,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).size).toBe(10)
     })
 
-    test('a retraction takes an explicit act, names the person and the reason, and waits for an approval', async () => {
+    test('a retraction needs an explicit request with the person and the reason, and waits for an approval', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(10))
@@ -167,7 +167,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('a retraction that is taken back brings the person back as HR has them', async () => {
+  test('withdrawing a retraction brings the person back as HR states them', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(10))
@@ -229,7 +229,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
   })
 
   describe('promise 5: newer facts win', () => {
-    test('an older export is held, and even approved it undoes nothing', async () => {
+    test('an older export is held, and undoes nothing even if approved', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(10), { asOf: '2026-11-20T01:00:00.000Z' })
@@ -245,7 +245,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0006')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     })
 
-    test('nor does it change somebody of whom the newer export said nothing new', async () => {
+    test('an older export does not change somebody about whom the newer one states nothing new', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(10), { asOf: '2026-11-20T01:00:00.000Z' })
@@ -262,29 +262,29 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
   })
 
   describe('promise 6: personal data stays where it belongs', () => {
-    test('jobs and events hold keys and counts, and nothing of what HR says about a person', async () => {
+    test('jobs and events contain keys and counts, and no data of HR about a person', async () => {
       await using opened = await open()
       const { world } = opened
-      const said = change(staff(10), {
+      const rows = change(staff(10), {
         id: 'E0001',
         email: 'secret@acme.example',
         first: 'Secretname',
         title: 'Secretjob',
       })
-      world.setExport(said)
-      const seen: unknown[] = []
+      world.hrSays(rows)
+      const sentJobs: unknown[] = []
       const enqueue = world.sync.enqueue
       Object.assign(world.sync, {
         enqueue: async (jobs: Parameters<typeof enqueue>[0]) => {
-          seen.push(...jobs)
+          sentJobs.push(...jobs)
           await enqueue(jobs)
         },
       })
 
-      await world.night(said)
+      await world.night(rows)
 
-      expect(seen.length).toBeGreaterThan(1)
-      expect(JSON.stringify([seen, world.events])).not.toMatch(/secret/i)
+      expect(sentJobs.length).toBeGreaterThan(1)
+      expect(JSON.stringify([sentJobs, world.events])).not.toMatch(/secret/i)
     })
   })
 

@@ -49,7 +49,7 @@ function asRecords(rows: readonly RecordRow[]) {
 }
 
 describe.each(['session', 'direct'] as const)('records that are delivered by %s', (deliver) => {
-  test('are on the platform as the export has them, and saying the same twice sends nothing', async () => {
+  test('are on the platform as in the export, and the same export again sends nothing', async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
 
@@ -70,7 +70,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
 
     const changed = await recordNight(world, moved)
     const afterwards = await liveRecords(client)
-    const left = await recordNight(
+    const departureRun = await recordNight(
       world,
       moved.filter(({ id }) => id !== 'E0002'),
     )
@@ -83,14 +83,14 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
 
     expect(changed.counts).toMatchObject({ update: 1, leave: 0 })
     expect(afterwards).toEqual(asRecords(moved))
-    expect(left).toMatchObject({ state: 'finished', counts: { leave: 1 } })
+    expect(departureRun).toMatchObject({ state: 'finished', counts: { leave: 1 } })
     expect(without.has('E0002')).toBe(false)
     expect(still.state).toBe('unchanged')
     expect(back.counts).toMatchObject({ return: 1 })
     expect(await liveRecords(client)).toEqual(asRecords(all))
   })
 
-  test('are held where too many of them would be removed', async () => {
+  test('are held if too many of them would be removed', async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
     await recordNight(world, workers(30))
@@ -106,14 +106,14 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     expect(await liveRecords(client)).toEqual(asRecords(workers(15)))
   })
 
-  test('are taken back and given back by a person, and stay away meanwhile', async () => {
+  test('are retracted and restored by an operator, and stay away meanwhile', async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
     const { name: connection } = world.connection
     await recordNight(world, workers(8))
 
-    const asked = { connection, identityId: 'E0003', reason: 'a test account', by: 'ana' }
-    const held = await retractPerson(world.sync, asked)
+    const request = { connection, identityId: 'E0003', reason: 'a test account', by: 'ana' }
+    const held = await retractPerson(world.sync, request)
     await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ben' })
     await world.drain()
     await recordNight(world, change(workers(8), { id: 'E0001', department: 'Finance' }))
@@ -125,7 +125,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     expect(await liveRecords(client)).toEqual(asRecords(change(workers(8), { id: 'E0001', department: 'Finance' })))
   })
 
-  test('are all sent again where a person asks for it', async () => {
+  test('are all sent again on request', async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
     await recordNight(world, workers(8))
@@ -149,7 +149,7 @@ test('a session replaces the one before it', async () => {
   expect((await sessions(client)).map(({ status }) => status).toSorted()).toEqual(['ACTIVE', 'ARCHIVED'])
 })
 
-describe('what cannot be right', () => {
+describe('faults', () => {
   test('a row that violates the schema is rejected with its place, and its record stays as it was', async () => {
     await using opened = await open()
     const { world, client } = opened
@@ -172,7 +172,7 @@ describe('what cannot be right', () => {
     expect(await liveRecords(client)).toEqual(asRecords(all))
   })
 
-  test('records that the platform refuses are problems, and others are not stopped by them where they go one by one', async () => {
+  test('refused records are problems, and do not stop others that are sent one by one', async () => {
     await using opened = await open({ deliver: 'direct' })
     const { world, client } = opened
     const all = workers(10)
@@ -230,7 +230,7 @@ describe('what cannot be right', () => {
     }
   })
 
-  test('a session of somebody else is waited for, and never cancelled', async () => {
+  test('a session of somebody else delays ours, and is never cancelled', async () => {
     await using opened = await open()
     const { world, client } = opened
     await recordNight(world, workers(5))
@@ -281,7 +281,7 @@ describe('what cannot be right', () => {
     expect(await liveRecords(client)).toEqual(asRecords(workers(13)))
   })
 
-  test('a connection that is deleted in between blocks, and is made again when a person asks for it', async () => {
+  test('a connection that is deleted in between blocks, and is created again on request', async () => {
     await using opened = await open()
     const { world, client } = opened
     await recordNight(world, workers(5))
@@ -344,8 +344,8 @@ describe('what cannot be right', () => {
   })
 })
 
-describe('what the platform holds', () => {
-  test('is read back and repaired where it was changed, lost or put back', async () => {
+describe('the data on the platform', () => {
+  test('is looked up, and repaired if it was changed, lost or restored', async () => {
     for (const deliver of ['session', 'direct'] as const) {
       await using opened = await open({ deliver })
       const { world, client } = opened
@@ -374,7 +374,7 @@ describe('what the platform holds', () => {
     }
   })
 
-  test('and no source states is counted and listed, and cannot be separated', async () => {
+  test('that no source states is counted and listed, and cannot be separated', async () => {
     await using opened = await open({ deliver: 'direct' })
     const { world, client } = opened
     const all = workers(3)
@@ -389,11 +389,11 @@ describe('what the platform holds', () => {
 
     expect(run.verification).toMatchObject({ lost: 0, changed: 0, foreign: 1, people: { foreign: ['X1'] } })
     expect(await listForeign(db, {})).toMatchObject([{ connection: run.connection, identityId: 'X1' }])
-    const asked = { connection: run.connection, identityIds: ['X1'], reason: 'gone', by: 'ana' }
-    await expect(requestSeparation(world.sync, asked)).rejects.toThrow('have no leaving date')
+    const request = { connection: run.connection, identityIds: ['X1'], reason: 'gone', by: 'ana' }
+    await expect(requestSeparation(world.sync, request)).rejects.toThrow('have no leaving date')
   })
 
-  test('keeps what others wrote into a record that is updated by itself', async () => {
+  test('keeps what others wrote into a record that is updated alone', async () => {
     await using opened = await open({ deliver: 'direct' })
     const { world, client } = opened
     const all = workers(3)
@@ -412,7 +412,7 @@ describe('what the platform holds', () => {
   })
 })
 
-test('a revert brings the records back that a run changed', async () => {
+test('a revert restores the records that a run changed', async () => {
   await using opened = await open()
   const { world, client } = opened
   const all = workers(8)

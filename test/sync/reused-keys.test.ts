@@ -9,16 +9,16 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const left = change(staff(12), { id: 'E0003', leavingDate: '2026-11-18', status: 'Inactive' })
-const back = { id: 'E0003', leavingDate: '', status: 'Active', start: '2026-11-20' }
+const withLeaver = change(staff(12), { id: 'E0003', left: '2026-11-18', status: 'Inactive' })
+const back = { id: 'E0003', left: '', status: 'Active', start: '2026-11-20' }
 const somebodyElse = { ...back, first: 'Zoe', email: 'zoe@acme.example', title: 'Nurse' }
 
-test('a key of a leaver that comes back with another name and address is asked about, and an approval says that it is the same person', async () => {
+test("a leaver's key that comes back with another name and address is held, and an approval states that it is the same person", async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
-  await world.night(left)
+  await world.night(withLeaver)
 
-  const rows = change(left, somebodyElse)
+  const rows = change(withLeaver, somebodyElse)
   const held = await world.night(rows, { asOf: '2026-11-20T02:00:00.000Z' })
   const before = (await peopleOn(client)).get('E0003')
   await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
@@ -34,20 +34,20 @@ test('a key of a leaver that comes back with another name and address is asked a
 test.each([
   ['name', { ...somebodyElse, email: 'E3@acme.example' }],
   ['address', { ...somebodyElse, first: 'PERSON 3' }],
-])('a leaver who comes back with the same %s is not asked about', async (_, row) => {
+])('a leaver who comes back with the same %s is not held', async (_, row) => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
-  await world.night(left)
+  await world.night(withLeaver)
 
-  const run = await world.night(change(left, row), { asOf: '2026-11-20T02:00:00.000Z' })
+  const run = await world.night(change(withLeaver, row), { asOf: '2026-11-20T02:00:00.000Z' })
 
   expect([run.state, (await peopleOn(client)).get('E0003')?.separatedAt]).toEqual(['finished', null])
 })
 
-test('of events, the person whose key was given to somebody else waits alone', async () => {
+test('in events, only the person whose key was given to somebody else waits', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
-  await world.night(left)
+  await world.night(withLeaver)
 
   const at = '2026-11-20T02:30:00.000Z'
   await receive(world, {

@@ -58,7 +58,7 @@ const reasons = {
   E0005: 'is out of scope and kept',
 }
 
-test('a departure that is older than an export takes effect where the export says nothing of the person', async () => {
+test('a departure that is older than an export takes effect if the export is silent about the person', async () => {
   await using opened = await silentNight()
   const { world, client } = opened
 
@@ -69,9 +69,9 @@ test('a departure that is older than an export takes effect where the export say
   await later(world, 6)
 
   const people = await peopleOn(client)
-  const found = Object.keys(reasons).map((id) => [id, people.get(id)?.separatedAt, people.get(id)?.jobTitle])
+  const actual = Object.keys(reasons).map((id) => [id, people.get(id)?.separatedAt, people.get(id)?.jobTitle])
   const gone = '2026-11-18T00:00:00.000Z'
-  expect(found).toEqual([
+  expect(actual).toEqual([
     ['E0002', gone, 'Chief'],
     ['E0003', gone, 'Chief'],
     // The export states the title.
@@ -80,7 +80,7 @@ test('a departure that is older than an export takes effect where the export say
   ])
 })
 
-test('a departure that is older than an export has no effect where the export states that the person is employed', async () => {
+test('a departure that is older than an export has no effect if the export states that the person is employed', async () => {
   await using opened = await silentNight()
   const { world, client, silent } = opened
   await night(world, silent, '2026-11-20T01:00:00.000Z')
@@ -94,7 +94,7 @@ test('a departure that is older than an export has no effect where the export st
   expect(['E0002', 'E0003', 'E0006'].map((id) => people.get(id)?.separatedAt)).toEqual([null, null, null])
 })
 
-test('an event that has no effect because newer facts are known says so, itself and at its person', async () => {
+test('an event without effect because of newer facts shows so, also with its person', async () => {
   await using opened = await silentNight()
   const { world } = opened
   const { db } = world.sync.store
@@ -115,15 +115,15 @@ test('an event that has no effect because newer facts are known says so, itself 
   expect(overtaken?.map((event) => event.reason)).toEqual([reason, reason])
 })
 
-test('an event of which no more than the employment is known anew says that only this has no effect', async () => {
+test('an event whose employment alone is outdated shows that only this has no effect', async () => {
   await using opened = await silentNight()
   const { world, client } = opened
   const { db } = world.sync.store
   const hired: HrEvent = { type: 'hired', at: '2026-11-20T02:00:00.000Z', employee: { id: 'E0006' } }
-  const left = terminated('E0006', '2026-11-18', '2026-11-20T01:30:00.000Z')
+  const departure = terminated('E0006', '2026-11-18', '2026-11-20T01:30:00.000Z')
   await receive(world, hired)
   await later(world, 6)
-  await receive(world, { ...left, employee: { ...left.employee, title: 'Chief' } })
+  await receive(world, { ...departure, employee: { ...departure.employee, title: 'Chief' } })
   await later(world, 6)
 
   const person = (await peopleOn(client)).get('E0006')
@@ -134,7 +134,7 @@ test('an event of which no more than the employment is known anew says that only
   ])
 })
 
-test('the same export once more is the same absence, and the next one without the person is another', async () => {
+test('the same export again is the same absence, and the next one without the person is another', async () => {
   await using opened = await silentNight()
   const { world, client, silent } = opened
   const separatedAt = async () => (await peopleOn(client)).get('E0002')?.separatedAt
@@ -146,7 +146,7 @@ test('the same export once more is the same absence, and the next one without th
   expect([before, await separatedAt()]).toEqual([null, '2026-11-21T00:00:00.000Z'])
 })
 
-test('a hire that is older than an export brings no leaver back whom that export states as one, in whatever rows', async () => {
+test('a hire that is older than an export does not bring back a person whom the export states as a leaver', async () => {
   const { client } = await host.tenant()
   const feed = { mapping, outOfScope: 'separate' } as const
   await using world = await openWorld({ client, feed, webhook: webhookFeed() })

@@ -46,12 +46,12 @@ function mappingOf({ means, announcedBy }: Rules): Mapping {
   })
 }
 
-/** Nothing is held but for addresses, and of that departures go on. */
+/** Only address changes are held, and departures of such plans proceed. */
 const limits = ['leavers', 'joiners', 'returns', 'redates', 'fieldChanges', 'blanks', 'rejectedRows', 'shrink'] as const
 const wide = { count: 1000, share: 1 }
 const narrow = { count: 3, share: 0.1 }
 
-test('who has left follows from what HR said, whatever is silent, late, ahead or withdrawn', {
+test('leavers follow from what HR stated, whatever is silent, late, early or withdrawn', {
   timeout: isFull ? 900_000 : 240_000,
 }, async ({ task }) => {
   const total = { nights: 0, departures: 0, held: 0, late: 0 }
@@ -76,15 +76,15 @@ test('who has left follows from what HR said, whatever is silent, late, ahead or
         await approveAll(world)
         expect({ today, atNight: await gone(today) }).toEqual({ today, atNight: hr.gone(today) })
 
-        for (const deed of deeds) {
-          const sent = hr.happen(deed, today)
-          if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.event])
+        for (const action of deeds) {
+          const sent = hr.happen(action, today)
+          if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.told])
         }
-        const come = arriving.get(today) ?? []
-        for (const told of come) hr.hear(told)
-        total.late += come.filter((told) => !told.at.startsWith(today)).length
+        const arrived = arriving.get(today) ?? []
+        for (const event of arrived) hr.hear(event)
+        total.late += arrived.filter((event) => !event.at.startsWith(today)).length
         world.clock.now = new Date(`${today}T10:01:00.000Z`)
-        await receive(world, ...come.map(eventOf))
+        await receive(world, ...arrived.map(eventOf))
         await later(world, 6)
         expect({ today, byDay: await gone(today) }).toEqual({ today, byDay: hr.gone(today) })
         total.nights += 1

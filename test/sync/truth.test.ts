@@ -16,8 +16,8 @@ import { isFull } from '../helpers/tier.ts'
 import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 50))
-/** So many turns share a store. */
+const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 100))
+/** Number of turns that share a store. */
 const turnsAStory = 10
 const minuteMs = 60_000
 const msPerTurn = 5000
@@ -39,7 +39,7 @@ const death = fc.record({
   number: fc.integer({ min: 1, max: 40 }),
 })
 
-/** What becomes of a request. */
+/** The fate of a request. */
 const fate = fc.oneof(
   { weight: 4, arbitrary: fc.constant(null) },
   { weight: 4, arbitrary: fc.constantFrom(...fateNames) },
@@ -53,7 +53,7 @@ const round = fc.record({
   late: fc.boolean(),
 })
 
-/** A night: what HR does and how it tells of it, what becomes of each request, and how time goes on while it is worked on. */
+/** A night: what HR does and how it states it, the fate of each request, and how time passes meanwhile. */
 const anyTurn = fc.record({
   done: acts,
   exports: fc.integer({ min: 0, max: 3 }).map((number) => number > 0),
@@ -66,7 +66,7 @@ const anyTurn = fc.record({
 })
 type Turn = typeof anyTurn extends fc.Arbitrary<infer T> ? T : never
 
-/** A night whose first request is given up, and reaches the platform when HR has said the opposite and that was delivered. */
+/** A night whose first request is abandoned, and reaches the platform after HR stated the opposite and that was delivered. */
 const lateTurn = anyTurn.map((turn): Turn => {
   const later = { minutes: 1, more: turn.done, late: false }
   const rounds = [later, later, { ...later, late: true }]
@@ -74,7 +74,7 @@ const lateTurn = anyTurn.map((turn): Turn => {
 })
 const oneTurn = fc.oneof({ weight: 4, arbitrary: anyTurn }, { weight: 1, arbitrary: lateTurn })
 
-test('whenever a run or a command says success, the platform holds what HR said, or each difference is named', {
+test('whenever a run or a command reports success, the platform has what HR stated, or each difference is listed', {
   timeout: 60_000 + turns * msPerTurn,
 }, async ({ task }) => {
   const counts = noCounts()
@@ -114,11 +114,11 @@ test('whenever a run or a command says success, the platform holds what HR said,
       { numRuns: Math.ceil(turns / turnsAStory), seed, endOnFailure: true },
     )
   } finally {
-    const { turns: told, exact, named, problems, inDoubt, late } = counts
-    reportTrials(task, {
-      subject: 'successes held to what the platform holds',
-      times: `${told} turns, ${exact + named} successes (seed ${seed})`,
-      result: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests, ${leftOut} rows of exports left out`,
+    const { turns: turnCount, exact, named, problems, inDoubt, late } = counts
+    tell(task, {
+      what: 'successes held to what the platform holds',
+      times: `${turnCount} turns, ${exact + named} successes (seed ${seed})`,
+      found: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests, ${leftOut} rows of exports left out`,
     })
   }
   // Both have to come up, or nothing was shown.
@@ -157,7 +157,7 @@ async function approveHeld({ world: { sync } }: TestSystem): Promise<void> {
     await ifAllowed(approveRun(sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' }))
 }
 
-/** What comes too early or too late is refused, and changes nothing. */
+/** A request that comes too early or too late is refused, and changes nothing. */
 async function ifAllowed(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error

@@ -15,34 +15,34 @@ test('a run gives way while it reads, before it stores and commits, and before e
   world.source.slice = 600
   world.setExport(staff(1200))
   await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
-  const told: string[] = []
-  const yieldToShortWork: YieldToShortWork = async (read) => void told.push(read ? `${read.rows} rows` : 'gives way')
-  const notes = { 'run.prepared': 'stored', 'run.committed': 'committed', 'request.begun': 'sends' } as const
-  world.sync.events.runPrepared = () => void told.push(notes['run.prepared'])
-  world.sync.events.runCommitted = () => void told.push(notes['run.committed'])
-  world.sync.events.requestBegun = () => void told.push(notes['request.begun'])
+  const steps: string[] = []
+  const yieldToShortWork: YieldToShortWork = async (read) => void steps.push(read ? `${read.rows} rows` : 'gives way')
+  const stepNames = { 'run.prepared': 'stored', 'run.committed': 'committed', 'request.begun': 'sends' } as const
+  world.sync.events.runPrepared = () => void steps.push(stepNames['run.prepared'])
+  world.sync.events.runCommitted = () => void steps.push(stepNames['run.committed'])
+  world.sync.events.requestBegun = () => void steps.push(stepNames['request.begun'])
 
   for (let job = world.jobs.shift(); job; job = world.jobs.shift())
     await world.workOn(job, undefined, { yieldToShortWork: yieldToShortWork })
 
-  expect(told).toEqual([
+  expect(steps).toEqual([
     ...['gives way', 'gives way', 'gives way', '600 rows', 'gives way', 'gives way', 'gives way', '1200 rows'],
     ...['gives way', 'stored', 'gives way', 'committed', 'gives way', 'gives way', 'gives way'],
     ...['gives way', 'sends', 'gives way', 'sends', 'gives way'],
   ])
 })
 
-test('whatever is under way is told of a run that is asked for before the queue is', async () => {
+test('running work is notified of a requested run before the queue is', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
-  const told: string[] = []
+  const calls: string[] = []
   const ctx = {
     ...world.sync,
-    expectShortWork: () => void told.push('expected'),
-    enqueue: async () => void told.push('enqueued'),
+    expectShortWork: () => void calls.push('expected'),
+    enqueue: async () => void calls.push('enqueued'),
   }
 
   await requestRun(ctx, { connection: 'acme', trigger: 'operator' })
 
-  expect(told).toEqual(['expected', 'enqueued'])
+  expect(calls).toEqual(['expected', 'enqueued'])
 })

@@ -91,7 +91,7 @@ export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs
   return {
     async recordAndNotify() {
       const at = now()
-      const { found: conditions, failures } = await findConditions(db, conditionSettings(monitored, settings, at))
+      const { current: conditions, failures } = await findConditions(db, conditionSettings(monitored, settings, at))
       // An unreachable store is one failure instead of one for each kind.
       if (failures.length === conditionKinds.length) throw failures[0]?.error
       for (const { error } of failures) events.unexpected({ during: 'alerts', error })

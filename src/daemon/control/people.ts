@@ -29,21 +29,16 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & A
   async searchPeople(ctx, { query: { connection, search, after, limit } }) {
     const connections = connectionsMeant(ctx, connection)
     const scope = { list: 'people', connection, search }
-    const cursor = readCursor(scope, after, PeopleCursor)
+    const cursor = readCursor(scope, after, PeoplePlace)
     const { db } = ctx.sync.store
-    const { found: rows, next } = await searchPeople(db, {
-      connections,
-      search,
-      place: cursor,
-      limit,
-      withinMs: searchWithinMs,
-    })
+    const { matches, next } = await searchPeople(db, { connections, search, cursor, limit, withinMs: searchWithinMs })
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
-    if (rows.length > 0) await recordAuditEntry(db, { ...shown, details: { people: rows.length }, now: ctx.sync.now() })
+    if (matches.length > 0)
+      await recordAuditEntry(db, { ...shown, details: { people: matches.length }, now: ctx.sync.now() })
     return {
       status: 200,
       body: {
-        data: rows.map((one) => matchView(one, namingFields(labelOf(ctx.sync, one.connection)))),
+        data: matches.map((one) => foundView(one, namingFields(labelOf(ctx.sync, one.connection)))),
         next: next && writeCursor(scope, next),
       },
     }

@@ -78,7 +78,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting
     const scope = { list: 'rejects', runId }
     const cursor = readCursor(scope, after, NumberCursor)
     const rejects = await rejectsOf(ctx.sync.store.db, runId, { after: cursor, limit })
-    const next = nextCursor(scope, { rows: rejects, limit }, (last) => last.place)
+    const next = nextCursor(scope, { found: rejects, limit }, (last) => last.cursor)
     return { status: 200, body: { data: rejects.map(({ reject }) => rejectView(reject)), next } }
   },
 
@@ -146,15 +146,8 @@ async function readChanges(
   const { db } = sync.store
   if (search !== undefined) {
     const cursor = readCursor(scope, after, SearchCursor)
-    const page = await searchChanges(db, runId, {
-      kind,
-      search,
-      values,
-      place: cursor,
-      limit,
-      withinMs: searchWithinMs,
-    })
-    return { changes: page.found, next: page.next && writeCursor(scope, page.next) }
+    const page = await searchChanges(db, runId, { kind, search, values, cursor, limit, withinMs: searchWithinMs })
+    return { changes: page.matches, next: page.next && writeCursor(scope, page.next) }
   }
   const cursor = readCursor(scope, after, TextCursor)
   const changes = await changesOf(db, runId, { kind, after: cursor, limit })

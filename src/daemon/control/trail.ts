@@ -1,7 +1,7 @@
 import type { TrailEntry, trailOperations } from '../../contract/control/trail.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { newestEntries, type PlacedEntry } from '../../store/audit/read.ts'
+import { newestEntries, type NumberedEntry } from '../../store/audit/read.ts'
 import { auditActs } from '../../store/audit/trail.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'
@@ -16,12 +16,11 @@ export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
     const before = readCursor(scope, after, NumberCursor)
     // Without a key nothing is added; entries signed before can still be read.
     if (before === undefined) await audit.seal().catch(unlessFailure)
-    const { found: rows, next } = await newestEntries(sync.store.db, filter, {
-      before,
-      limit,
-      withinMs: searchWithinMs,
-    })
-    return { status: 200, body: { data: rows.map(entryView), next: next === null ? null : writeCursor(scope, next) } }
+    const { entries, next } = await newestEntries(sync.store.db, filter, { before, limit, withinMs: searchWithinMs })
+    return {
+      status: 200,
+      body: { data: entries.map(entryView), next: next === null ? null : writeCursor(scope, next) },
+    }
   },
 }
 
@@ -29,8 +28,8 @@ function unlessFailure(error: unknown): void {
   if (!(error instanceof Failure)) throw error
 }
 
-function entryView({ ordinal, at, act, by, connection, runId, identityId, details }: PlacedEntry): TrailEntry {
-  const descriptions: Readonly<Record<string, string>> = auditActs
+function entryView({ ordinal, at, act, by, connection, runId, identityId, details }: NumberedEntry): TrailEntry {
+  const says: Readonly<Record<string, string>> = auditActs
   return {
     ordinal,
     at,

@@ -131,9 +131,9 @@ export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject
   return { level: reject.cellOnly ? 'warning' : 'rejected', ...reject }
 }
 
-/** The meaning that an operator gave to a value, as the control API shows it. */
-export function classifiedValueView({ field, value, meaning, by, classedAt }: ClassifiedValueEntry): ClassifiedValue {
-  return { field, value, as: meaning, by, at: classedAt.toISOString() }
+/** What a person said of a value, as the control API shows it. */
+export function classedView({ field, value, meaning, by, classifiedAt }: ClassifiedValueEntry): ClassifiedValue {
+  return { field, value, as: meaning, by, at: classifiedAt.toISOString() }
 }
 
 /** A plan with those of the linked connections. */
@@ -172,7 +172,7 @@ export function problemView(
 
 /** A blocked person as the control API shows it. */
 export function blockedPersonView(
-  { place: _, ...person }: StoredBlockedPerson & { readonly place: BlockedPersonCursor },
+  { cursor: _, ...person }: StoredBlockedPerson & { readonly cursor: BlockedPersonCursor },
   now: Date,
 ): BlockedPerson {
   return { ...person, ageSeconds: secondsSince(person.firstAt, now) }

@@ -49,10 +49,10 @@ type ConditionUpdate = {
  */
 export async function recordConditions(
   db: Db,
-  found: readonly Condition[],
+  current: readonly Condition[],
   { channels, unknownKinds = [], now }: ConditionUpdate,
 ): Promise<void> {
-  const conditions = JSON.stringify(found.map((condition) => ({ ...condition, id: randomUUID() })))
+  const conditions = JSON.stringify(current.map((condition) => ({ ...condition, id: randomUUID() })))
   await sql`
     insert into alerts (id, connection, kind, code, reason, since, people, leavers, run_id, raised_at)
     select id, connection, kind, code, reason, since, people, leavers, "runId", ${now}

@@ -31,7 +31,7 @@ export type ConditionKind = (typeof conditionKinds)[number]
 export type Condition = {
   readonly connection: string
   readonly kind: ConditionKind
-  /** Tells causes of one kind apart. */
+  /** Distinguishes causes of one kind. */
   readonly code: string | null
   readonly reason: string
   readonly since: Date
@@ -89,9 +89,9 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   settings_differ: settingsDiffer,
 }
 
-/** The conditions, and the kinds that could not be checked. */
+/** The current conditions, and the kinds that could not be checked. */
 type ConditionsResult = {
-  readonly found: readonly Condition[]
+  readonly current: readonly Condition[]
   readonly failures: readonly { readonly kind: ConditionKind; readonly error: unknown }[]
 }
 
@@ -100,26 +100,26 @@ type ConditionsResult = {
  * does not hide the others.
  */
 export async function findConditions(db: Db, settings: ConditionSettings): Promise<ConditionsResult> {
-  const found: Condition[] = []
+  const current: Condition[] = []
   const failures: { kind: ConditionKind; error: unknown }[] = []
   for (const kind of conditionKinds) {
     try {
-      found.push(...(await finders[kind](db, settings)))
+      current.push(...(await finders[kind](db, settings)))
     } catch (error) {
       failures.push({ kind, error })
     }
   }
   const order = (a: Condition, b: Condition) =>
     byName(a.connection, b.connection) || conditionKinds.indexOf(a.kind) - conditionKinds.indexOf(b.kind)
-  return { found: found.toSorted(order), failures }
+  return { current: current.toSorted(order), failures }
 }
 
 /** As `findConditions`, but throws if one check fails, because the list would look complete. */
 export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
-  const { found, failures } = await findConditions(db, settings)
+  const { current, failures } = await findConditions(db, settings)
   const [failure] = failures
   if (failure) throw failure.error
-  return [...found]
+  return [...current]
 }
 
 const leaverKinds = sql`('leave', 'correct')`
@@ -333,18 +333,18 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
 }
 
 /**
- * People who may have left, though what accepted exports and rejected events say about that cannot be read, or is held back by a person. A
- * plan that is held has an alert of its own. HR may take weeks to mend a row, so that only another one is another cause.
+ * People who may have left, but whose departure cannot be read from accepted exports and rejected events, or is held back by an operator.
+ * A held plan has its own alert. HR may take weeks to fix a row, so only a new person changes the cause.
  */
 async function blockedLeavers(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; since: Date; newest: Date; people: number }>`
     with faults as (
-      select standing.connection, standing.identity_id, first_at as at
+      select fault.connection, fault.identity_id, first_at as at
       from ${selectBlockedPeople(now)} and ${isPossibleLeaver(now)} and accepted_times > 0
       union all
-      select inbox.connection, coalesce(standing.identity_id, concat('item ', standing.line, ' of event ', standing.event)), received_at
-      from inbox join rejects standing on standing.run_id = inbox.run_id and standing.event = inbox.id::text
-      left join roster on roster.connection = inbox.connection and roster.identity_id = standing.identity_id
+      select inbox.connection, coalesce(fault.identity_id, concat('item ', fault.line, ' of event ', fault.event)), received_at
+      from inbox join rejects fault on fault.run_id = inbox.run_id and fault.event = inbox.id::text
+      left join roster on roster.connection = inbox.connection and roster.identity_id = fault.identity_id
       where inbox.state = 'rejected' and roster.retracted_at is null and ${isPossibleLeaver(now)}
     )
     select connection as name, min(at) as since, max(at) as newest, count(distinct identity_id)::int as people

@@ -13,7 +13,7 @@ type EntryFilter = {
 }
 
 /** An entry with its ordinal in the trail. */
-export type PlacedEntry = Entry & { readonly ordinal: number }
+export type NumberedEntry = Entry & { readonly ordinal: number }
 
 const portionSize = 5000
 
@@ -31,26 +31,26 @@ export async function newestEntries(
   db: Db,
   filter: EntryFilter,
   { before, limit, withinMs }: EntryPage,
-): Promise<{ readonly found: PlacedEntry[]; readonly next: number | null }> {
+): Promise<{ readonly entries: NumberedEntry[]; readonly next: number | null }> {
   const end = performance.now() + withinMs
-  const found: PlacedEntry[] = []
+  const entries: NumberedEntry[] = []
   const isNarrowed = Object.values(filter).some((value) => value !== undefined)
   const size = isNarrowed ? portionSize : limit
-  for (let place = before ?? Number.MAX_SAFE_INTEGER; ; ) {
+  for (let beforeOrdinal = before ?? Number.MAX_SAFE_INTEGER; ; ) {
     const { rows } = await sql<{ ordinal: number; entry: string }>`
-      select ordinal::float8, entry from audit_trail where ordinal < ${place} order by ordinal desc limit ${size}`.execute(
+      select ordinal::float8, entry from audit_trail where ordinal < ${beforeOrdinal} order by ordinal desc limit ${size}`.execute(
       db,
     )
     for (const { ordinal, entry: text } of rows) {
       const entry = readEntry(text)
       if (entry === null || !isMeant(entry, filter)) continue
-      found.push({ ...entry, ordinal })
-      if (found.length === limit) return { found, next: ordinal }
+      entries.push({ ...entry, ordinal })
+      if (entries.length === limit) return { entries, next: ordinal }
     }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < size) return { found, next: null }
-    place = last.ordinal
-    if (performance.now() > end) return { found, next: place }
+    if (last === undefined || rows.length < size) return { entries, next: null }
+    beforeOrdinal = last.ordinal
+    if (performance.now() > end) return { entries, next: beforeOrdinal }
   }
 }
 

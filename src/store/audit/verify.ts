@@ -6,7 +6,7 @@ import type { AuditKey } from './key.ts'
 import { keyReplacementIn } from './sign.ts'
 import { readEntry } from './trail.ts'
 
-/** What a check of the whole trail found. */
+/** The result of verifying the whole trail. */
 export type Verified = AuditVerification
 
 type RestoreEntry = NonNullable<Verified['restored']>
@@ -34,8 +34,8 @@ export async function verifyTrail(db: Db, { publicKey, kept, key }: Trusted): Pr
     upTo.entry > upTo.head && (await lastOrdinals(db)).head === upTo.head
       ? wrong(upTo.head + 1, `entry ${upTo.head + 1} stands behind the last signed head: it was put in without the key`)
       : null
-  const found = walked.wrong ?? beyond ?? pending.wrong ?? (await lookForUnaccounted(db))
-  const { finding = null, ordinal = null } = found ?? {}
+  const fault = walked.wrong ?? beyond ?? pending.wrong ?? (await lookForUnaccounted(db))
+  const { finding = null, ordinal = null } = fault ?? {}
   const { entries, heads, untiedUpTo, restored } = walked
   return { entries, heads, pending: pending.count, finding, ordinal, untiedUpTo, restored }
 }
@@ -64,7 +64,7 @@ async function walk(
   let key: unknown = null
   let untiedUpTo: number | null = null
   let restored: RestoreEntry | null = null
-  const ended = (found: Wrong | null) => ({ entries, heads, untiedUpTo, restored, wrong: found })
+  const ended = (fault: Wrong | null) => ({ entries, heads, untiedUpTo, restored, wrong: fault })
 
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await entriesAfter(db, { after, upTo })

@@ -67,11 +67,11 @@ async function tablesInOrder(tx: Db): Promise<string[]> {
     select conrelid::regclass::text as from, confrelid::regclass::text as to from pg_constraint
     where contype = 'f' and connamespace = current_schema()::regnamespace and conrelid <> confrelid`.execute(tx)
   const ordered: string[] = []
-  const left = new Set(tables.map(({ name }) => name))
-  while (left.size > 0) {
-    const next = [...left].filter((name) => !references.some(({ from, to }) => from === name && left.has(to)))
-    if (next.length === 0) throw new Error(`the tables ${[...left].join(', ')} refer to one another in a circle`)
-    for (const name of next) left.delete(name)
+  const remaining = new Set(tables.map(({ name }) => name))
+  while (remaining.size > 0) {
+    const next = [...remaining].filter((name) => !references.some(({ from, to }) => from === name && remaining.has(to)))
+    if (next.length === 0) throw new Error(`the tables ${[...remaining].join(', ')} refer to one another in a circle`)
+    for (const name of next) remaining.delete(name)
     ordered.push(...next)
   }
   return ordered
@@ -89,9 +89,9 @@ export async function tableOf(tx: Db, table: string): Promise<BackupTable> {
   const counters: { column: string; last: string; isCalled: boolean }[] = []
   for (const { name, counter } of rows) {
     if (counter === null) continue
-    const { rows: found } = await sql<{ last: string; isCalled: boolean }>`
+    const { rows: states } = await sql<{ last: string; isCalled: boolean }>`
       select last_value::text as last, is_called as "isCalled" from ${sql.raw(counter)}`.execute(tx)
-    for (const { last, isCalled } of found) counters.push({ column: name, last, isCalled })
+    for (const { last, isCalled } of states) counters.push({ column: name, last, isCalled })
   }
   return { table, columns: rows.map(({ name, type }) => ({ name, type })), counters }
 }

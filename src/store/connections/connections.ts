@@ -83,15 +83,15 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
 type Headcount = { readonly version: number; readonly people: number; readonly separated: number }
 
 /** The last counts of this process, by database and connection. */
-const counted = new WeakMap<Db, Map<string, Headcount>>()
+const cachedHeadcounts = new WeakMap<Db, Map<string, Headcount>>()
 
 /** Counts the people of each connection. Their rows are read only if the version of the roster has changed since the last count. */
 async function headcountsOf(
   db: Db,
   connections: readonly { readonly name: string; readonly roster_version: number }[],
 ): Promise<ReadonlyMap<string, Headcount>> {
-  const known = counted.get(db) ?? new Map<string, Headcount>()
-  counted.set(db, known)
+  const known = cachedHeadcounts.get(db) ?? new Map<string, Headcount>()
+  cachedHeadcounts.set(db, known)
   for (const { name, roster_version } of connections) {
     if (known.get(name)?.version === roster_version) continue
     // Reads the version together with the count: the roster may have changed since the connection was read.

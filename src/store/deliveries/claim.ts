@@ -90,8 +90,8 @@ async function claimFrom(
   const [row] = rows
   if (!row) return null
   const { ids, kinds, records, apart, ...claim } = row
-  const left = rows.filter((one) => one.ids !== null)
-  return { ...claim, pending: isFree && !claim.isBlocked ? pendingOf(left) : null }
+  const dueRows = rows.filter((one) => one.ids !== null)
+  return { ...claim, pending: isFree && !claim.isBlocked ? pendingOf(dueRows) : null }
 }
 
 /** The longest delay of a batch is an hour: the last retry delay, and the maximum `Retry-After`. */

@@ -84,7 +84,7 @@ export async function dropStated(tx: Db, connection: string): Promise<void> {
       and roster.identity_id = foreign_people.identity_id and ${isStated}`.execute(tx)
 }
 
-/** Counts the people that only the platform knows, by connection; connections without any are left out. */
+/** Counts the people whom only the platform knows, by connection; connections without any are left out. */
 export async function foreignCounts(db: Db): Promise<Map<string, ForeignCounts>> {
   const { rows } = await sql<ForeignCounts & { connection: string }>`
     select listed.connection, (count(*) filter (where not is_separated))::int as people,
@@ -141,7 +141,7 @@ export async function findNamed(db: Db, { connection, identityIds }: PeopleKeys)
   return rows
 }
 
-/** Counts the people that only the platform knows, by connection, with the times of the first and the newest of them. */
+/** Counts the people whom only the platform knows, by connection, with the times of the first and the newest of them. */
 export async function newestForeign(
   db: Db,
   connections: readonly string[],

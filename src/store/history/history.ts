@@ -50,7 +50,7 @@ type ChangeSearch = {
   readonly kind?: ChangeKind
   readonly search: string
   readonly values: boolean
-  readonly place?: SearchCursor
+  readonly cursor?: SearchCursor
   readonly limit: number
   readonly withinMs: number
 }
@@ -59,15 +59,15 @@ type ChangeSearch = {
 export async function searchChanges(
   db: Db,
   runId: string,
-  { kind, search, values, place = { step: 0, after: '' }, limit, withinMs }: ChangeSearch,
-): Promise<{ readonly found: AccountedChange[]; readonly next: SearchCursor | null }> {
+  { kind, search, values, cursor = { step: 0, after: '' }, limit, withinMs }: ChangeSearch,
+): Promise<{ readonly matches: AccountedChange[]; readonly next: SearchCursor | null }> {
   const end = performance.now() + withinMs
   const key = sql.ref('identity_id')
   const isMeant = sql`run_id = ${runId} and ${kind === undefined ? sql`true` : sql`kind = ${kind}`}`
   const by = matchedBy(search, key, values ? sql.ref('record') : null)
   type Key = { readonly identityId: string }
-  const { found, next } = await searchInSteps<Key>(
-    { search, place, limit, isOver: () => performance.now() > end },
+  const { matches, next } = await searchInSteps<Key>(
+    { search, cursor, limit, isOver: () => performance.now() > end },
     {
       async withPrefix(prefix, after, most) {
         const { rows } = await sql<Key>`
@@ -78,27 +78,27 @@ export async function searchChanges(
         return rows
       },
       async amongNext(after, most) {
-        const { rows } = await sql<{ found: string[] | null; last: string | null; looked: number }>`
+        const { rows } = await sql<{ matches: string[] | null; last: string | null; scanned: number }>`
           with portion as materialized (
             select identity_id, kind, ${by} as by from changes
             where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${portionSize}),
-          found as (
+          matches as (
             select identity_id from portion
             where by is not null and ${kind === undefined ? sql`true` : sql`kind = ${kind}`} and not ${hasSearchedKey(search, key)}
             order by identity_id limit ${most})
-          select (select json_agg(identity_id) from found) as found, max(identity_id) as last, count(*)::int as looked
+          select (select json_agg(identity_id) from matches) as matches, max(identity_id) as last, count(*)::int as scanned
           from portion`.execute(db)
-        const [{ found: keys = null, last = null, looked = 0 } = {}] = rows
-        return { found: (keys ?? []).map((identityId) => ({ identityId })), last, looked }
+        const [{ matches: keys = null, last = null, scanned = 0 } = {}] = rows
+        return { matches: (keys ?? []).map((identityId) => ({ identityId })), last, scanned }
       },
     },
   )
   const rows = await accounted(db)
     .where('changes.run_id', '=', runId)
-    .where(sql<boolean>`changes.identity_id = any(${found.map(({ identityId }) => identityId)})`)
+    .where(sql<boolean>`changes.identity_id = any(${matches.map(({ identityId }) => identityId)})`)
     .execute()
   const changes = new Map(rows.map((row) => [row.identity_id, toAccounted(row)]))
-  return { found: found.flatMap(({ identityId }) => changes.get(identityId) ?? []), next }
+  return { matches: matches.flatMap(({ identityId }) => changes.get(identityId) ?? []), next }
 }
 
 /** Lists the rejects of a run in the order of their lines or events, after the cursor `after`. */
@@ -106,7 +106,7 @@ export async function rejectsOf(
   db: Db,
   runId: string,
   { after = 0, limit = 500 }: { after?: number; limit?: number } = {},
-): Promise<{ readonly place: number; readonly reject: Reject }[]> {
+): Promise<{ readonly cursor: number; readonly reject: Reject }[]> {
   const rows = await db
     .selectFrom('rejects')
     .selectAll()
@@ -116,7 +116,7 @@ export async function rejectsOf(
     .limit(limit)
     .execute()
   return rows.map((row) => ({
-    place: Number(row.seq),
+    cursor: Number(row.seq),
     reject: {
       line: row.line,
       column: row.column_name,
@@ -139,10 +139,10 @@ export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEve
   const { rows } = await sql<RejectedEvent>`
     with numbered as (
       select event, seq, retry_at, concat_ws(': ', 'item ' || line, column_name, reason) as reason,
-        row_number() over (partition by event order by seq) as place
+        row_number() over (partition by event order by seq) as position
       from rejects where run_id = ${runId} and event is not null
     )
-    select event as id, string_agg(reason, '; ' order by seq) filter (where place <= ${reasonsListed})
+    select event as id, string_agg(reason, '; ' order by seq) filter (where position <= ${reasonsListed})
         || case when count(*) > ${reasonsListed} then '; and ' || (count(*) - ${reasonsListed}) || ' more' else '' end as reason,
       min(retry_at) as "retryAt"
     from numbered group by event order by event`.execute(db)

@@ -185,7 +185,7 @@ export async function holdAllEvents(tx: Db, { runId, reason }: { runId: string; 
 }
 
 /** Returns events of a run, so that the next run takes them. */
-export async function leaveEvents(tx: Db, { runId, ids }: { runId: string; ids: readonly string[] }): Promise<void> {
+export async function deferEvents(tx: Db, { runId, ids }: { runId: string; ids: readonly string[] }): Promise<void> {
   await tx
     .updateTable('inbox')
     .set({ run_id: null })

@@ -17,12 +17,12 @@ export async function lateLeavers(
   db: Db,
   { bounds, now }: { bounds: ReadonlyMap<string, number>; now: Date },
 ): Promise<LateLeavers[]> {
-  const given = [...bounds].map(([name, hours]) => ({ name, hours }))
+  const boundRows = [...bounds].map(([name, hours]) => ({ name, hours }))
   const { rows } = await sql<LateLeavers>`
     select bounds.name, count(*)::int as people, min(late.at) as since,
       (array_agg(leavers.run_id order by late.at, leavers.id))[1] as "runId"
     from leavers
-    join jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as bounds(name text, hours integer) on bounds.name = leavers.connection
+    join jsonb_to_recordset(${JSON.stringify(boundRows)}::jsonb) as bounds(name text, hours integer) on bounds.name = leavers.connection
     left join runs on runs.id = leavers.run_id
     cross join lateral (
       select greatest(leavers.effective_at, leavers.first_seen_at) + bounds.hours * interval '1 hour' as at) late

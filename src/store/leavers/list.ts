@@ -53,8 +53,8 @@ type Row = {
 } & { readonly inferred: boolean; readonly joined_as_leaver: boolean; readonly previous_dates: PreviousDate[] }
 
 /** Lists departures by connection, last day and key; those of one person the newest first. */
-export async function listLeavers(db: Db, desired: LeaverFilter): Promise<StoredLeaver[]> {
-  const { connections, now } = desired
+export async function listLeavers(db: Db, filter: LeaverFilter): Promise<StoredLeaver[]> {
+  const { connections, now } = filter
   const { rows } = await sql<Row>`
     select leavers.*, ${desiredName()} as name, ${desiredValue('email')} as email,
       case
@@ -70,21 +70,21 @@ export async function listLeavers(db: Db, desired: LeaverFilter): Promise<Stored
     from leavers
     left join roster on roster.connection = leavers.connection and roster.identity_id = leavers.identity_id
     left join runs on runs.id = leavers.run_id
-    where leavers.connection = any(${connections}) and ${chosen(desired)}`.execute(db)
+    where leavers.connection = any(${connections}) and ${chosen(filter)}`.execute(db)
   return rows.map(toLeaver)
 }
 
-function chosen(desired: LeaverFilter): RawBuilder<unknown> {
-  if ('identityId' in desired) {
-    return sql`leavers.identity_id = ${desired.identityId} order by leavers.id desc limit 20`
+function chosen(filter: LeaverFilter): RawBuilder<unknown> {
+  if ('identityId' in filter) {
+    return sql`leavers.identity_id = ${filter.identityId} order by leavers.id desc limit 20`
   }
-  if ('notEffective' in desired) {
-    const { now, after = { connection: '', identityId: '' }, limit } = desired
+  if ('notEffective' in filter) {
+    const { now, after = { connection: '', identityId: '' }, limit } = filter
     return sql`${isNotEffective(now)}
       and (leavers.connection collate "C", leavers.identity_id) > (${after.connection}, ${after.identityId})
       order by leavers.connection collate "C", leavers.identity_id limit ${limit}`
   }
-  return sql`leavers.effective_on between ${desired.from} and ${desired.to}
+  return sql`leavers.effective_on between ${filter.from} and ${filter.to}
     order by leavers.connection collate "C", leavers.effective_on, leavers.identity_id, leavers.id`
 }
 

@@ -19,7 +19,7 @@ export type HeldPart = {
   readonly people: readonly PlannedPerson[]
   readonly counts: PlanCounts
   /** The counts of its people for the limits. */
-  readonly counted: PeopleCounts
+  readonly peopleCounts: PeopleCounts
   readonly digest: string
   /** The verdicts about the whole plan. */
   readonly guards: readonly Verdict[]
@@ -51,7 +51,7 @@ export async function storeHeldPart(
       insert into runs (id, connection, feed, trigger, options, state, reason, mode, source, as_of, rows, records, warnings, verification,
         counts, people_counts, guards, digest, configuration, basis, requested_by, expires_at, created_at, started_at)
       select ${held}, connection, feed, trigger, '{}', 'held', ${heldReason(heldPart.guards)}, mode, source, as_of, rows, ${people.length},
-        '[]', 'null', ${JSON.stringify(heldPart.counts)}, ${JSON.stringify(heldPart.counted)}, ${JSON.stringify(heldPart.guards)}, ${heldPart.digest}, configuration, basis, requested_by,
+        '[]', 'null', ${JSON.stringify(heldPart.counts)}, ${JSON.stringify(heldPart.peopleCounts)}, ${JSON.stringify(heldPart.guards)}, ${heldPart.digest}, configuration, basis, requested_by,
         ${expiresAt}, ${now}, ${now}
       from runs where id = ${runId}`.execute(tx)
     await tx.updateTable('runs').set({ held_part_run_id: held }).where('id', '=', runId).execute()

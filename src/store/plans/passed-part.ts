@@ -158,13 +158,17 @@ async function recordParts(tx: Db, { runId, id, kinds }: PartedRuns): Promise<vo
     const counts = Object.fromEntries(
       Object.entries(before).map(([name, count]) => {
         if (typeof count !== 'number') return [name, keep ? count : noPeople.changed]
-        return [name, moved.some((counted) => counted === name) === keep ? 0 : count]
+        return [name, moved.some((limit) => limit === name) === keep ? 0 : count]
       }),
     )
     // Joiners who have already left count as leavers, and move with the joiners.
     const [departures, joined] = [moved.includes('leavers') !== keep, moved.includes('joiners') !== keep]
-    const left = joined ? leftJoiners : 0
-    return { ...counts, leftJoiners: left, leavers: left + (departures ? before.leavers - leftJoiners : 0) }
+    const joinedLeavers = joined ? leftJoiners : 0
+    return {
+      ...counts,
+      leftJoiners: joinedLeavers,
+      leavers: joinedLeavers + (departures ? before.leavers - leftJoiners : 0),
+    }
   }
   const ofHeld = await kindCounts(tx, runId)
   const ofPart = await kindCounts(tx, id)
@@ -180,8 +184,11 @@ async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, Chang
     select kind, count(*)::int as people from changes where run_id = ${runId} and (fields is null or fields <> '{}') group by kind`.execute(
     tx,
   )
-  const counted = new Map(rows.map(({ kind, people }) => [kind, people]))
-  return Object.fromEntries(changeKinds.map((kind) => [kind, counted.get(kind) ?? 0])) as Pick<PlanCounts, ChangeKind>
+  const peopleByKind = new Map(rows.map(({ kind, people }) => [kind, people]))
+  return Object.fromEntries(changeKinds.map((kind) => [kind, peopleByKind.get(kind) ?? 0])) as Pick<
+    PlanCounts,
+    ChangeKind
+  >
 }
 
 async function recordCounts(tx: Db, runId: string, counts: PlanCounts, people: object): Promise<void> {

@@ -88,10 +88,10 @@ async function notYetStaged(db: Db, { runId, table, people }: StagedTable): Prom
     .where('run_id', '=', runId)
     .where(sql<boolean>`identity_id = any(${people.map(({ identityId }) => identityId)})`)
     .execute()
-  const seen = new Set(rows.map(({ identity_id }) => identity_id))
+  const staged = new Set(rows.map(({ identity_id }) => identity_id))
   return people.filter(({ identityId }) => {
-    if (seen.has(identityId)) return false
-    seen.add(identityId)
+    if (staged.has(identityId)) return false
+    staged.add(identityId)
     return true
   })
 }
@@ -277,7 +277,7 @@ export type PlanSummary = {
   readonly basis: string
   /** The mapped fields of the source; null if its header cannot be mapped. */
   readonly fields: readonly string[] | null
-  /** The columns of the source; left out where it was not read as a whole, or its header cannot be mapped. */
+  /** The columns of the source; absent if it was not read as a whole, or its header cannot be mapped. */
   readonly header?: SourceHeader
   /** The keys at the end of the source of people who have not left, in order. */
   readonly endKeys: readonly string[]
@@ -285,7 +285,7 @@ export type PlanSummary = {
   readonly verification: Verification | null
   readonly rejects: readonly Reject[]
   /** The faults of the whole source; null if nothing was read. */
-  readonly standing: readonly KnownFault[] | null
+  readonly faults: readonly KnownFault[] | null
   /** Changes of waiting rows; null or undefined: none. */
   readonly waiting?: PlannedWaiting | null
   /** In a plan of events: those without effect. */
@@ -297,8 +297,23 @@ export type PlanSummary = {
  * separation, only those about the same subject. False: another attempt has taken over.
  */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
-  const { id, connection, feed, options } = claim.run
+  const { id, connection, feed } = claim.run
   if (!(await moveRun(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
+  await storeSummary(tx, claim.run, plan)
+  await storeRejects(tx, id, plan.rejects)
+  if (plan.header) await storeHeader(tx, id, plan.header)
+  if (feed === 'webhook') await recordOvertakenEvents(tx, { runId: id, overtaken: plan.overtaken ?? [] })
+  await recordCandidates(tx, id, plan.pairs)
+  if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
+  if (plan.faults !== null) {
+    const source = plan.source?.name ?? null
+    await recordFaults(tx, { runId: id, connection, source, rejects: plan.faults, now })
+  }
+  await supersedeHeldPlans(tx, claim.run, now)
+  return true
+}
+
+async function storeSummary(tx: Db, { id, options }: ClaimedRun['run'], plan: PlanSummary): Promise<void> {
   await tx
     .updateTable('runs')
     .set({
@@ -322,21 +337,24 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     })
     .where('id', '=', id)
     .execute()
+}
+
+async function storeRejects(tx: Db, runId: string, rejects: readonly Reject[]): Promise<void> {
   await sql`
     insert into rejects
       (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at)
-    select ${id}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted, "retryAt"
-    from jsonb_to_recordset(${JSON.stringify(plan.rejects)}::jsonb)
+    select ${runId}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted, "retryAt"
+    from jsonb_to_recordset(${JSON.stringify(rejects)}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
         fingerprint text, unlisted jsonb, "retryAt" timestamptz)`.execute(tx)
-  if (plan.header) await storeHeader(tx, id, plan.header)
-  if (feed === 'webhook') await recordOvertakenEvents(tx, { runId: id, overtaken: plan.overtaken ?? [] })
-  await recordCandidates(tx, id, plan.pairs)
-  if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
-  if (plan.standing !== null) {
-    const source = plan.source?.name ?? null
-    await recordFaults(tx, { runId: id, connection, source, rejects: plan.standing, now })
-  }
+}
+
+/** Drops the held plans that the new plan replaces. Its run takes over their events. */
+async function supersedeHeldPlans(
+  tx: Db,
+  { id, connection, feed, options }: ClaimedRun['run'],
+  now: Date,
+): Promise<void> {
   const older = await tx
     .selectFrom('runs')
     .select(['id', 'options'])
@@ -368,7 +386,6 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   // The plan needs the events of that run, which was decided meanwhile.
   if (feed === 'webhook' && again !== undefined && !options.held && replaced.length === 0)
     throw new Failure('conflict', `run ${again}, whose plan was to be made again, was decided meanwhile`)
-  return true
 }
 
 /** Drops a plan that will not be delivered. Its changes stay as a record. */
@@ -378,7 +395,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
   await recordCandidates(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await tx.deleteFrom('waiting_rows').where('run_id', '=', runId).execute()
-  // Batches first: one that ends now has its answer by then, or finds itself cancelled.
+  // Batches first: one that ends now has either stored its answer, or finds itself cancelled.
   const cancelled = await tx
     .updateTable('deliveries')
     .set({ state: 'cancelled' })

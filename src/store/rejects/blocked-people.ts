@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import type { BlockedPerson as ShownBlockedPerson } from '../../contract/control/shapes.ts'
 import type { BlockedPeopleCounts, Db } from '../schema.ts'
 
-/** As the control API shows it, without the name and the age. */
+/** A blocked person as in the control API, without the name and the age. */
 export type BlockedPerson = Omit<ShownBlockedPerson, 'name' | 'ageSeconds'>
 
-/** The place after which a page begins: by connection, those who may have left first, then by key. */
+/** The cursor after which a page begins. The order: by connection, possible leavers first, then by key. */
 export type BlockedPersonCursor = Pick<BlockedPerson, 'connection' | 'identityId'> & {
   readonly mayLeave: boolean
   readonly fingerprint: string
@@ -15,8 +15,8 @@ export type BlockedPersonCursor = Pick<BlockedPerson, 'connection' | 'identityId
 export const noBlockedPeople: BlockedPeopleCounts = { people: 0, leavers: 0, rows: 0 }
 
 /**
- * In SQL, the faults and holds that block people. People who were retracted are left out. If a leaving date comes while its plan is
- * held, the plan has no change for that person, so only this list names them. A departure that an operator holds back is listed as well.
+ * In SQL, the faults and holds that block people, as `fault`. Retracted people are left out. If the day of a leaving date comes while its
+ * plan is held, the plan has no change for that person, so only this list names them. Departures that an operator holds back are included.
  */
 export function selectBlockedPeople(now: Date): RawBuilder<unknown> {
   return sql`
@@ -44,14 +44,14 @@ export function selectBlockedPeople(now: Date): RawBuilder<unknown> {
       from hold_backs join roster held on held.connection = hold_backs.connection and held.identity_id = hold_backs.identity_id
         cross join lateral (select id from runs where runs.connection = held.connection order by created_at desc, id limit 1) newest
       where held.held_departure is not null
-    ) standing
-    left join roster on roster.connection = standing.connection and roster.identity_id = standing.identity_id
+    ) fault
+    left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
     where roster.retracted_at is null`
 }
 
-/** True in SQL where the person may have left, and is not desired as separated by then. */
+/** In SQL, whether the person of `fault` may have left, and is not desired as separated by then. */
 export function isPossibleLeaver(now: Date): RawBuilder<boolean> {
-  return sql<boolean>`(standing.may_leave
+  return sql<boolean>`(fault.may_leave
     and coalesce(roster.desired ->> 'separatedAt', 'none') collate "C" > ${now.toISOString()})`
 }
 
@@ -61,11 +61,11 @@ export async function countBlockedPeople(
   { connection, now }: { connection?: string; now: Date },
 ): Promise<Map<string, BlockedPeopleCounts>> {
   const { rows } = await sql<BlockedPeopleCounts & { connection: string }>`
-    select standing.connection, count(distinct standing.identity_id)::int as people,
-      (count(distinct standing.identity_id) filter (where ${isPossibleLeaver(now)}))::int as leavers,
-      coalesce(sum(times) filter (where standing.identity_id is null), 0)::int as rows
+    select fault.connection, count(distinct fault.identity_id)::int as people,
+      (count(distinct fault.identity_id) filter (where ${isPossibleLeaver(now)}))::int as leavers,
+      coalesce(sum(times) filter (where fault.identity_id is null), 0)::int as rows
     from ${selectBlockedPeople(now)} and ${of(connection)}
-    group by standing.connection`.execute(db)
+    group by fault.connection`.execute(db)
   return new Map(rows.map(({ connection: name, ...tally }) => [name, tally]))
 }
 
@@ -81,20 +81,20 @@ type BlockedPeopleFilter = {
 export async function listBlockedPeople(
   db: Db,
   { now, connection, identityId, after, limit }: BlockedPeopleFilter,
-): Promise<(BlockedPerson & { readonly place: BlockedPersonCursor })[]> {
+): Promise<(BlockedPerson & { readonly cursor: BlockedPersonCursor })[]> {
   const { rows } = await sql<Row>`
-    select standing.connection, standing.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
+    select fault.connection, fault.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
       column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
       coalesce(field = 'employment', false) as contradicts, first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
-    from ${selectBlockedPeople(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`standing.identity_id = ${identityId}`}
-      and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
+    from ${selectBlockedPeople(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`fault.identity_id = ${identityId}`}
+      and ${after === undefined ? sql`true` : sql`(${order}) > (${cursorValues(after)})`}
     order by ${order} limit ${limit ?? null}`.execute(db)
   return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, contradicts, ...row }) => ({
     ...row,
     ...(contradicts && { contradicts }),
     firstAt: firstAt.toISOString(),
     lastAt: lastAt.toISOString(),
-    place: { connection: row.connection, identityId: row.identityId, mayLeave, fingerprint },
+    cursor: { connection: row.connection, identityId: row.identityId, mayLeave, fingerprint },
   }))
 }
 
@@ -105,12 +105,12 @@ type Row = Omit<BlockedPerson, 'firstAt' | 'lastAt' | 'contradicts'> &
     readonly lastAt: Date
   }
 
-const order = sql`standing.connection collate "C", not may_leave, coalesce(standing.identity_id, ''), fingerprint collate "C"`
+const order = sql`fault.connection collate "C", not may_leave, coalesce(fault.identity_id, ''), fingerprint collate "C"`
 
-function place({ connection, mayLeave, identityId, fingerprint }: BlockedPersonCursor): RawBuilder<unknown> {
+function cursorValues({ connection, mayLeave, identityId, fingerprint }: BlockedPersonCursor): RawBuilder<unknown> {
   return sql`${connection}, ${!mayLeave}::boolean, ${identityId ?? ''}, ${fingerprint}`
 }
 
 function of(connection: string | undefined): RawBuilder<boolean> {
-  return connection === undefined ? sql<boolean>`true` : sql<boolean>`standing.connection = ${connection}`
+  return connection === undefined ? sql<boolean>`true` : sql<boolean>`fault.connection = ${connection}`
 }

@@ -28,8 +28,8 @@ type EntryRow = {
 }
 
 /**
- * What is known of these people, by key. No time is before that of the connection's newest accepted export: that export spoke about everybody
- * who was known by then, so that older facts are old for all of them. People are left out of whom it says nothing.
+ * The roster entries of these people, by key. The newest accepted export speaks about everybody who was known by then, so no time is before
+ * that export, except for people about whom it is silent.
  */
 export async function rosterEntries(
   db: Db,
@@ -88,14 +88,14 @@ export async function findKeysByEmail(
   db: Db,
   { connection, isMeant }: { connection: string; isMeant: (email: string) => boolean },
 ): Promise<string[]> {
-  const found: string[] = []
+  const matches: string[] = []
   for await (const keys of keysWhere(db, connection, sql<boolean>`desired ->> 'email' is not null`)) {
     for (const { identityId, desired } of (await rosterEntries(db, { connection, identityIds: keys })).values()) {
       const { email } = desired ?? {}
-      if (typeof email === 'string' && isMeant(email)) found.push(identityId)
+      if (typeof email === 'string' && isMeant(email)) matches.push(identityId)
     }
   }
-  return found
+  return matches
 }
 
 /** The keys of uncertain people: their record on the platform is unknown. */
@@ -121,11 +121,11 @@ export async function hasRosterEntries(db: Db, connection: string): Promise<bool
 
 /** Whether anybody of a connection is employed according to accepted facts. */
 export async function hasEmployed(db: Db, connection: string): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
+  const { rows } = await sql<{ hasEmployed: boolean }>`
     select exists (
       select 1 from roster where connection = ${connection} and desired is not null and retracted_at is null
-        and desired ->> 'separatedAt' is null) as found`.execute(db)
-  return rows[0]?.found ?? false
+        and desired ->> 'separatedAt' is null) as "hasEmployed"`.execute(db)
+  return rows[0]?.hasEmployed ?? false
 }
 
 /** Counts the people of a connection by accepted facts. Reads everybody. */
@@ -151,26 +151,26 @@ export type ReadBack = { readonly identityId: string } & (
 /** Records what was read from the platform. These people are no longer uncertain. */
 export async function recordVerification(
   db: Db,
-  { connection, found }: { connection: string; found: readonly ReadBack[] },
+  { connection, people }: { connection: string; people: readonly ReadBack[] },
 ): Promise<void> {
-  if (found.length === 0) return
+  if (people.length === 0) return
   // First, and in order, as `lockEntries` does.
   await sql`
     with certain as (
       select identity_id from roster
-      where connection = ${connection} and uncertain and identity_id = any(${found.map(({ identityId }) => identityId)})
+      where connection = ${connection} and uncertain and identity_id = any(${people.map(({ identityId }) => identityId)})
       order by identity_id for update
     )
     update roster set uncertain = false from certain
     where roster.connection = ${connection} and roster.identity_id = certain.identity_id`.execute(db)
-  const desired = found.filter((person) => person.asDesired).map(({ identityId }) => identityId)
-  const others = found.filter((person) => !person.asDesired)
+  const desired = people.filter((person) => person.asDesired).map(({ identityId }) => identityId)
+  const others = people.filter((person) => !person.asDesired)
   await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${desired})`.execute(db)
   if (others.length > 0) {
     await sql`
       insert into acknowledged (connection, identity_id, confirmed)
       select ${connection}, "identityId", confirmed
-      from jsonb_to_recordset(${JSON.stringify(others)}::jsonb) as found("identityId" text, confirmed jsonb)
+      from jsonb_to_recordset(${JSON.stringify(others)}::jsonb) as person("identityId" text, confirmed jsonb)
       on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = null`.execute(db)
   }
 }

@@ -12,7 +12,7 @@ import {
   searchInSteps,
 } from '../search.ts'
 
-/** A person that a search found, and by what. */
+/** A match of a search, and what matched. */
 export type RosterSearchResult = {
   readonly connection: string
   readonly identityId: string
@@ -27,7 +27,7 @@ export type PeopleCursor = SearchCursor & { readonly connection: string }
 type PeopleSearch = {
   readonly connections: readonly string[]
   readonly search?: string
-  readonly place?: PeopleCursor
+  readonly cursor?: PeopleCursor
   readonly limit: number
   readonly withinMs: number
 }
@@ -38,46 +38,46 @@ type PeopleSearch = {
  */
 export async function searchPeople(
   db: Db,
-  { connections, search, place, limit, withinMs }: PeopleSearch,
-): Promise<{ readonly found: RosterSearchResult[]; readonly next: PeopleCursor | null }> {
+  { connections, search, cursor, limit, withinMs }: PeopleSearch,
+): Promise<{ readonly matches: RosterSearchResult[]; readonly next: PeopleCursor | null }> {
   const end = performance.now() + withinMs
   const isOver = () => performance.now() > end
-  const found: RosterSearchResult[] = []
+  const matches: RosterSearchResult[] = []
   for (const connection of connections.toSorted()) {
-    if (place !== undefined && connection < place.connection) continue
-    const { step, after } = place?.connection === connection ? place : { step: 0, after: '' }
-    const desired = { search, place: { step, after }, limit: limit - found.length, isOver }
+    if (cursor !== undefined && connection < cursor.connection) continue
+    const { step, after } = cursor?.connection === connection ? cursor : { step: 0, after: '' }
+    const input = { search, cursor: { step, after }, limit: limit - matches.length, isOver }
     const page =
       search === undefined
-        ? await everybody(db, connection, desired)
-        : await inConnection(db, connection, { ...desired, search })
-    found.push(...page.found)
-    if (page.next !== null) return { found, next: { connection, ...page.next } }
+        ? await everybody(db, connection, input)
+        : await inConnection(db, connection, { ...input, search })
+    matches.push(...page.matches)
+    if (page.next !== null) return { matches, next: { connection, ...page.next } }
   }
-  return { found, next: null }
+  return { matches, next: null }
 }
 
 async function everybody(
   db: Db,
   connection: string,
-  { place, limit }: { place: SearchCursor; limit: number },
-): Promise<{ readonly found: RosterSearchResult[]; readonly next: SearchCursor | null }> {
+  { cursor, limit }: { cursor: SearchCursor; limit: number },
+): Promise<{ readonly matches: RosterSearchResult[]; readonly next: SearchCursor | null }> {
   const { rows } = await sql<RosterSearchResult>`
     select ${columns}, null as by from roster
-    where connection = ${connection} and identity_id > ${place.after} and desired is not null
+    where connection = ${connection} and identity_id > ${cursor.after} and desired is not null
     order by identity_id limit ${limit}`.execute(db)
   const last = rows.at(-1)
-  return { found: rows, next: last && rows.length === limit ? { step: 0, after: last.identityId } : null }
+  return { matches: rows, next: last && rows.length === limit ? { step: 0, after: last.identityId } : null }
 }
 
 async function inConnection(
   db: Db,
   connection: string,
-  desired: { search: string; place: SearchCursor; limit: number; isOver: () => boolean },
-): Promise<{ readonly found: RosterSearchResult[]; readonly next: SearchCursor | null }> {
-  const { search } = desired
+  input: { search: string; cursor: SearchCursor; limit: number; isOver: () => boolean },
+): Promise<{ readonly matches: RosterSearchResult[]; readonly next: SearchCursor | null }> {
+  const { search } = input
   const key = sql.ref('identity_id')
-  return await searchInSteps(desired, {
+  return await searchInSteps(input, {
     async withPrefix(prefix, after, limit) {
       const { rows } = await sql<RosterSearchResult>`
         select ${columns}, 'key' as by from roster
@@ -88,30 +88,32 @@ async function inConnection(
     },
     async amongNext(after, limit) {
       const by = matchedBy(search, key, sql.ref('desired'))
-      const { rows } = await sql<{ found: RosterSearchResult[] | null } & Omit<Portion<RosterSearchResult>, 'found'>>`
+      const { rows } = await sql<
+        { matches: RosterSearchResult[] | null } & Omit<Portion<RosterSearchResult>, 'matches'>
+      >`
         with portion as materialized (
           select connection, identity_id, desired, retracted_at, ${by} as by from roster
           where connection = ${connection} and identity_id > ${after} and desired is not null
           order by identity_id limit ${portionSize}),
-        found as (
+        matches as (
           select ${columns}, by from portion where by is not null and not ${hasSearchedKey(search, key)}
           order by identity_id limit ${limit})
-        select (select json_agg(found) from found) as found, max(identity_id) as last, count(*)::int as looked from portion`.execute(
+        select (select json_agg(matches) from matches) as matches, max(identity_id) as last, count(*)::int as scanned from portion`.execute(
         db,
       )
-      const [{ found = null, last = null, looked = 0 } = {}] = rows
-      return { found: found ?? [], last, looked }
+      const [{ matches = null, last = null, scanned = 0 } = {}] = rows
+      return { matches: matches ?? [], last, scanned }
     },
   })
 }
 
 /** The person who has this key as a later key. */
-async function withOtherKey(db: Db, asked: { connection: string; identityId: string }): Promise<RosterSearchResult[]> {
-  const identityId = await resolveKey(db, asked)
-  if (identityId === asked.identityId) return []
+async function withOtherKey(db: Db, person: { connection: string; identityId: string }): Promise<RosterSearchResult[]> {
+  const identityId = await resolveKey(db, person)
+  if (identityId === person.identityId) return []
   const { rows } = await sql<RosterSearchResult>`
     select ${columns}, 'key' as by from roster
-    where connection = ${asked.connection} and identity_id = ${identityId} and desired is not null`.execute(db)
+    where connection = ${person.connection} and identity_id = ${identityId} and desired is not null`.execute(db)
   return rows
 }
 

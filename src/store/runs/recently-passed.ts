@@ -79,12 +79,9 @@ export async function usualOf(
 }
 
 function largest(a: PeopleCounts, b: PeopleCounts): PeopleCounts {
-  const fields = (counted: 'changed' | 'blanked'): FieldCounts =>
+  const fields = (kind: 'changed' | 'blanked'): FieldCounts =>
     Object.fromEntries(
-      otherFieldsOf(a[counted], b[counted]).map((field) => [
-        field,
-        Math.max(a[counted][field] ?? 0, b[counted][field] ?? 0),
-      ]),
+      otherFieldsOf(a[kind], b[kind]).map((field) => [field, Math.max(a[kind][field] ?? 0, b[kind][field] ?? 0)]),
     )
   const limits = Object.fromEntries(peopleLimits.map((name) => [name, Math.max(a[name], b[name])])) as Omit<
     PeopleCounts,

@@ -49,7 +49,7 @@ function statesBefore(to: RunState): RunState[] {
   return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
 }
 
-/** As the control API shows it, with the full source and without the delay. */
+/** A run as in the control API, with the full source and without the delay. */
 export type Run = Omit<ShownRun, 'options' | 'guards' | 'source' | 'delay'> & {
   readonly options: RunOptions
   readonly guards: Verdict[] | null
@@ -75,7 +75,7 @@ export async function addWaitingRun(
     options: RunOptions
     requestedBy?: readonly Requester[]
     /** The run of another connection that starts it, to read the same export. */
-    ridesWith?: string
+    linkedRunId?: string
     now: Date
   },
 ): Promise<string> {
@@ -83,7 +83,7 @@ export async function addWaitingRun(
     .insertInto('runs')
     .values({
       id: randomUUID(),
-      linked_run_id: run.ridesWith ?? null,
+      linked_run_id: run.linkedRunId ?? null,
       connection: run.connection,
       feed: run.feed,
       trigger: run.trigger,
@@ -510,11 +510,11 @@ export async function currentRuns(db: Db, connections: readonly string[]): Promi
           where runs.connection = of_connection.name and runs.state = of_state.name and runs.trigger = of_trigger.name
           order by runs.created_at desc, runs.id desc limit 1) as newest) as of_each
     order by connection, rank is null, rank, created_at desc, id desc)`
-  const found = (await runs(db).where('runs.id', 'in', current).execute()).map(toRun)
+  const selected = (await runs(db).where('runs.id', 'in', current).execute()).map(toRun)
   const hasEnded = ({ state }: Run): boolean => endStates.includes(state)
   return new Map(
     connections.map((connection) => {
-      const own = found.filter((run) => run.connection === connection)
+      const own = selected.filter((run) => run.connection === connection)
       return [connection, { active: own.find((run) => !hasEnded(run)) ?? null, last: own.find(hasEnded) ?? null }]
     }),
   )

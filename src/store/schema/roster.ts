@@ -5,6 +5,7 @@ import type { NullableJson } from './columns.ts'
 /** A leaving date that was stated before another one took its place. */
 export type PreviousDate = { readonly on: string; readonly inferred: boolean; readonly until: string }
 
+/** The people of each connection, with their desired records. */
 export type RosterTable = {
   connection: string
   identity_id: string
@@ -54,6 +55,7 @@ type LeaversTable = {
 }
 
 /** People: what HR states, what the platform acknowledged, what operators decided, and their departures. */
+/** The people of each connection, with their desired records. */
 export type RosterTables = {
   roster: RosterTable
   acknowledged: {

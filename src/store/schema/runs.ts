@@ -15,23 +15,23 @@ import type { ProcessInfo } from './process-info.ts'
 export type RunSource = {
   readonly name: string
   readonly bytes: number
-  /** In UTF-8, decrypted and unpacked; left out where that is no other size. */
+  /** In UTF-8, decrypted and unpacked; absent if that is the same size. */
   readonly textBytes?: number
-  /** The size of the cells; left out in records of older versions. */
+  /** The size of the cells; absent in records of older versions. */
   readonly cellBytes?: number
   readonly version: string
   readonly more?: boolean
-  /** How the end of a list was recognised; left out where the source is no list. */
+  /** How the end of a list was recognised; absent if the source is not a list. */
   readonly end?: string
 }
 
-/** A person who asked for a run: the name, and the principal that the rule of two people compares. */
+/** A person who requested a run: the name, and the principal that the rule of two people compares. */
 export type Requester = { readonly by: string; readonly principal: string }
 
 /** A person who is requested by key, or by the digest of an e-mail address until the source was read and the key is known. */
 export type RequestedPerson = { readonly digest: string; readonly identityId?: string }
 
-/** What a run was asked for, as the control API shows it, with all that is stored of it. */
+/** The options of a run as in the control API, with everything that is stored of them. */
 export type RunOptions = Readonly<Omit<ShownRun['options'], 'joined' | 'person'>> & {
   /** What was requested while this run waited. It becomes a run of its own, because this one may be refused. */
   readonly joined?: RunOptions

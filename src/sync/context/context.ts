@@ -20,36 +20,37 @@ import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
 /** The operations of the platform that a sync needs. */
 export type PlatformClient = Client<typeof deliveryOperations>
 
+/** The platform that a sync sends to. */
 export type Platform = {
   readonly client: PlatformClient
   readonly baseUrl: string
   readonly rateLimiter: RateLimiter
-  /** How many requests may be under way at once. */
+  /** Maximum number of requests in flight. */
   readonly inFlight: number
 }
 
-/** How rows become records, and what is made of what they say. */
+/** How rows become records, and how a plan treats them. */
 export type FeedRules = {
   readonly mapping: Mapping
   readonly traps: readonly Trap[]
   readonly absence: 'separate' | 'hold' | 'ignore'
   readonly graceRuns: number
-  /** What follows for a person who falls out of the scope of the mapping. */
+  /** What happens to a person who falls out of scope. */
   readonly outOfScope?: 'keep' | 'separate' | 'hold'
   readonly timeZone: string
-  /** What is done with a leaving date that lies ahead. */
+  /** Whether a future leaving date is sent at once or on its day. */
   readonly future: 'send' | 'defer'
-  /** The form of records; left out where they are those that the platform knows of people. */
+  /** The shape of records; absent for the fields that the platform has for people. */
   readonly shape?: Shape
 }
 
-/** A source that is read when a run asks for it. */
+/** A source that runs read. */
 export type SourceFeed = FeedRules & { readonly connector: Connector }
 
-/** Events that come in by themselves and wait in the store. */
+/** Events that are received and wait in the store. */
 export type WebhookFeed = FeedRules & { readonly settings: WebhookSettings }
 
-/** A connection of the platform, by its name (created where it is missing) or its number. */
+/** A connection of the platform, by name (created if missing) or number. */
 type TargetConfig = { readonly name: string } | { readonly id: number } | RecordTarget
 
 /** A CUSTOM connection, which takes records of a shape of its own. */
@@ -82,19 +83,19 @@ export type SyncConnection = {
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: ReadonlySet<string>
-  /** The kinds of change of a held plan that go on at once where no guard puts them in doubt. */
+  /** The kinds of change of a held plan that are sent at once if no guard puts them in doubt. */
   readonly onHold: { readonly send: readonly ChangeKind[] }
   readonly approvals: {
-    /** So long a held plan can be approved. */
+    /** How long a held plan can be approved. */
     readonly expireHours: number
-    /** The person who approves is another one than the one who asked for the run or changed the configuration. */
+    /** Whoever requested the run or changed the configuration may not approve it. */
     readonly twoPeople: boolean
   }
-  /** A digest of everything above and of how the feeds are read: a plan that was made by another one is made again. No secrets. */
+  /** A digest of everything above and of how the feeds are read: a plan with another digest is made again. No secrets. */
   readonly configuration: string
-  /** Left out where its records are those that the platform knows of people. */
+  /** Absent for the fields that the platform has for people. */
   readonly records?: RecordRules
-  /** The connection whose source it reads too. Left out if the source is its own. */
+  /** The connection whose source it reads too. Absent if the source is its own. */
   readonly linkedTo?: string
   readonly delivery: {
     readonly batchSize: number
@@ -104,10 +105,10 @@ export type SyncConnection = {
   }
 }
 
-/** Awaited between two pieces of work, so that shorter work of the same process can go first. `rows`: so many were read until now. */
+/** Awaited between two pieces of work, so that shorter work of the same process can go first. `rows`: the number of rows read so far. */
 export type YieldToShortWork = (read?: { readonly rows: number }) => Promise<void>
 
-/** What the use cases of this folder are given. */
+/** The dependencies of the use cases in this folder. */
 export type SyncContext = {
   readonly store: Database<StoreSchema>
   readonly connections: ReadonlyMap<string, SyncConnection>
@@ -117,22 +118,23 @@ export type SyncContext = {
   readonly traces: Traces
   readonly now: () => Date
   readonly lease: Lease
-  /** Left out where nobody waits. */
+  /** Absent if there is no short work to wait for. */
   readonly yieldToShortWork?: YieldToShortWork
-  /** Is told first when a run is asked for, so that what is under way gives way before it is enqueued. */
+  /** Called first when a run is requested, so that running work yields before the run is enqueued. */
   readonly expectShortWork?: () => void
   /**
-   * Exports leave an index behind, and where they say the same they are not read again. `version`: of this program, since another one may read
-   * the same rows in another way. `telling`: checks look at so many people of each export, 10,000 unless told otherwise. Left out: every
-   * export is read whole.
+   * Each export leaves an index, so that unchanged rows are not parsed again. `version`: of this program, because another version may map the
+   * same rows differently. `sampleSize`: how many people of an export the checks look at, 10,000 by default. Absent: every export is read
+   * whole.
    */
   readonly indexing?: { readonly version: string; readonly sampleSize?: number }
-  /** Why runs of this process wait for their source, by their ids, in words. Left out where nobody looks. */
+  /** Why runs of this process wait for their source, by run id. Absent if nothing shows it. */
   readonly sourceWaits?: Map<string, string>
-  /** Who started this process; null where that is not known. */
+  /** Who started this process; null if unknown. */
   readonly startedBy: string | null
 }
 
+/** Returns a connection of the configuration; throws if the name is unknown. */
 export function requireConnection(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {
   const connection = ctx.connections.get(name)
   if (connection) return connection

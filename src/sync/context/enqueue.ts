@@ -5,10 +5,10 @@ import { dueRuns, formerRows } from '../../store/runs/claims.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
 import type { SyncContext } from './context.ts'
 
-/** So many rows make a run a long one: smaller ones are over within a second or two. */
+/** A run with at least this many rows is long. Smaller ones take a second or two. */
 export const minRowsOfLongRun = 5000
 
-/** Tells the queue what is due. This is only a hint: if the queue is away, the store has it, and the next sweep tells the queue again. */
+/** Adds jobs to the queue. They are only hints: if the queue is unreachable, the next sweep adds them again from the store. */
 export async function enqueue(ctx: SyncContext, jobs: readonly Enqueued[]): Promise<void> {
   try {
     await ctx.enqueue(jobs)
@@ -18,13 +18,14 @@ export async function enqueue(ctx: SyncContext, jobs: readonly Enqueued[]): Prom
   }
 }
 
+/** Enqueues the due batches of a run. Returns their number. */
 export async function enqueueDeliveries(ctx: SyncContext, runId: string): Promise<number> {
   const due = await dueDeliveries(ctx.store.db, { now: ctx.now(), runId })
   await enqueue(ctx, due.map(deliveryJob))
   return due.length
 }
 
-/** Tells the queue what is due of one connection, as the sweep does for all. */
+/** Enqueues everything that is due of one connection, as the sweep does for all. */
 export async function enqueueDue(ctx: SyncContext, connection: string): Promise<void> {
   const { db } = ctx.store
   const deliveries = await dueDeliveries(db, { now: ctx.now(), connection })
@@ -39,8 +40,8 @@ export async function enqueueWaiting(ctx: SyncContext, connection: string): Prom
 }
 
 /**
- * The jobs of runs. A long one has workers of its own, and so has one of which nobody knows how long it is; that one goes first, since most
- * are not. Of the others, what has begun is sent before the next one begins.
+ * The jobs of runs. Long runs, and runs of unknown length, have their own workers; those of unknown length go first, because most are short.
+ * Of the other runs, the batches of a started run are sent before the next run begins.
  */
 export async function runJobs(
   { store: { db } }: Pick<SyncContext, 'store'>,

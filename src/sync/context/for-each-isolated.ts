@@ -1,6 +1,6 @@
 import type { SyncContext } from './context.ts'
 
-/** Does something for each of several, one after the other. What fails for one is logged, and the others get their turn all the same. */
+/** Runs a task for each item, one after the other. A failure is logged and does not stop the others. */
 export async function forEachIsolated<T>(
   { events }: Pick<SyncContext, 'events'>,
   { during, all }: { readonly during: string; readonly all: Iterable<T> },

@@ -4,7 +4,7 @@ import { getRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 
 /**
- * Refuses what a person says of people while a plan is made: it was begun without that, and would go on without it. No plan is begun before
+ * Refuses statements of an operator about people while a plan is being made, because that plan would not include them. No plan begins before
  * this transaction has ended.
  */
 export async function refuseWhilePlanning(tx: Db, connection: string): Promise<void> {

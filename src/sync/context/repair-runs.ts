@@ -3,7 +3,7 @@ import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
 
-/** Adds a run that reads no source, and delivers what is left of the last facts from HR. Starts it too. */
+/** Adds and starts a run that reads no source and delivers what is still pending of the last facts from HR. */
 export async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
   await addRepair(ctx.store.db, { connection, now: ctx.now() })
   await emitRepair(ctx, connection)
@@ -14,7 +14,7 @@ export async function addRepair(db: Db, { connection, now }: { connection: strin
   await addWaitingRun(db, { connection, feed: 'roster', trigger: 'repair', options: {}, now })
 }
 
-/** Tells of a run that was added, and starts it. */
+/** Logs an added run, and starts it. */
 export async function emitRepair(ctx: SyncContext, connection: string): Promise<void> {
   const waiting = await waitingRun(ctx.store.db, { connection, feed: 'roster' })
   if (waiting) ctx.events.runRequested({ runId: waiting.id, connection, trigger: 'repair' })

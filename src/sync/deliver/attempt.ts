@@ -10,47 +10,47 @@ import { mayBeCausedByRequest, isUncertain, type Refused, type Stop } from '../r
 import { auditEntriesOf } from './audit-entries.ts'
 import { type Call, type Endpoint, request } from '../target/endpoint.ts'
 
-/** One attempt at a batch: what it needs, and how far it has come. Its states stand in deliver.ts. */
+/** One attempt at a batch: its dependencies and its progress. deliver.ts describes its states. */
 export type Attempt = Endpoint & {
   readonly ctx: SyncContext
   readonly claim: ClaimedDelivery
-  /** More people than this in one batch of updates go through the batch upsert. */
+  /** A batch of updates with more people than this goes through the batch upsert. */
   readonly updateWave: number
-  /** The changes that were due when it began; null: they were not read yet. */
+  /** The changes that were due when it began; null until they are read. */
   read: Pending | null
-  /** The same by key, once somebody has asked for one. */
+  /** The same by key; built when first needed. */
   changes: ReadonlyMap<string, PendingChange> | null
   /** How many people of the batch are due. */
   pending: number
   /** The keys of those who have a leaving date. */
   leavers: ReadonlySet<string>
-  /** How many outcomes this attempt has noted. */
+  /** How many outcomes this attempt has recorded. */
   recordedCount: number
-  /** The keys of the people who are no longer due since. */
+  /** The keys of the people whom it has closed: they are no longer due. */
   readonly closedIds: string[]
-  /** Why the platform failed on people whose request, or item of an answer, was about nobody else. */
+  /** Failures of requests, or items of an answer, about a single person. */
   readonly failedAlone: Map<string, Stop>
-  /** Who is closed as undelivered if the platform fails on them; null: nobody. */
+  /** The people who are closed as undelivered if the platform fails on them; null: nobody. */
   closable: Closable | null
   /** How many people it has closed as undelivered. */
   undelivered: number
-  /** A request of it may have reached the platform, or still may, and its outcome is not known. */
+  /** A request may have reached the platform, or still may, and its outcome is unknown. */
   uncertain: boolean
-  /** It has cleared leaving dates, so that one that was read before may be gone. */
+  /** It has cleared leaving dates, so dates that were read before may be outdated. */
   hasCleared: boolean
-  /** One of several requests at once threw: no further one begins. */
+  /** One of several concurrent requests threw: no further one begins. */
   isAborted: boolean
-  /** All who were left of the batch were taken as desired, which is written with the end of the attempt. */
+  /** The outcome if the platform took all remaining people as desired; written with the end of the attempt. */
   batchOutcome: RequestOutcome | null
 }
 
 /** The people of a batch who may be closed if the platform fails on them in this attempt too: all, or those whom an earlier run has closed. */
 export type Closable = { readonly isAll: boolean; readonly known: ReadonlySet<string> }
 
-/** A record as JSON, and what has to be known of it without parsing it. */
+/** A record as JSON, with the fields that are needed without parsing it. */
 export type RecordText = { readonly identityId: string; readonly separatedAt: string | null; readonly json: string }
 
-/** What the platform made of one record. `stored` is its leaving date afterwards. */
+/** The result for one record. `stored`: its leaving date on the platform afterwards. */
 export type PersonResult =
   | { readonly kind: 'taken'; readonly status: number; readonly stored: string | null }
   | Refused
@@ -60,6 +60,7 @@ export type PersonResult =
 /** Results by key. A person without a result is still due, for the reason in `stop`. */
 export type Results = { readonly results: ReadonlyMap<string, PersonResult>; readonly stop: Stop | null }
 
+/** An attempt that has read and sent nothing yet. */
 export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: AbortSignal): Attempt {
   return {
     ctx,
@@ -86,6 +87,7 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
   }
 }
 
+/** Parses the record of a person. */
 export function parseRecord({ json }: Pick<RecordText, 'json'>): IdentityRecord {
   return JSON.parse(json)
 }
@@ -97,26 +99,26 @@ function findChange(attempt: Attempt, identityId: string): PendingChange | undef
 }
 
 /**
- * Whether the rest of a batch is sent although something stopped: of a batch that has failed before, one person may be all that fails. If
- * it is the platform, its circuit soon opens.
+ * Whether the rest of a batch is sent after a stop: in a batch that has failed before, a single person may be the cause. If the platform is
+ * the cause, its circuit soon opens.
  */
 export function shouldContinue({ claim }: Attempt, stop: Stop): boolean {
   return claim.failures > 0 && mayBeCausedByRequest(stop)
 }
 
-/** Notes that the platform failed on one person. */
+/** Records that the platform failed on one person. */
 export function recordFailedAlone({ failedAlone }: Attempt, identityId: string, stop: Stop): void {
   if (mayBeCausedByRequest(stop)) failedAlone.set(identityId, stop)
 }
 
-/** What events say of the batch. */
+/** The fields of the batch in log events. */
 export function batchRef({ claim: { runId, connection, kind: job, batch } }: Attempt) {
   return { runId, connection, job, batch }
 }
 
 /**
- * Makes a request that changes something about so many people. Before it, the store is asked whether the batch is still this
- * attempt's, so that a process that was stopped for hours sends no old facts.
+ * Makes a request that changes this number of people. Right before it, this checks that the attempt still owns the batch, so that a process
+ * that was suspended for hours sends no old facts.
  */
 export async function sendChange<A extends AnyAnswer>(
   attempt: Attempt,
@@ -126,7 +128,7 @@ export async function sendChange<A extends AnyAnswer>(
   const { ctx, claim } = attempt
   const answer = await request(attempt, call, async () => {
     if (!(await stillHolds(ctx.store.db, claim))) throw new Overtaken()
-    // This request may have waited for its turn since before another one threw.
+    // Another request may have thrown while this one waited.
     if (attempt.isAborted) throw new Error('another request of this attempt broke off')
     ctx.events.requestBegun({ ...batchRef(attempt), people })
   })
@@ -148,11 +150,12 @@ export async function beginStep(attempt: Attempt, step: Step, identityIds: reado
   recordStep(attempt, step, identityIds.length)
 }
 
+/** Logs a stored step. */
 export function recordStep(attempt: Attempt, step: Step, people: number): void {
   attempt.ctx.events.stepStored({ ...batchRef(attempt), step, people })
 }
 
-/** Writes what became of people. If all who were left were taken as desired, that is written with the end of the attempt. */
+/** Records outcomes. If the platform took all remaining people as desired, that is written with the end of the attempt. */
 export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutcome[], sentAt: Date): Promise<void> {
   if (people.length === 0) return
   const { ctx, claim } = attempt
@@ -171,9 +174,9 @@ export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutc
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)
   else throw new Overtaken()
   attempt.recordedCount += people.length
-  const settled = people.filter(({ state }) => state !== 'due')
-  attempt.pending -= settled.length
-  for (const { identityId } of settled) attempt.closedIds.push(identityId)
+  const closed = people.filter(({ state }) => state !== 'due')
+  attempt.pending -= closed.length
+  for (const { identityId } of closed) attempt.closedIds.push(identityId)
 }
 
 /** Logs outcomes that are written. */
@@ -189,6 +192,7 @@ export function reportOutcomes(attempt: Attempt, people: readonly PersonOutcome[
   }
 }
 
+/** The outcome of a person whom the platform refused or does not have. */
 export function problemOutcome(identityId: string, result: Exclude<PersonResult, { kind: 'taken' }>): PersonOutcome {
   const { status, code, message } =
     result.kind === 'refused'

@@ -5,32 +5,31 @@ import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import type { Db } from '../../store/schema.ts'
 
+type AuditInput = {
+  readonly db: Db
+  readonly claim: ClaimedDelivery
+  readonly changeOf: (identityId: string) => PendingChange | undefined
+  readonly now: Date
+}
+
 /**
- * What the audit trail holds of the outcomes of a request: one entry for each person who leaves, returns, is corrected or retracted, and
- * one for all others together, so that a million joiners do not cost a million entries. People who are still due have no outcome yet.
+ * The audit entries about the outcomes of a request: one for each person who leaves, returns, is corrected or retracted, and one for all
+ * others together, because a million joiners must not cost a million entries. People who are still due have no outcome yet.
  */
-export function auditEntriesOf(
-  people: readonly PersonOutcome[],
-  {
-    db,
-    claim,
-    changeOf,
-    now,
-  }: { db: Db; claim: ClaimedDelivery; changeOf: (identityId: string) => PendingChange | undefined; now: Date },
-): NewEntry[] {
+export function auditEntriesOf(people: readonly PersonOutcome[], { db, claim, changeOf, now }: AuditInput): NewEntry[] {
   const { runId, connection, batch, kind: job } = claim
-  const settled = people.filter(({ state }) => state !== 'due')
-  if (settled.length === 0) return []
+  const closed = people.filter(({ state }) => state !== 'due')
+  if (closed.length === 0) return []
   const about = { connection, by: rollcall, runId, now }
   const isSingle = ({ identityId }: PersonOutcome) =>
     job !== 'upsert' && (job !== 'session' || singleKinds.has(changeOf(identityId)?.kind ?? ''))
-  const together = settled.filter((person) => !isSingle(person))
+  const together = closed.filter((person) => !isSingle(person))
   const batches = Array.from({ length: Math.ceil(together.length / peopleAtOnce) }, (_, at): NewEntry => {
-    const some = together.slice(at * peopleAtOnce, (at + 1) * peopleAtOnce)
-    return { ...about, act: 'batch.delivered', details: { batch, ...outcomesOf(some) } }
+    const part = together.slice(at * peopleAtOnce, (at + 1) * peopleAtOnce)
+    return { ...about, act: 'batch.delivered', details: { batch, ...outcomesOf(part) } }
   })
   const key = keyOf(db)
-  const singles = settled.filter(isSingle).map(({ identityId, state, answer }): NewEntry => {
+  const singles = closed.filter(isSingle).map(({ identityId, state, answer }): NewEntry => {
     const { kind, json } = changeOf(identityId) ?? { kind: null, json: null }
     const sent = json === null || key === null ? null : key.digest('record', json)
     return {
@@ -43,12 +42,12 @@ export function auditEntriesOf(
   return [...batches, ...singles]
 }
 
-/** What a session says of these is told of each person by itself. */
+/** A session gets an entry for each person with one of these changes. */
 const singleKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
 const peopleAtOnce = 1000
 
 function outcomesOf(people: readonly PersonOutcome[]) {
-  const keys = (desired: PersonOutcome['state']) =>
-    people.filter(({ state }) => state === desired).map(({ identityId }) => identityId)
+  const keys = (outcome: PersonOutcome['state']) =>
+    people.filter(({ state }) => state === outcome).map(({ identityId }) => identityId)
   return { people: keys('confirmed'), refused: keys('problem') }
 }

@@ -37,7 +37,7 @@ export async function upsertOrCorrect(attempt: Attempt, pending: readonly Pendin
 
 type Pass = {
   readonly isCorrection: (person: Person) => boolean
-  /** What becomes of a person whose sent date the platform ignores. */
+  /** What happens to a person whose sent date the platform ignores. */
   readonly ifIgnored: { readonly state: 'due' | 'problem'; readonly code: 'date_ignored' | 'date_kept' }
 }
 
@@ -49,7 +49,7 @@ async function clearAndSet(
 ): Promise<Sent> {
   const uncleared = new Set(people.filter((person) => isCorrection(person) && person.step !== 'cleared'))
   const others = people.filter((person) => !uncleared.has(person))
-  // After a failure, by turns: as many people in a row as open the circuit must not keep the others back for ever.
+  // After a failure the two take turns: failing people in a row, who open the circuit, must not block the others forever.
   const isClearingLast = uncleared.size > 0 && attempt.claim.failures % 2 === 1
   const before = isClearingLast ? await sendRecords(attempt, others, ifIgnored) : nothingSent
   if (before.stop && !shouldContinue(attempt, before.stop)) return before
@@ -68,7 +68,7 @@ type Sent = { readonly ignored: readonly Person[]; readonly stop: Stop | null }
 
 const nothingSent: Sent = { ignored: [], stop: null }
 
-/** Sends records as they are desired. Answers of whom the platform ignores the date. */
+/** Sends the desired records. Returns the people whose date the platform ignored. */
 async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored: Pass['ifIgnored']): Promise<Sent> {
   const sentAt = attempt.ctx.now()
   const { results, stop } = await upsertOrUpdate(attempt, ready)
@@ -146,7 +146,7 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
   if (!probe || (updated.stop && !shouldContinue(attempt, updated.stop))) return withoutMissing(updated)
   if (attempt.records !== null) return await upsertMissing(attempt, updated, missing)
 
-  // A 404 says that the person is not there, or that the platform has no such operation: one look-up tells which.
+  // A 404 means that the person or the operation is missing: one look-up shows which.
   const there = await existsOnPlatform(attempt, probe.identityId)
   if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: decisiveStop(updated.stop, there) }
   if (there) await setLacksUpdate(db, claim.connection)

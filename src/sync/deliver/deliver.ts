@@ -1,19 +1,19 @@
 /*
- * The states of an attempt at a batch: what moves it there, and what a crash (kill -9) in that state leaves behind.
+ * The states of an attempt at a batch: what moves it there, and what a crash (kill -9) in that state leaves.
  *
- * claimed     claimDelivery writes the lease and counts up the attempt's number.
+ * claimed     claimDelivery writes the lease and increments the number of the attempt.
  *             Left: a row whose lease is dead with the process. The sweep enqueues it; the next claim marks the batch uncertain.
  * addressed   resolveTarget finds the connection on the platform, or creates it.
- *             Left: a dead lease on the target, and perhaps a new connection. The next attempt takes the one and finds the other by name.
- * looked up   settleUncertain, only if the batch is uncertain: people that the platform has as desired are recorded.
+ *             Left: a dead lease on the target, and perhaps a new connection. The next attempt takes over the lease and finds the connection by name.
+ * looked up   resolveUncertain, only if the batch is uncertain: people that the platform has as desired are recorded.
  *             Left: the others, still due. The next attempt looks them up again.
  * clearing    storeStep, before the request that clears the leaving dates of corrections.
- *             Left: dates of which it is not known whether they are still stored. The next attempt clears them again.
+ *             Left: dates that may or may not still be stored. The next attempt clears them again.
  * cleared     recordOutcomes, with the answer to that request.
  *             Left: people without a leaving date, who look employed on the platform. The next attempt sends their date only.
  * sending     upsert, update or delete make the request.
  *             Left: a request with an unknown outcome. The next attempt looks its people up, or sends them again if they are too many.
- * recorded    recordOutcomes, after each operation. If all who were left were taken as desired, endAttempt records them instead.
+ * recorded    recordOutcomes, after each operation. If the platform took all remaining people as desired, endAttempt records them instead.
  *             Left: the rest of the batch, still due. The next attempt delivers it.
  * ended       endAttempt makes the batch done, or due again at a later time, and drops the lease.
  *             Left: perhaps a run with nothing due. The sweep closes it (runsToClose). A database that loses its last moments has the
@@ -21,13 +21,13 @@
  * run closed  finishRun, if this was the last batch of its run.
  *             Left: runs that wait for this one and are not enqueued. The sweep enqueues them (dueRuns).
  *
- * The sweep comes in every process at its start, every minute, and every few seconds while no job waits. An attempt may also be overtaken
+ * The sweep runs in every process at its start, every minute, and every few seconds while no job waits. An attempt may also be overtaken
  * without a crash:
  *
- * - A process that the system has stopped does not renew its lease. After a minute another process takes the batch over and notes that in
- *   `takeovers`. When the first one moves again, `stillHolds` keeps back its next request, but not one that it had begun. So the people
- *   of the batch become uncertain, and a run of its own reads them back (markOvertaken). If the first one ends instead, the sweep does
- *   the same (markEndedTakeovers).
+ * - A suspended process does not renew its lease. After a minute another process takes the batch over and records that in `takeovers`. When
+ *   the first one resumes, `stillHolds` stops its next request, but not one that it had begun. So the people of the batch become
+ *   uncertain, and a repair run looks them up (markOvertaken). If the first one ends instead, the sweep does the same
+ *   (markEndedTakeovers).
  * - A process that cannot reach the store when it wants to end the attempt leaves the row under its live lease. Its own sweep releases
  *   the batch, uncertain (releaseStranded).
  */
@@ -64,7 +64,7 @@ export async function deliver(
 ): Promise<void> {
   await ctx.yieldToShortWork?.()
   const work = { kind: 'batch', runId, batch } as const
-  // While the lock of its lease is taken again, this process would take its own batch for that of a dead one.
+  // While the lock of its lease is being reopened, this process would mistake its own batch for that of a dead process.
   if (isAtWork(ctx.lease, work)) return
   await workingOn(ctx.lease, work, () => attemptBatch(ctx, { runId, batch }, signal))
 }
@@ -119,7 +119,7 @@ function blockedStop({ until, code, reason }: ConnectionBlock, now: Date): Stop 
   return { kind: 'wait', code, status: 'blocked', delayMs, message: `the connection is blocked: ${reason}` }
 }
 
-/** Loads the changes that are due, and what has to be known of their people before anything is sent. */
+/** Loads the due changes, and what the attempt needs to know of their people before it sends anything. */
 async function loadPending(attempt: Attempt): Promise<readonly PendingChange[]> {
   const { ctx, claim } = attempt
   const read = claim.pending ?? (await pendingChanges(ctx.store.db, claim))

@@ -83,7 +83,7 @@ function resultKind(stop: Stop | null): AttemptEnd['as'] {
 }
 
 function pauseAfter({ claim, recordedCount }: Attempt, stop: Stop | null): number {
-  // What a stopping process had under way is handed back at once.
+  // A stopping process releases its batch at once.
   if (stop?.code === 'stopped') return 0
   switch (stop?.kind) {
     case undefined:

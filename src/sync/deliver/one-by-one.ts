@@ -18,7 +18,7 @@ import { personParams, requireRecords } from '../target/endpoint.ts'
 import { lookUpPeople } from '../target/look-up.ts'
 import { shapeRefusal } from './upsert.ts'
 
-/** Updates each person by a request of their own, several at once. */
+/** Updates each person by their own request, several at once. */
 export async function update(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   return await forEach(attempt, people, async (person) => {
     const { identityId, ...fields } = parseRecord(person)
@@ -40,8 +40,8 @@ export async function update(attempt: Attempt, people: readonly RecordText[]): P
 }
 
 /**
- * Changes properties of each record by a request of its own. A record that loses a property is left to the upsert, which writes it as a
- * whole: a merge takes nothing away.
+ * Changes properties of each record by its own request. A record that loses a property goes through the upsert, which replaces the whole
+ * record: a merge removes nothing.
  */
 export async function updateRecords(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   const { params, shape } = requireRecords(attempt)
@@ -66,7 +66,7 @@ export async function updateRecords(attempt: Attempt, people: readonly RecordTex
   })
 }
 
-/** Deletes the people of a batch from the platform, each by a request of their own. A person who is not there counts as deleted. */
+/** Deletes the people of a batch from the platform, each by their own request. A person who is not there counts as deleted. */
 export async function deletePeople(attempt: Attempt, pending: readonly PendingChange[]): Promise<Stop | null> {
   const sentAt = attempt.ctx.now()
   const answered = await forEach(attempt, pending, async ({ identityId }) => {
@@ -106,8 +106,8 @@ function notDeleted({ status, message }: { readonly status: number; readonly mes
 }
 
 /**
- * Looks up in the platform's list who is said to be missing. A 404 alone says too little: a gateway that does not know the path, and a
- * platform without the connection, answer the same. Where requests failed again, those without an answer are looked up as well.
+ * Looks up in the platform's list the people whom a 404 reports as missing. A gateway that does not know the path, and a platform without
+ * the connection, also answer 404. If requests failed again, people without an answer are looked up as well.
  */
 async function confirmMissing(
   attempt: Attempt,
@@ -119,25 +119,25 @@ async function confirmMissing(
   const isMissing = (identityId: string): boolean => answered.results.get(identityId)?.kind === 'missing'
   const open = pending.map(({ identityId }) => identityId).filter((identityId) => !certain.results.has(identityId))
   if (open.length === 0) return certain
-  const { people: found, stop } = await lookUpPeople(attempt, open, { maxSingleLookUps: 0 })
+  const { people: listed, stop } = await lookUpPeople(attempt, open, { maxSingleLookUps: 0 })
   if (stop) return { ...certain, stop: decisiveStop(certain.stop, stop) }
   const message = 'the platform says that the person is not there (404), and lists the person'
   const lookedUp = open.flatMap((identityId): [string, PersonResult][] => {
-    if (!found.has(identityId)) return [[identityId, { kind: 'taken', status: 404, stored: null }]]
+    if (!listed.has(identityId)) return [[identityId, { kind: 'taken', status: 404, stored: null }]]
     return isMissing(identityId) ? [[identityId, notDeleted({ status: 404, message })]] : []
   })
-  const isSettled = lookedUp.length === open.length
-  return { results: new Map([...certain.results, ...lookedUp]), stop: isSettled ? null : certain.stop }
+  const isResolved = lookedUp.length === open.length
+  return { results: new Map([...certain.results, ...lookedUp]), stop: isResolved ? null : certain.stop }
 }
 
-/** Leaves out who is said to be missing. */
+/** The results without those of missing people. */
 export function withoutMissing({ results, stop }: Results): Results {
   return { results: new Map([...results].filter(([, result]) => result.kind !== 'missing')), stop }
 }
 
 /**
- * Runs a task for each person, `inFlight` at a time. Begins no further one after a throw, or after a stop behind which nobody goes on, and
- * waits for those under way.
+ * Runs a task for each person, `inFlight` at a time. After an error, or a stop after which the batch must not continue, it starts no further
+ * task and waits for the running ones.
  */
 async function forEach<P extends { readonly identityId: string }>(
   attempt: Attempt,

@@ -19,9 +19,9 @@ import { requireRecords, request } from '../target/endpoint.ts'
 import { deletePeople } from './one-by-one.ts'
 import { shapeRefusal } from './upsert.ts'
 
-/** How soon it is looked again whether a session that is not ours has ended. */
+/** How long to wait before checking again whether a session that is not ours has ended. */
 const patienceMs = 60_000
-/** So many refused records are told of by name. */
+/** Maximum number of refused records that are named. */
 const maxNamedRefusals = 1000
 const listSize = 100
 
@@ -29,9 +29,9 @@ type SessionState = 'IN_PROGRESS' | 'ACTIVE' | 'CANCELED' | 'ARCHIVED'
 type Session = { readonly sessionId: string; readonly status: SessionState }
 
 /**
- * Sends every record of the connection in one session, which takes the place of what the platform has: readers see the former set or the
- * new one. A session that an attempt left behind is finished if all of it was sent, and cancelled otherwise. If any record is refused,
- * the session is cancelled, and every change of the run becomes a problem.
+ * Sends every record of the connection in one session, which replaces what the platform has: readers see the previous set or the new one.
+ * A session that an earlier attempt left open is completed if all of it was sent, and cancelled otherwise. If any record is refused, the
+ * session is cancelled, and every change of the run becomes a problem.
  */
 export async function deliverSession(attempt: Attempt, pending: readonly PendingChange[]): Promise<Stop | null> {
   const { ctx, claim } = attempt
@@ -54,7 +54,7 @@ export async function deliverSession(attempt: Attempt, pending: readonly Pending
     await recordRefusals(attempt, pending, { refused: staged.refused, sentAt })
     return null
   }
-  // A session begins with its first record: of an empty set, what is left is taken off one by one.
+  // A session begins with its first record, so an empty set has none: the remaining records are deleted one by one.
   if (staged.sent === 0) return await deletePeople(attempt, pending)
   if (!(await storeSession(db, claim, session))) throw new Overtaken()
   const stop = await complete(attempt, session)
@@ -62,14 +62,14 @@ export async function deliverSession(attempt: Attempt, pending: readonly Pending
   return stop
 }
 
-/** Ends what stands in the way of a session. `completed`: the set of this batch is live already. */
+/** Ends the open sessions that would block a new one. `completed`: the set of this batch is already live. */
 async function closeOpenSessions(attempt: Attempt): Promise<'free' | 'completed' | Stop> {
   const { claim } = attempt
   const open = await sessionsOf(attempt, 'IN_PROGRESS')
   if ('kind' in open) return open
   for (const { sessionId } of open) {
     if (sessionId === claim.session) {
-      // All of it was sent before its completion was asked for.
+      // Its completion was requested only after all of it was sent.
       const stop = await complete(attempt, sessionId)
       return stop ?? 'completed'
     }
@@ -98,12 +98,12 @@ function notOurs(sessionId: string): Stop {
 
 async function sessionsOf(attempt: Attempt, status: SessionState): Promise<readonly Session[] | Stop> {
   const { params } = requireRecords(attempt)
-  const found: Session[] = []
+  const sessions: Session[] = []
   try {
     const list = (input: Parameters<Attempt['platform']['client']['listCustomDataSessions']>[0]) =>
       request(attempt, (client, options) => client.listCustomDataSessions(input, options))
-    for await (const session of walk(list, { params, query: { size: listSize, status } })) found.push(session)
-    return found
+    for await (const session of walk(list, { params, query: { size: listSize, status } })) sessions.push(session)
+    return sessions
   } catch (error) {
     if (error instanceof WalkInterrupted) return asStop(classifyRefusal(error.answer))
     throw error
@@ -177,7 +177,7 @@ type Upload = {
   readonly refused: Map<string, Refused>
 }
 
-/** Uploads some records. A batch that is refused as a whole is halved until the guilty are alone. Answers how many the platform took. */
+/** Uploads records. A batch that is refused as a whole is halved until the refused records are alone. Returns how many the platform took. */
 async function uploadBatch(attempt: Attempt, { session, people, refused }: Upload): Promise<number | Stop> {
   const { params, shape } = requireRecords(attempt)
   const fitting = people.flatMap((person) => {
@@ -186,7 +186,7 @@ async function uploadBatch(attempt: Attempt, { session, people, refused }: Uploa
     if (fault !== null) refused.set(person.identityId, shapeRefusal(fault))
     return fault === null ? [{ person, attributes: shape.attributesOf(desired) }] : []
   })
-  // The set is cancelled in any case: what is left is looked at only to tell of all that is wrong.
+  // The set will be cancelled in any case: the remaining records are checked only to report every fault.
   if (fitting.length === 0) return 0
   const answer = await sendChange(attempt, fitting.length, (client, options) =>
     client.uploadSessionRecords(
@@ -232,7 +232,7 @@ function unmatched(people: number): Stop {
   return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
 }
 
-/** Whether a refusal came because the session is no longer there to be added to, or another one is in progress. */
+/** The stop if a refusal came because the session has ended or another one is in progress; null for another reason. */
 async function lostSession(attempt: Attempt, session: string): Promise<Stop | null> {
   const open = await sessionsOf(attempt, 'IN_PROGRESS')
   if ('kind' in open) return open
@@ -260,7 +260,7 @@ async function complete(attempt: Attempt, session: string): Promise<Stop | null>
   return endedByOthers(session, 'something else')
 }
 
-/** Discards a staged set. What is already gone needs no discarding. */
+/** Discards a staged set. A set that is already gone counts as discarded. */
 async function cancel(attempt: Attempt, session: string): Promise<Stop | null> {
   const classified = await act(attempt, session, 'cancel')
   const isGone = classified.kind === 'done' || classified.kind === 'refused' || classified.kind === 'missing'

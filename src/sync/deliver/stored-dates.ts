@@ -6,21 +6,21 @@ import { request } from '../target/endpoint.ts'
 import { listSize, singleLookUpLimit, defaultSingleLookUps, lookUpPeople } from '../target/look-up.ts'
 
 /**
- * The leaving dates that the platform holds, as the batches of one run read them. All batches of the run in this process share one reading
- * of the list, which goes only as far as somebody asks: a run reads the list at most once, however many batches it has.
+ * The leaving dates on the platform, as read by the batches of one run. All batches of the run in this process share one reading of the
+ * list, which is read only as far as needed: a run reads the list at most once, however many batches it has.
  */
 type Reading = {
   readonly runId: string
-  /** From so many people on, the list costs fewer requests than asking for each. */
+  /** Above this number of people, reading the list costs fewer requests than single look-ups. */
   readonly maxSingleLookUps: number
-  /** How many people were asked for one by one. */
+  /** How many people were looked up one by one. */
   singleLookUps: number
   /** The people read so far who have a date. */
   readonly dates: Map<string, string>
   cursor: string | undefined
   readonly cursors: Set<string>
   isComplete: boolean
-  /** One batch after the other reads on. */
+  /** Resolves when the batch that reads now is done; batches read one after the other. */
   turn: Promise<unknown>
 }
 
@@ -30,8 +30,8 @@ type Dates = { readonly dates: ReadonlyMap<string, string | null>; readonly stop
 const readings = new WeakMap<Lease, Map<string, Reading>>()
 
 /**
- * Reads which leaving date the platform holds of people who are known to be there. The list may have been read earlier in the run, so it
- * is not for people whose date this run has cleared.
+ * Reads the leaving dates of people who are known to be on the platform. The list may have been read earlier in the run, so do not call this
+ * for people whose date this run has cleared.
  */
 export async function lookUpStoredDates(attempt: Attempt, identityIds: readonly string[]): Promise<Dates> {
   const reading = await readingOf(attempt)
@@ -69,7 +69,7 @@ async function readDates(attempt: Attempt, reading: Reading, identityIds: readon
   const { dates } = reading
   const open = (): string[] => identityIds.filter((identityId) => !dates.has(identityId))
   const isFew = reading.singleLookUps + open().length <= defaultSingleLookUps
-  // The newest people come first, and a batch that is sent again is about them more often than not.
+  // The list begins with the newest people, and a batch that is sent again is mostly about them.
   const mostPages = isFew ? 0 : open().length
   for (let pages = 0; open().length > 0 && !reading.isComplete; pages++) {
     const canAsk = reading.singleLookUps + open().length <= reading.maxSingleLookUps
@@ -77,13 +77,13 @@ async function readDates(attempt: Attempt, reading: Reading, identityIds: readon
     const stop = await readPage(attempt, reading)
     if (stop) return { dates, stop }
   }
-  // Whoever is in the whole list without a date has none.
+  // The list is complete: people without a date in it have none.
   const others: readonly [string, string | null][] = reading.isComplete ? open().map((id) => [id, null]) : []
   if (reading.isComplete || open().length === 0) return { dates: new Map([...dates, ...others]), stop: null }
   reading.singleLookUps += open().length
-  const { people: found, stop } = await lookUpPeople(attempt, open(), { maxSingleLookUps: reading.maxSingleLookUps })
-  const asked = [...found.values()].map(({ identityId, separatedAt }) => [identityId, separatedAt] as const)
-  return { dates: new Map([...dates, ...asked]), stop }
+  const { people, stop } = await lookUpPeople(attempt, open(), { maxSingleLookUps: reading.maxSingleLookUps })
+  const lookedUp = [...people.values()].map(({ identityId, separatedAt }) => [identityId, separatedAt] as const)
+  return { dates: new Map([...dates, ...lookedUp]), stop }
 }
 
 async function readPage(attempt: Attempt, reading: Reading): Promise<Stop | null> {
@@ -94,7 +94,7 @@ async function readPage(attempt: Attempt, reading: Reading): Promise<Stop | null
   )
   const classified = classifyAnswer(answer)
   if (classified.kind === 'refused' || classified.kind === 'missing') {
-    // It may no longer know a cursor that it gave hours ago.
+    // The platform may no longer know a cursor that it gave hours ago.
     const { status, message } = classified
     return reading.cursor === undefined ? asStop(classified) : restartList(reading, status, `refuses it: ${message}`)
   }
@@ -109,7 +109,7 @@ async function readPage(attempt: Attempt, reading: Reading): Promise<Stop | null
   return null
 }
 
-/** Has the next attempt read the list from its beginning. */
+/** Makes the next attempt read the list from its beginning. */
 function restartList(reading: Reading, status: number, why: string): Stop {
   reading.cursor = undefined
   reading.cursors.clear()

@@ -5,8 +5,8 @@ import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { requestRepair } from '../context/repair-runs.ts'
 
 /**
- * Marks the people of an attempt that was overtaken. What it sent since then may have undone newer facts on the platform, where nothing
- * can fence a request. The next run reads the people back.
+ * Marks the people of an overtaken attempt as uncertain. Its requests since then may have undone newer facts on the platform, which has no
+ * fencing. The next run looks the people up.
  */
 export async function markOvertaken(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
   const { runId, batch, connection } = claim

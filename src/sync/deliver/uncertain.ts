@@ -19,14 +19,14 @@ export async function resolveUncertain(
   const isCheap = isOneByOne || size <= defaultSingleLookUps * listSize
   if (!isCheap) return { remaining: pending, stop: null }
   const sentAt = ctx.now()
-  const { people: found, stop } = await lookUpPeople(
+  const { people, stop } = await lookUpPeople(
     attempt,
     pending.map(({ identityId }) => identityId),
   )
   // People who could not be looked up are sent again.
   if (stop && !shouldContinue(attempt, stop)) return { remaining: pending, stop }
   const isThere = ({ identityId, json }: PendingChange): boolean => {
-    const identity = found.get(identityId)
+    const identity = people.get(identityId)
     return identity !== undefined && json !== null && matchesRecord(identity, parseRecord({ json }))
   }
   const { there = [], remaining = [] } = Object.groupBy(pending, (person) => (isThere(person) ? 'there' : 'remaining'))

@@ -1,6 +1,6 @@
 /*
- * A platform that always fails on one person must not keep the run of that person open: every later run of the connection waits for it, and
- * with it the departures of the next export. Such a person is closed as a problem, in doubt, and tried again by later runs.
+ * A platform that always fails on one person must not keep the run of that person open, because every later run of the connection, with the
+ * departures of the next export, waits for it. Such a person is closed as a problem, in doubt, and tried again by later runs.
  */
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
@@ -10,12 +10,12 @@ import { classifyAnswer, mayBeCausedByRequest, type Stop } from '../rate-limit/c
 import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
 import { requireRecords, request } from '../target/endpoint.ts'
 
-/** Time alone shows little: a clock that is set right moves by hours. */
+/** Time alone is not enough: a corrected clock jumps by hours. */
 const minFailures = 3
 
 /**
- * Which people may be closed if the platform fails on them again. Nobody, unless it answers a small request now: a platform that is away says
- * nothing about a person.
+ * Which people may be closed if the platform fails on them again. Nobody unless it answers a small request now: if it is away, the failure
+ * is not about a person.
  */
 export async function closablePeople(attempt: Attempt, identityIds: readonly string[]): Promise<Closable | null> {
   const { ctx, claim } = attempt
@@ -39,8 +39,8 @@ async function isAnswering(attempt: Attempt): Promise<boolean> {
 }
 
 /**
- * Closes the people on whom the platform has failed for too long. As long as anybody of the batch gets through, the others have time: who
- * fails alone is then still being found out. Answers what stopped the attempt, if somebody is left.
+ * Closes the people on whom the platform has failed for too long. As long as anybody of the batch gets through, the others stay open: the
+ * people who fail alone are still being singled out. Returns what stopped the attempt if somebody is still due.
  */
 export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Promise<Stop | null> {
   if (stop === null || attempt.closable === null) return stop
@@ -56,23 +56,18 @@ export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Pro
   return attempt.pending === 0 ? null : stop
 }
 
-function failedPeople({
-  closable,
-  failedAlone,
-  recordedCount: settled,
-  closedIds: settledIds,
-}: Attempt): ReadonlyMap<string, Stop> {
-  const isClosable = (identityId: string) => closable?.known.has(identityId) || (closable?.isAll && settled === 0)
-  const isSettled = new Set(settledIds)
-  return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !isSettled.has(identityId)))
+function failedPeople({ closable, failedAlone, recordedCount, closedIds }: Attempt): ReadonlyMap<string, Stop> {
+  const isClosable = (identityId: string) => closable?.known.has(identityId) || (closable?.isAll && recordedCount === 0)
+  const isClosed = new Set(closedIds)
+  return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !isClosed.has(identityId)))
 }
 
-/** A session fails as a whole. It is closed only for a run that waits, which may bring a set that the platform takes. */
+/** A session fails as a whole. It is closed only if another run waits, which may bring a set that the platform takes. */
 async function failedSet(attempt: Attempt, stop: Stop): Promise<ReadonlyMap<string, Stop>> {
-  const { ctx, claim, read, closedIds: settledIds } = attempt
+  const { ctx, claim, read, closedIds } = attempt
   if (!mayBeCausedByRequest(stop) || (await waitingRunsOf(ctx.store.db, claim.connection)).length === 0)
     return new Map()
-  const isSettled = new Set(settledIds)
-  const open = read?.changes.filter(({ identityId }) => !isSettled.has(identityId)) ?? []
+  const isClosed = new Set(closedIds)
+  const open = read?.changes.filter(({ identityId }) => !isClosed.has(identityId)) ?? []
   return new Map(open.map(({ identityId }) => [identityId, stop]))
 }

@@ -26,37 +26,37 @@ import { lookUpStoredDates } from './stored-dates.ts'
 const maxSplits = 100
 const splitPauseMs = 1000
 
-/** A person of whom an answer does not tell enough. `unchanged`: nothing differed, and only the leaving date is uncertain. */
+/** A person whose outcome the answer leaves open. `unchanged`: nothing differed, and only the leaving date is uncertain. */
 type OpenOutcome = { readonly person: RecordText; readonly unchanged: boolean }
 
 type Upserting = {
   readonly attempt: Attempt
   readonly results: Map<string, PersonResult>
-  readonly unsure: OpenOutcome[]
+  readonly openOutcomes: OpenOutcome[]
   splits: number
   failed: number
 }
 
 /**
- * Sends records through the batch upsert. A batch that is refused as a whole is split in half until each guilty person is alone,
- * which takes at most two requests for each level of halving and each guilty person. So is a batch on which the platform fails again.
+ * Sends records through the batch upsert. A batch that is refused as a whole, or on which the platform fails again, is halved until each
+ * person who causes it is alone: at most two requests for each level of halving and each such person.
  */
 export async function upsert(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   const results = new Map<string, PersonResult>()
-  const unsure: OpenOutcome[] = []
+  const openOutcomes: OpenOutcome[] = []
   const fits = (person: RecordText): boolean => {
     const refused = misfit(attempt, person)
     if (refused !== null) results.set(person.identityId, refused)
     return refused === null
   }
   const fitting = attempt.records === null ? people : people.filter(fits)
-  const into = { attempt, results, unsure, splits: 0, failed: 0 }
+  const into = { attempt, results, openOutcomes, splits: 0, failed: 0 }
   const stop = fitting.length === 0 ? null : await upsertInto(into, fitting)
-  const lookUpStop = await lookUpUnsure(attempt, unsure, results)
+  const lookUpStop = await lookUpOpen(attempt, openOutcomes, results)
   return { results, stop: decisiveStop(stop, lookUpStop) }
 }
 
-/** Why a record cannot be written as a whole; null if it can. What is written takes the place of everything that the platform has of it. */
+/** Why a record cannot be upserted; null if it can. An upsert replaces everything that the platform has of a record. */
 function misfit(attempt: Attempt, person: RecordText): Refused | null {
   const fault = requireRecords(attempt).shape.faultOf(parseRecord(person), false)
   return fault && shapeRefusal(fault)
@@ -84,14 +84,14 @@ async function upsertInto(into: Upserting, people: readonly RecordText[]): Promi
       case 'refused':
         if (group.length === 1) refuse(into, group, classified)
         else if (into.splits >= maxSplits) return splittingPaused(classified)
-        // To the end of each half before the next one: a pause then leaves somebody settled.
+        // Each half is finished before the next one: if a pause comes, some people are already done.
         else groups.unshift(...split(into, group, 2))
         break
       default:
         failure = decisiveStop(failure, classified)
         if (group.length === 1) for (const { identityId } of group) recordFailedAlone(attempt, identityId, classified)
         if (!shouldContinue(attempt, classified)) return failure
-        // After all others: several failures in a row open the circuit.
+        // Last, because several failures in a row open the circuit.
         if (group.length > 1 && into.splits < maxSplits)
           groups.push(...split(into, group, group === people ? firstParts(attempt) : 2))
     }
@@ -103,7 +103,7 @@ function refuse({ results }: Upserting, people: readonly RecordText[], refused: 
   for (const { identityId } of people) results.set(identityId, { ...refused, code: 'person_refused' })
 }
 
-/** Into how many parts a batch is split that failed again: the more, the more often it failed, so that some part has nobody who fails. */
+/** Into how many parts a failed batch is split. More with each failure, so that some part contains nobody who fails. */
 function firstParts({ claim }: Attempt): number {
   return 2 ** Math.min(claim.failures, 5)
 }
@@ -121,7 +121,7 @@ async function postPeople(attempt: Attempt, people: readonly RecordText[]): Prom
   const { connectionId } = attempt
   const input = {
     params: { connectionId },
-    // Read only by code that looks at the input: what goes out is the JSON.
+    // Only for code that inspects the input; the request sends `bodyJson`.
     get body() {
       return people.map(parseRecord)
     },
@@ -133,7 +133,7 @@ async function postPeople(attempt: Attempt, people: readonly RecordText[]): Prom
   return classifyAnswer(answer)
 }
 
-/** The records as a JSON array. Those of a whole batch are put together from what was read, and not from a thousand texts. */
+/** The records as a JSON array. A whole batch is joined from the stored pieces instead of from a thousand texts. */
 function bodyOf({ read }: Attempt, people: readonly RecordText[]): Buffer {
   const isWhole = read?.changes.length === people.length && read.changes.every((change, i) => change === people[i])
   const pieces = isWhole ? read.records : people.map(({ json }) => json)
@@ -164,11 +164,11 @@ type Item = {
 
 /** Matches the items of an answer to the people by their position. */
 function matchItems(into: Upserting, people: readonly RecordText[], items: readonly Item[]): void {
-  const { results, unsure } = into
-  // A list of another length, or one that names another person anywhere, cannot be matched to what was sent: all are looked up.
+  const { results, openOutcomes } = into
+  // A list of another length, or with another person at any position, cannot be matched to the request: everybody is looked up.
   const isMatched = items.every(({ data }, position) => !data || data.identityId === people[position]?.identityId)
   if (items.length !== people.length || !isMatched) {
-    unsure.push(...people.map((person) => ({ person, unchanged: false })))
+    openOutcomes.push(...people.map((person) => ({ person, unchanged: false })))
     return
   }
   items.forEach(({ statusCode: status, data, error }, position) => {
@@ -182,8 +182,8 @@ function matchItems(into: Upserting, people: readonly RecordText[], items: reado
       const message = error?.message ?? 'the platform gave no reason'
       results.set(identityId, { kind: 'refused', code: 'item_refused', status, message })
     } else if (data) results.set(identityId, { kind: 'taken', status, stored: data.separatedAt })
-    // Nothing changed, which is also the answer if a stored leaving date kept the sent one out.
-    else if (person.separatedAt) unsure.push({ person, unchanged: true })
+    // No data means that nothing changed, also if a stored leaving date blocked the sent one.
+    else if (person.separatedAt) openOutcomes.push({ person, unchanged: true })
     else results.set(identityId, { kind: 'taken', status, stored: null })
   })
 }
@@ -198,26 +198,26 @@ function splittingPaused({ status }: Refused): Stop {
   return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message }
 }
 
-/** Looks up the people of whom the answers told too little. A person who is not there as sent is sent again by the next attempt. */
-async function lookUpUnsure(
+/** Looks up the people whose outcome is open. A person who is not there as sent is sent again by the next attempt. */
+async function lookUpOpen(
   attempt: Attempt,
-  unsure: readonly OpenOutcome[],
+  openOutcomes: readonly OpenOutcome[],
   results: Map<string, PersonResult>,
 ): Promise<Stop | null> {
   const isOpen = ({ person }: OpenOutcome): boolean => !results.has(person.identityId)
-  const known = unsure.filter(({ unchanged }) => unchanged && !attempt.hasCleared)
+  const known = openOutcomes.filter(({ unchanged }) => unchanged && !attempt.hasCleared)
   const stop =
-    (await lookUpDates(attempt, known, results)) ?? (await lookUpWhole(attempt, unsure.filter(isOpen), results))
+    (await lookUpDates(attempt, known, results)) ?? (await lookUpWhole(attempt, openOutcomes.filter(isOpen), results))
   if (stop) return stop
-  const open = unsure.filter(isOpen).length
+  const open = openOutcomes.filter(isOpen).length
   if (open === 0) return null
   const message = `the platform's answer left open what became of ${pluralizePeople(open)}`
   return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
 }
 
 /**
- * Looks up the leaving dates of people of whom nothing else is open. What was read may be older than a request whose answer was lost:
- * whoever seems to have another date than the one sent is then left to be looked up anew.
+ * Looks up the leaving dates of people of whom nothing else is open. The dates may be older than a request whose answer was lost: people who
+ * seem to have another date than the sent one are then looked up again.
  */
 async function lookUpDates(
   attempt: Attempt,
@@ -240,16 +240,16 @@ async function lookUpDates(
 
 async function lookUpWhole(
   attempt: Attempt,
-  unsure: readonly OpenOutcome[],
+  openOutcomes: readonly OpenOutcome[],
   results: Map<string, PersonResult>,
 ): Promise<Stop | null> {
-  if (unsure.length === 0) return null
-  const { people: found, stop } = await lookUpPeople(
+  if (openOutcomes.length === 0) return null
+  const { people, stop } = await lookUpPeople(
     attempt,
-    unsure.map(({ person }) => person.identityId),
+    openOutcomes.map(({ person }) => person.identityId),
   )
-  for (const { person, unchanged } of unsure) {
-    const identity = found.get(person.identityId)
+  for (const { person, unchanged } of openOutcomes) {
+    const identity = people.get(person.identityId)
     if (identity && (unchanged || matchesExceptDate(identity, parseRecord(person))))
       results.set(person.identityId, { kind: 'taken', status: 200, stored: identity.separatedAt })
   }

@@ -70,16 +70,16 @@ async function collectSlice(
   { mapping, onRow, yieldToShortWork }: SliceInput,
 ): Promise<number> {
   const collector = new UnchangedCollector(decider, mapping, unchanged)
-  let counted = 0
+  let rowCount = 0
   for (const [at, row] of rows.entries()) {
     if (at % maxRowsAtOnce === maxRowsAtOnce - 1) await yieldToShortWork()
     collector.collectUntil(row.origin.line)
     const mapped = mapping.map(row)
     onRow?.(row, mapped)
-    if (collectRow(decider, mapped)) counted += 1
+    if (collectRow(decider, mapped)) rowCount += 1
   }
   collector.end()
-  return counted + unchanged.length
+  return rowCount + unchanged.length
 }
 
 /** Collects a row. Returns whether it counts as a row of the source. */
@@ -115,16 +115,16 @@ class UnchangedCollector {
   collectUntil(line: number): void {
     const { length } = this.#unchanged
     if (this.#at === length) return
-    let needsEach = this.#mapping.wantsEach()
+    let needsOrder = this.#mapping.needsUnchangedInOrder()
     for (; this.#at < length; this.#at += 1) {
       const at = this.#at
       const ownLine = this.#unchanged.lineAt(at)
       if (ownLine > line) return
       if (!this.#unchanged.hasLeftAt(at)) this.#decider.book.nameUnchanged(this.#unchanged.personAt(at))
-      if (!needsEach) continue
+      if (!needsOrder) continue
       const address = this.#unchanged.addressAt(at)
-      this.#mapping.spareOne(this.#unchanged.traitsAt(at), { line: ownLine, address })
-      needsEach = this.#mapping.wantsEach()
+      this.#mapping.addUnchangedInOrder(this.#unchanged.traitsAt(at), { line: ownLine, address })
+      needsOrder = this.#mapping.needsUnchangedInOrder()
     }
   }
 
@@ -133,7 +133,7 @@ class UnchangedCollector {
     const { length } = this.#unchanged
     if (length === 0) return
     this.collectUntil(Number.POSITIVE_INFINITY)
-    this.#mapping.spare(this.#unchanged.countByTraits(), this.#unchanged.lineAt(length - 1))
+    this.#mapping.addUnchanged(this.#unchanged.countByTraits(), this.#unchanged.lineAt(length - 1))
     this.#decider.addUnchanged(length)
   }
 }

@@ -30,7 +30,7 @@ export type PlanDocument = {
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
   readonly changes: readonly StagedChange[]
-  /** Names the plan and what it was made from, for a run that must come to it. */
+  /** Identifies the plan and its inputs, for a run that must result in the same plan. */
   readonly kept: KeptPlan
   readonly warnings: readonly string[]
   readonly rejects: readonly Reject[]
@@ -87,7 +87,7 @@ async function planFeed(
 /** The plan without what only the store of a run needs. */
 export function withoutStored({
   heldPart: _,
-  standing: __,
+  faults: __,
   pairs: ___,
   known: ____,
   header: _____,

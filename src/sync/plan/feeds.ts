@@ -9,22 +9,22 @@ import {
 } from '../../store/connections/sources.ts'
 import {
   eventsOfHeld,
-  leaveEvents,
+  deferEvents,
   peekPending,
   takeAllPending,
   takeBackEvents,
   takePending,
 } from '../../store/inbox/inbox.ts'
-import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { ClaimedRun } from '../../store/runs/claims.ts'
 import { type FeedName, undecidedOf } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context/context.ts'
-import { Overtaken } from '../context/overtaken.ts'
+import { whileClaimed } from '../context/overtaken.ts'
 import { linkedConnections } from './linked.ts'
 import { readReadable } from './readable-events.ts'
 
-/** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
+/** Maximum number of events in one plan. The rest stays pending for the next plan. */
 const maxEventsPerPlan = 5000
 
 /** A feed that is ready to be read. */
@@ -32,56 +32,59 @@ export type OpenedFeed = {
   readonly name: FeedName
   readonly reading: Reading
   readonly rules: FeedRules
-  /** The exports that the source lists, by version, and which of them were taken. Left out if the source did not ask. */
-  readonly listed?: { readonly versions: readonly string[]; readonly taken: ReadonlySet<string> } | undefined
+  /** The exports that the source lists, by version, and which of them were decided about. Left out if the source did not ask. */
+  readonly listed?: { readonly versions: readonly string[]; readonly decided: ReadonlySet<string> } | undefined
 }
 
-/** The feed that is meant if none is named. */
+/** The default feed of a connection. */
 export function mainFeed({ feeds }: SyncConnection): FeedName {
   return feeds.source ? 'source' : 'webhook'
 }
 
-/** The rules of that feed. */
+/** The rules of the default feed. */
 export function mainRules({ name, feeds }: SyncConnection): FeedRules {
   const rules = feeds.source ?? feeds.webhook
   if (!rules) throw new Failure('config_invalid', `connection "${name}" has nothing to read in the configuration`)
   return rules
 }
 
+type FeedInput = { readonly name: FeedName; readonly claim: ClaimedRun | null; readonly signal: AbortSignal }
+
 /**
- * Opens what a run reads. Without a run, to have a look only: events that are waiting go on waiting for theirs. Events that only say
- * that something changed belong to the run that reads the source after them, so that they are done with as its plan is.
+ * Opens what a run reads. Without a claim it only looks: pending events stay pending. Events that only say that something changed belong to
+ * the run that reads the source after them, and are decided with its plan.
  */
 export async function openFeed(
   ctx: Pick<SyncContext, 'store' | 'now' | 'connections' | 'sourceWaits'>,
   connection: SyncConnection,
-  { name, claim, signal }: { name: FeedName; claim: ClaimedRun | null; signal: AbortSignal },
+  { name, claim, signal }: FeedInput,
 ): Promise<OpenedFeed> {
   const { db } = ctx.store
   const { source, webhook } = connection.feeds
   if (name === 'source' && source) {
     if (webhook?.settings.thin && claim) {
-      await whileHeld(db, claim, (tx, runId) => takeAllPending(tx, { connection: connection.name, runId }))
+      await whileClaimed(db, claim, (tx) => takeAllPending(tx, { connection: connection.name, runId: claim.run.id }))
     }
     let listed: OpenedFeed['listed']
-    const taken = async (versions: readonly string[]) => {
+    const findDecided = async (versions: readonly string[]) => {
       const connections = [connection, ...linkedConnections(ctx, connection.name)].map((one) => one.name)
       if (claim) await recordListed(db, { connections, versions, now: ctx.now() })
-      listed = { versions, taken: await decidedVersions(db, { connection: connection.name, versions }) }
-      return listed.taken
+      listed = { versions, decided: await decidedVersions(db, { connection: connection.name, versions }) }
+      return listed.decided
     }
-    const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, findDecided: taken } })
+    const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, findDecided } })
     return { name, rules: source, reading, listed }
   }
   if (name === 'webhook' && webhook) {
     const events = await eventsFor(db, connection.name, claim)
     if (events.length === 0) return { name, rules: webhook, reading: nothingNew(ctx.now()) }
-    const { reading, left } = readReadable(events, webhook, {
+    const { reading, deferred } = readReadable(events, webhook, {
       now: ctx.now(),
-      // What a plan that is made again was made from belongs to it.
-      mayLeave: claim?.run.options.again === undefined || claim.run.options.held === true,
+      // A plan that is made again keeps all of its events.
+      mayDefer: claim?.run.options.again === undefined || claim.run.options.held === true,
     })
-    if (claim && left.length > 0) await whileHeld(db, claim, (tx, runId) => leaveEvents(tx, { runId, ids: left }))
+    if (claim && deferred.length > 0)
+      await whileClaimed(db, claim, (tx) => deferEvents(tx, { runId: claim.run.id, ids: deferred }))
     return { name, rules: webhook, reading }
   }
   const rules = source ?? webhook
@@ -89,29 +92,31 @@ export async function openFeed(
   throw new Failure('config_invalid', `connection "${connection.name}" has no ${name} in the configuration`)
 }
 
+type LinkedInput = Omit<FeedInput, 'name'> & { readonly fetched: OpenedFeed }
+
 /**
  * Opens the source of a linked connection: the copy that the other connection has fetched, or the source itself if there is no copy. A
- * connection that has not taken the same exports reads the source itself, since another export is next for it.
+ * connection that has decided about other exports reads the source itself, because another export is next for it.
  */
 export async function openLinked(
   ctx: Parameters<typeof openFeed>[0],
   connection: SyncConnection,
-  { fetched, claim, signal }: { fetched: OpenedFeed; claim: ClaimedRun | null; signal: AbortSignal },
+  { fetched, claim, signal }: LinkedInput,
 ): Promise<OpenedFeed> {
   const { reading, listed } = fetched
   const { source } = connection.feeds
-  if (!source || !reading.reopen || !(await hasTakenTheSame(ctx.store.db, connection.name, listed)))
+  if (!source || !reading.reopen || !(await hasDecidedTheSame(ctx.store.db, connection.name, listed)))
     return await openFeed(ctx, connection, { name: 'source', claim, signal })
   return { name: 'source', rules: source, reading: await reading.reopen() }
 }
 
-async function hasTakenTheSame(db: Db, connection: string, listed: OpenedFeed['listed']): Promise<boolean> {
+async function hasDecidedTheSame(db: Db, connection: string, listed: OpenedFeed['listed']): Promise<boolean> {
   if (!listed) return true
-  const taken = await decidedVersions(db, { connection, versions: listed.versions })
-  return taken.symmetricDifference(listed.taken).size === 0
+  const decided = await decidedVersions(db, { connection, versions: listed.versions })
+  return decided.symmetricDifference(listed.decided).size === 0
 }
 
-/** Opens a source. Whoever looks at the run meanwhile sees what the source makes it wait for. */
+/** Opens a source. Meanwhile the run shows what the source waits for. */
 async function openWatched(
   { sourceWaits }: Pick<SyncContext, 'sourceWaits'>,
   { connector }: SourceFeed,
@@ -130,40 +135,33 @@ async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
   const portion = { connection, limit: maxEventsPerPlan }
   if (claim === null) return await peekPending(db, portion)
   const { held = false, again } = claim.run.options
-  // They stay with the held run until the new plan takes its place.
+  // They stay with the held run until the new plan replaces its plan.
   if (again && !held) return await eventsOfHeld(db, again.runId)
-  return await whileHeld(db, claim, async (tx, runId) => {
+  return await whileClaimed(db, claim, async (tx) => {
+    const runId = claim.run.id
     await takeBackEvents(tx, { connection, runId, held })
     return await takePending(tx, { ...portion, runId })
   })
 }
 
-/** Takes events for a run unless another attempt at it has taken over: events that come in after that one has read are not its own. */
-async function whileHeld<T>(db: Db, claim: ClaimedRun, take: (tx: Db, runId: string) => Promise<T>): Promise<T> {
-  return await db.transaction().execute(async (tx) => {
-    if (!(await holdsRun(tx, claim))) throw new Overtaken()
-    return await take(tx, claim.run.id)
-  })
-}
-
-/** Opens what the source has now, as a run would find it that has accepted nothing yet. What waits for the next run goes on waiting. */
+/** Opens the source as a run would, without a claim. What waits for the next run goes on waiting. */
 export async function openSource(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   { name: connection, feeds: { source } }: SyncConnection,
   signal: AbortSignal,
 ): Promise<OpenedFeed> {
   if (!source) throw new Failure('config_invalid', `connection "${connection}" has no source in the configuration`)
-  const taken = (versions: readonly string[]) => decidedVersions(ctx.store.db, { connection, versions })
-  const reading = await source.connector.open({ now: ctx.now, signal, findDecided: taken })
+  const findDecided = (versions: readonly string[]) => decidedVersions(ctx.store.db, { connection, versions })
+  const reading = await source.connector.open({ now: ctx.now, signal, findDecided })
   return { name: 'source', rules: source, reading }
 }
 
-/** The archiving under way of each connection. Runs of linked connections can end at the same time. */
+/** The running archiving of each connection. Runs of linked connections can end at the same time. */
 const archiving = new WeakMap<SyncConnection, Promise<void>>()
 
 /**
- * Archives the exports that were decided about, moves them, or whatever their connector does, with those of the connection that this one is
- * linked to. What fails is tried again with the next run.
+ * Archives the exports that were decided about, as their connector does it, also those of the connection that this one is linked to. What
+ * fails is tried again with the next run.
  */
 export async function archiveSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   await archiveInTurn(ctx, connection)
@@ -172,31 +170,31 @@ export async function archiveSources(ctx: SyncContext, connection: SyncConnectio
 }
 
 function archiveInTurn(ctx: SyncContext, connection: SyncConnection): Promise<void> {
-  const settled = (archiving.get(connection) ?? Promise.resolve()).then(() => archiveNow(ctx, connection))
+  const archived = (archiving.get(connection) ?? Promise.resolve()).then(() => archiveNow(ctx, connection))
   archiving.set(
     connection,
-    settled.catch(() => {}),
+    archived.catch(() => {}),
   )
-  return settled
+  return archived
 }
 
 async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
-  // Before the linked connections are looked at: their runs are added before the export that they read is decided about.
-  const unsettled = await sourcesToArchive(db, connection.name)
+  // Before looking at the linked connections: their runs are added before the export that they read is decided about.
+  const toArchive = await sourcesToArchive(db, connection.name)
   const connector = connection.feeds.source?.connector
   // A linked connection that has not read the export yet may have to read it here.
   const linked = linkedConnections(ctx, connection.name).map(({ name }) => name)
-  if (linked.length > 0 && unsettled.length > 0) {
+  if (linked.length > 0 && toArchive.length > 0) {
     const undecided = await undecidedOf(db, linked)
     const unread = await linkedConnectionsToRead(db, { connection: connection.name, linked })
     const reason = waitingReason(undecided, unread)
     if (reason !== null && connector?.archive)
-      for (const { source } of unsettled)
+      for (const { source } of toArchive)
         ctx.events.sourceNotArchived({ connection: connection.name, source: source.name, reason })
     if (undecided.length > 0 || unread.length > 0) return
   }
-  for (const { source, outcome } of unsettled) {
+  for (const { source, outcome } of toArchive) {
     try {
       await connector?.archive?.(source, outcome)
       await markArchived(db, { connection: connection.name, version: source.version, now: ctx.now() })
@@ -207,7 +205,7 @@ async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise
   }
 }
 
-/** What the exports wait for that nothing does before the next export comes, for the log; null if there is no such thing. */
+/** Why exports wait for something that does not happen by itself before the next export, for the log; null if they do not. */
 function waitingReason(undecided: Awaited<ReturnType<typeof undecidedOf>>, unread: readonly string[]): string | null {
   const commandsOf = (names: readonly string[]) =>
     names.map((name) => `"rollcall sync --connection ${name}"`).join(' and ')

@@ -4,7 +4,7 @@ import type { Db, KeptPlan } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { planBasis } from './plan-basis.ts'
 
-/** What names a plan and all that it was made from. */
+/** Identifies a plan and its inputs. */
 export async function keptPlan(
   ctx: Pick<SyncContext, 'store' | 'platform'>,
   connection: SyncConnection,
@@ -15,7 +15,7 @@ export async function keptPlan(
   }
 }
 
-/** Refuses a plan that is another one than a person has kept, and says what differs. */
+/** Refuses a plan that differs from the kept one, and states the difference. */
 export async function refuseOtherPlan(
   db: Db,
   kept: KeptPlan,

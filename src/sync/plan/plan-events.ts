@@ -15,7 +15,7 @@ import { type PreparedPlan, summarizePlan } from './summarize-plan.ts'
 type PlanEventsInput = {
   readonly feed: OpenedFeed
   readonly stage: Stage
-  /** Which changes the plan sends; left out: what differs from the platform. */
+  /** Which changes the plan sends; default: what differs from the platform. */
   readonly sending?: Sending
   /**
    * Splits people whom a guard stops off into a held plan, so that the others go on. With `queuesBehindHeld` also people of runs that are held

@@ -20,7 +20,7 @@ import { pinWarnings } from './warnings.ts'
 
 type PlanningContext = Pick<SyncContext, 'store' | 'now' | 'indexing' | 'yieldToShortWork'>
 
-/** How the plan of an export uses the change filter. Left out where nothing is compared with the last export. */
+/** How the plan of an export uses the change filter. Absent if nothing is compared with the last export. */
 type ChangeFilterOptions = {
   /** Where the index for the next export is stored; null if none is made. */
   readonly saveIndex: { readonly runId: string; readonly storePart: StorePart } | null
@@ -32,7 +32,7 @@ type ChangeFilterOptions = {
 type PlanExportInput = {
   readonly feed: OpenedFeed
   readonly stage: Stage
-  /** Which changes the plan sends; left out: what differs from the platform. */
+  /** Which changes the plan sends; default: what differs from the platform. */
   readonly sending?: Sending
   readonly changeFilter?: ChangeFilterOptions
   readonly signal: AbortSignal
@@ -127,6 +127,6 @@ async function wholeExportFacts(
     header: { headers: feed.reading.headers, columns: mapping.columns },
     warnings: [...plan.warnings, ...withdrawnWarning(waiting), ...pins],
     waiting,
-    standing: decider.knownFaults(),
+    faults: decider.knownFaults(),
   }
 }

@@ -29,7 +29,7 @@ export type PlanInputs = {
 }
 
 type InputOptions = {
-  /** Compares e-mail addresses by what this returns; left out: by themselves. */
+  /** The form in which e-mail addresses are compared; default: unchanged. */
   readonly addressOf?: (email: string) => string
 }
 
@@ -50,7 +50,7 @@ export async function loadPlanInputs(
   const mapping = mapRows(reading, rules, {
     now: now(),
     aliases: answers.aliases,
-    telling: indexing?.sampleSize,
+    sampleSize: indexing?.sampleSize,
     formerFields: accepted.fields,
     addressOf,
   })

@@ -24,7 +24,7 @@ import type { Stage } from './stage.ts'
 import { type PreparedPlan, summarizePlan } from './summarize-plan.ts'
 import { pinWarnings } from './warnings.ts'
 
-/** The guard about values in single rows: what stands in other people's rows does not stop this person. */
+/** The guard about values in single rows: rows of other people do not hold this person. */
 const singleRowGuard = 'unlistedValues'
 
 /** What the plan of one person is made from. */

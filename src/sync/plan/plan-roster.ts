@@ -15,7 +15,7 @@ import { addDueRows } from './waiting-rows.ts'
 type PlanRosterInput = {
   readonly feed: OpenedFeed
   readonly stage: Stage
-  /** Which changes the plan sends; left out: what differs from the platform. */
+  /** Which changes the plan sends; default: what differs from the platform. */
   readonly sending?: Sending
   readonly signal: AbortSignal
   readonly onProgress?: OnProgress

@@ -32,5 +32,5 @@ export async function planReading(
     stage,
     signal,
   })
-  return { rows, records, counts, guards, warnings, rejects, changes: stage.seen() }
+  return { rows, records, counts, guards, warnings, rejects, changes: stage.firstChanges() }
 }

@@ -20,14 +20,16 @@ import type { Stage } from './stage.ts'
 /** The guards that judge departures. There are no rows to judge. */
 const ofDepartures: ReadonlySet<string> = new Set(['leavers', 'pinned'])
 
+type SeparationInput = { readonly separate: SeparateOptions; readonly stage: Stage; readonly signal: AbortSignal }
+
 /**
- * Plans the departures of people whom only the platform knows, from what it holds of them now. Whoever is stated by HR since, has left there,
- * or is no longer there is left as they are, so that the same request does nothing twice.
+ * Plans the departures of people whom only the platform knows, from what it holds of them now. People whom HR has stated since, who are
+ * separated on the platform, or who are no longer there stay unchanged, so repeating a request is safe.
  */
 export async function planSeparation(
   ctx: SyncContext,
   connection: SyncConnection,
-  { separate, stage, signal }: { separate: SeparateOptions; stage: Stage; signal: AbortSignal },
+  { separate, stage, signal }: SeparationInput,
 ): Promise<Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & { readonly heldPart: null }> {
   const { db } = ctx.store
   const { name } = connection
@@ -37,17 +39,17 @@ export async function planSeparation(
   const context = planContext({ mode: 'delta', asOf }, rules, now)
   const pinned = pinnedPeople(connection, await keyAnswers(db, name))
   const { foreign, warnings } = await peopleOf(ctx, connection, { separate, signal })
-  const counted = tally()
+  const decisions = tally()
   for (const confirmed of foreign) {
     const { identityId } = confirmed
     const decision = withPin(identityId, separated(confirmed, separate.on, context), pinned)
-    counted.add(decision, 'untouched')
+    decisions.add(decision, 'untouched')
     await stage.put([{ identityId, entry: decision.entry, change: decision.change, origin: null }])
   }
 
   const people = foreign.length
   const { employed, ...before } = await headcount(db, name)
-  const facts = counted.facts({
+  const facts = decisions.facts({
     mode: 'delta',
     rows: people,
     size: null,
@@ -66,29 +68,29 @@ export async function planSeparation(
     asOf,
     rows: 0,
     records: people,
-    counts: counted.counts(),
-    people: counted.people(),
+    counts: decisions.counts(),
+    people: decisions.people(),
     known: before,
-    guards: [...judged.map(counted.explain), waitsForApproval(people)],
+    guards: [...judged.map(decisions.explain), waitsForApproval(people)],
     digest: await stage.digest(),
     fields: null,
     endKeys: [],
     pairs: [],
     warnings,
     rejects: [],
-    standing: null,
+    faults: null,
     heldPart: null,
   }
 }
 
-/** What follows for a person of whom no more is known than what the platform holds. Nobody stated the day: one that HR states later takes its place. */
+/** Decides the departure of a person who is known only from the platform. The day is inferred: a date that HR states later replaces it. */
 function separated(confirmed: IdentityRecord, on: string, context: PlanContext): Decision {
   const known: RosterEntry = { ...unknownPerson(confirmed.identityId, context), confirmed }
   const desired = { ...confirmed, separatedAt: `${on}T00:00:00.000Z` }
   return decideState(known, { ...known, desired, inferred: true, employmentAsOf: context.asOf }, context)
 }
 
-/** Who of those that were asked for is still known to the platform alone and employed there; and of whom that is no longer so. */
+/** The requested people whom still only the platform knows and who are employed there, and warnings about the others. */
 async function peopleOf(
   ctx: SyncContext,
   connection: SyncConnection,
@@ -104,11 +106,11 @@ async function peopleOf(
   const [stated, others] = parted(identityIds, isStated)
   const [there, gone] = parted(others, (identityId) => held.has(identityId))
   const records = there.flatMap((identityId) => recordOf(held.get(identityId)))
-  const [left, foreign] = parted(records, ({ separatedAt }) => typeof separatedAt === 'string')
+  const [separatedThere, foreign] = parted(records, ({ separatedAt }) => typeof separatedAt === 'string')
   const warnings = [
-    ...leftWarning(stated, 'HR states them by now, or they were retracted'),
-    ...leftWarning(left.map(keyOf), 'they are separated on the platform already'),
-    ...leftWarning(gone, 'they are no longer on the platform'),
+    ...skippedWarning(stated, 'HR states them by now, or they were retracted'),
+    ...skippedWarning(separatedThere.map(keyOf), 'they are separated on the platform already'),
+    ...skippedWarning(gone, 'they are no longer on the platform'),
   ]
   return { foreign, warnings }
 }
@@ -121,7 +123,7 @@ function parted<T>(all: readonly T[], is: (one: T) => boolean): readonly [readon
   return [all.filter(is), all.filter((one) => !is(one))]
 }
 
-/** What the platform holds of these people now. */
+/** Looks these people up on the platform, by key. */
 async function heldPeople(
   ctx: SyncContext,
   connection: SyncConnection,
@@ -130,12 +132,12 @@ async function heldPeople(
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)
   const maxSingleLookUps = singleLookUpLimit(endpoint, await rosterSize(ctx.store.db, connection.name))
-  const { people: found, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps })
+  const { people, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps })
   if (stop) throw lookUpFailure(connection, stop)
-  return found
+  return people
 }
 
-/** The record of a person as the platform holds it, without what it leaves blank. */
+/** The record of a person on the platform, without blank fields. */
 function recordOf(identity: PlatformPerson | undefined): IdentityRecord[] {
   if (identity === undefined) return []
   const fields = fieldNames.flatMap((field) => {
@@ -145,7 +147,7 @@ function recordOf(identity: PlatformPerson | undefined): IdentityRecord[] {
   return [{ identityId: identity.identityId, separatedAt: null, ...Object.fromEntries(fields) }]
 }
 
-// HR never named them, so that a person's word is all there is.
+// HR never named these people, so only an operator can confirm their departure.
 function waitsForApproval(people: number): Verdict {
   const verdict = { name: 'foreign', actual: people, limit: 0 }
   if (people === 0) return { ...verdict, ok: true }
@@ -153,7 +155,7 @@ function waitsForApproval(people: number): Verdict {
   return { ...verdict, ok: false, reason }
 }
 
-function leftWarning(identityIds: readonly string[], why: string): string[] {
+function skippedWarning(identityIds: readonly string[], why: string): string[] {
   const [first] = identityIds
   if (first === undefined) return []
   const who = identityIds.length === 1 ? first : `${first} and ${identityIds.length - 1} more`

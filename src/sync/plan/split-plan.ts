@@ -17,7 +17,7 @@ const defaultPageSize = 1000
 /** Guards about individual people. Their people never queue behind another held run. */
 const perPersonGuards: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'reusedKeys', 'pinned'])
 
-/** A person who waits: queued behind a run that is held already, or in the plan that is held now, if `runId` is null. */
+/** A person who waits: behind a run that is already held, or, if `runId` is null, in the plan that is held now. */
 type WaitingPerson = PersonObservations & { readonly runId: string | null; readonly reason: string }
 
 /** Some people move to a separate held plan, or the whole plan is held. */
@@ -28,14 +28,14 @@ type SplitResult =
 type SplitInput = {
   readonly verdicts: readonly Verdict[]
   readonly keyChanges: readonly KeyChangeCandidate[]
-  /** Also people of runs that are held already wait, behind those runs. */
+  /** People of runs that are already held wait behind those runs. */
   readonly queuesBehindHeld: boolean
   readonly pageSize?: number
 }
 
 /**
- * Splits people whom a guard stops, or who wait in a held plan already, off a plan of events, so that the others go on. Departures go on too,
- * unless there are too many of them. People who exceed a limit for which a run is already held queue behind that run, so that operators do not
+ * Splits people whom a guard stops, or who already wait in a held plan, off a plan of events, so that the others proceed. Departures
+ * proceed too, unless there are too many of them. People who exceed a limit for which a run is already held queue behind that run, so that operators do not
  * approve one run per event. Returns null if nobody waits, or if a guard stops the plan as a whole.
  */
 export async function splitPlan(
@@ -52,15 +52,23 @@ export async function splitPlan(
 
   const { proceeding, people, events } = await splitDecisions(workspace, { waiting, failedGuards, pageSize })
   const counts = decider.heldCounts()
-  const counted = decider.heldPeople()
+  const peopleCounts = decider.heldPeople()
   const isEverybodyHeld = waiting.length === everybody.length && waiting.every(({ runId }) => runId === null)
   if (isEverybodyHeld && proceeding.length === 0 && isEmpty(decider.counts()))
-    return { kind: 'whole', counts, people: counted }
+    return { kind: 'whole', counts, people: peopleCounts }
 
   await restage(workspace.stage, { waiting, proceeding, pageSize })
   people.sort((a, b) => compareKeys(a.identityId, b.identityId))
   const digest = planDigest(people.flatMap(({ change }) => change ?? []))
-  const part = { people, counts, counted, digest, guards: verdicts, pairs: keyChanges, events: [...events.values()] }
+  const part = {
+    people,
+    counts,
+    peopleCounts,
+    digest,
+    guards: verdicts,
+    pairs: keyChanges,
+    events: [...events.values()],
+  }
   return { kind: 'part', part }
 }
 
@@ -68,7 +76,7 @@ function isEmpty({ unchanged: _, ...changes }: PlanCounts): boolean {
   return Object.values(changes).every((count) => count === 0)
 }
 
-/** The verdicts on the people who go on: nothing stops them any more. */
+/** The verdicts on the people who proceed: all of them passed. */
 export function verdictsOnRest(verdicts: readonly Verdict[]): Verdict[] {
   return verdicts.map(({ reason, people: _, hints: __, taints: ___, fields: ____, ...verdict }) => ({
     ...verdict,
@@ -126,7 +134,7 @@ type WaitingInput = {
   readonly pageSize: number
 }
 
-/** Parts the decisions about people who wait: what goes on of them, what waits, and by which events it came. */
+/** Splits the decisions about people who wait into the part that proceeds, the part that waits, and the events that brought it. */
 async function splitDecisions(
   { db, connection, decider }: Pick<PlanWorkspace, 'db' | 'connection' | 'decider'>,
   { waiting, failedGuards, pageSize }: WaitingInput,
@@ -151,7 +159,7 @@ type RestageInput = {
   readonly pageSize: number
 }
 
-/** Takes the people who wait out of the plan. Everybody is dropped before anybody is put: a person who goes on may be in another portion. */
+/** Takes the people who wait out of the plan. Everybody is dropped before anybody is put, because a person who proceeds may be in another portion. */
 async function restage(stage: Stage, { waiting, proceeding, pageSize }: RestageInput): Promise<void> {
   for (const portion of portionsOf(waiting, pageSize)) await stage.drop(portion.map(({ identityId }) => identityId))
   for (const portion of portionsOf(proceeding, pageSize)) await stage.put(portion)

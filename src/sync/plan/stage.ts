@@ -1,6 +1,6 @@
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { compareKeys, planDigest } from '../../identity/digest.ts'
-import { type BatchLimits, batchNumbers } from '../../store/plans/batches.ts'
+import { type BatchLimits, type BatchNumbers, batchNumbers } from '../../store/plans/batches.ts'
 import {
   clearPlan,
   isStagedTwice,
@@ -10,9 +10,9 @@ import {
   stagePeople,
   unstagePeople,
 } from '../../store/plans/plans.ts'
-import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
-import { Overtaken } from '../context/overtaken.ts'
+import { whileClaimed } from '../context/overtaken.ts'
 
 /** Where a plan grows while its source is read. */
 export type Stage = {
@@ -42,28 +42,12 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
   /** The write under way and those queued after it. If one fails, all later ones fail too. */
   let writes: Promise<void>[] = []
 
-  const held = (work: (tx: Db) => Promise<void>): Promise<void> =>
-    db.transaction().execute(async (tx) => {
-      if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await work(tx)
-    })
-
-  // A person whom the plan has already stays as staged first. That is rare, so it is checked only after a conflict.
-  async function write(people: readonly PlannedPerson[]): Promise<void> {
-    try {
-      await held((tx) => stagePeople(tx, runId, people, { numbers }))
-    } catch (error) {
-      if (!isStagedTwice(error)) throw error
-      await held((tx) => stagePeople(tx, runId, people, { again: true, numbers }))
-    }
-  }
-
   /** Queues the waiting people for writing, once there is room in the queue. */
   async function begin(): Promise<void> {
     while (writes.length >= maxWrites) await writes.shift()
     const people = waiting
     waiting = []
-    const written = (writes.at(-1) ?? Promise.resolve()).then(() => write(people))
+    const written = (writes.at(-1) ?? Promise.resolve()).then(() => writePeople(db, claim, people, numbers))
     // Its error is thrown where the write is awaited.
     written.catch(() => {})
     writes.push(written)
@@ -81,14 +65,14 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
     },
     async drop(identityIds) {
       await finish()
-      await held((tx) => unstagePeople(tx, runId, identityIds))
+      await whileClaimed(db, claim, (tx) => unstagePeople(tx, runId, identityIds))
     },
     async clear() {
       waiting = []
       // Their errors no longer matter.
       await Promise.allSettled(writes)
       writes = []
-      await held((tx) => clearPlan(tx, runId))
+      await whileClaimed(db, claim, (tx) => clearPlan(tx, runId))
     },
     async *changes() {
       await finish()
@@ -98,6 +82,23 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
       await finish()
       return await stagedDigest(db, runId)
     },
+  }
+}
+
+/** Writes people. A person who is already in the plan stays as staged first; that is rare, so it is checked only after a conflict. */
+async function writePeople(
+  db: Db,
+  claim: ClaimedRun,
+  people: readonly PlannedPerson[],
+  numbers: BatchNumbers,
+): Promise<void> {
+  const write = (again: boolean) =>
+    whileClaimed(db, claim, (tx) => stagePeople(tx, claim.run.id, people, { again, numbers }))
+  try {
+    await write(false)
+  } catch (error) {
+    if (!isStagedTwice(error)) throw error
+    await write(true)
   }
 }
 
@@ -130,7 +131,7 @@ export async function allChanges(stage: Stage): Promise<StagedChange[]> {
 }
 
 /** Keeps the first `maxChanges` changes in memory, for a preview of a plan of any size. */
-export function previewStage(maxChanges: number): Stage & { readonly seen: () => readonly StagedChange[] } {
+export function previewStage(maxChanges: number): Stage & { readonly firstChanges: () => readonly StagedChange[] } {
   const staged = new Map<string, StagedChange>()
   return {
     async put(people) {
@@ -145,6 +146,6 @@ export function previewStage(maxChanges: number): Stage & { readonly seen: () =>
     },
     async *changes() {},
     digest: async () => planDigest([]),
-    seen: () => [...staged.values()],
+    firstChanges: () => [...staged.values()],
   }
 }

@@ -55,7 +55,7 @@ export async function summarizePlan(
     warnings: collectWarnings(reading, mapping, decider),
     rejects: decider.rejects().toSorted((a, b) => a.line - b.line),
     heldPart: null,
-    standing: null,
+    faults: null,
     overtaken: decider.overtaken,
   }
 }

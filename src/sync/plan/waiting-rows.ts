@@ -14,18 +14,18 @@ import {
 } from '../../store/roster/waiting.ts'
 import type { Db } from '../../store/schema.ts'
 
-type Place = { readonly db: Db; readonly connection: string; readonly decider: Decider }
+type WaitingContext = { readonly db: Db; readonly connection: string; readonly decider: Decider }
 
 /**
- * What the rows of an export leave waiting. What waited before ends for the people of whom the export speaks: those with a row that can
- * be used, and those whom an export of everybody lacks. A row that cannot be used ends nothing. Where an export holds changes alone, a row
- * of another day to come takes the place of those of its own day, and says nothing about other days.
+ * Plans the rows of an export that wait for their day. Earlier waiting rows end for people with a usable row, and for people whom an export
+ * of everybody lacks. An unusable row ends nothing. If an export contains only changes, a row for a later day replaces the waiting rows of
+ * that day, and says nothing about other days.
  */
 export async function planWaitingRows(
-  { db, connection, decider }: Place,
+  { db, connection, decider }: WaitingContext,
   context: PlanContext,
 ): Promise<PlannedWaiting | null> {
-  // An export that is older than the accepted one has no say in what is still to come.
+  // An export that is older than the accepted one does not change what is still to come.
   if (isStale(context)) return null
   const isOfAll = coversEverybody(context)
   const later = Map.groupBy(decider.book.later(), ({ identityId }) => identityId)
@@ -47,7 +47,7 @@ export async function planWaitingRows(
   return { rows, ended, withdrawn: await waitingDepartures(db, { connection, identityIds, asOf: context.asOf }) }
 }
 
-/** What an operator should know of departures that wait no more. */
+/** A warning about withdrawn departures: they no longer wait for their day. */
 export function withdrawnWarning(waiting: PlannedWaiting | null): readonly string[] {
   const { withdrawn = [] } = waiting ?? {}
   if (withdrawn.length === 0) return []
@@ -58,11 +58,11 @@ export function withdrawnWarning(waiting: PlannedWaiting | null): readonly strin
 }
 
 /**
- * Shows the decider the rows whose day has come, as if an export of that day held them. They wait no more. A key that is known by now to be
- * another one of a known person names that person. `asOf`: the time of the plan. A day that begins while it is made waits for the next one.
+ * Adds the rows whose day has come to the decider, as if an export of that day contained them; they no longer wait. A key that has become an
+ * alias names the known person. `asOf`: the time of the plan. A day that begins while the plan is made waits for the next plan.
  */
 export async function addDueRows(
-  { db, connection, decider }: Place,
+  { db, connection, decider }: WaitingContext,
   { aliases, asOf }: { readonly aliases: KeyAnswers['aliases']; readonly asOf: string },
 ): Promise<PlannedWaiting> {
   const due = await dueWaiting(db, { connection, now: new Date(asOf) })
@@ -71,13 +71,13 @@ export async function addDueRows(
   return { rows: [], ended, withdrawn: [] }
 }
 
-// A cell that cannot be read is listed with the plan that met it, and quotes what it holds.
+// Unreadable cells are listed with the plan that met them, and contain data of the row.
 function toWaiting(
   { badCells: _, ...observation }: Observation,
   { timeZone: ofSource, asOf: ofExport }: PlanContext,
 ): WaitingRow {
   const { effectiveOn = '', timeZone = ofSource, asOf = ofExport } = observation
   const dueAt = Temporal.PlainDate.from(effectiveOn).toZonedDateTime(timeZone).toInstant().toString()
-  // On its day the row is read by itself, without the source and its zone.
+  // On its day the row is used by itself, without the source and its time zone.
   return { effectiveOn, dueAt, observation: { ...observation, timeZone, asOf } }
 }

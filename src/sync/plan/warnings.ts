@@ -40,7 +40,7 @@ export function collectWarnings(
   ]
 }
 
-/** Pins of keys that neither the roster nor the source has: a person who was to be kept safe may have got another key. */
+/** Pinned keys that neither the roster nor the source has: the person may have got another key. */
 export async function pinWarnings(
   db: Db,
   { name, pinned }: SyncConnection,

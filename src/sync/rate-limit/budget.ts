@@ -6,11 +6,11 @@ export type Window = { readonly requests: number; readonly ms: number }
 
 /** The requests that may go out to one platform. */
 export type Budget = {
-  /** Takes one request. Answers how long to wait before trying again; 0: it was taken. `isFailing`: the request before it failed. */
+  /** Takes one request. `waitMs`: how long to wait before trying again; 0: it was taken. `isFailing`: the request before it failed. */
   take(): Promise<{ readonly waitMs: number; readonly isFailing: boolean }>
-  /** What the window under way has left; null: there is none. */
+  /** What remains of the current window; null if there is none. */
   read(): Promise<{ readonly remaining: number; readonly remainingMs: number } | null>
-  /** Has nothing left for at least so long. */
+  /** Blocks all requests for at least this long. */
   pause(delayMs: number): Promise<void>
   /** Records that a request failed, until one is answered. */
   recordFailure(failure: RequestFailure): Promise<void>
@@ -22,7 +22,7 @@ export type RequestFailure = { readonly isAway: boolean; readonly reason: string
 
 /**
  * What keeps the requests of all processes from getting through. `failing`: since when they fail, and why the newest one did.
- * `pausedUntil`: the platform asked for patience.
+ * `pausedUntil`: the platform asked to wait.
  */
 export type Trouble = {
   readonly failing: (RequestFailure & { readonly since: Date }) | null
@@ -31,22 +31,22 @@ export type Trouble = {
 
 /** A pause is a window that has used up this many. */
 const paused = 1_000_000_000
-/** No window and no pause is longer. One that ends later was written by a clock that has been set back since, and is over. */
+/** The longest window and pause. One that ends later was written by a clock that has been set back since, and is over. */
 const maxWindowMs = 60_000
 const maxPauseMs = 60 * 60_000
 
-/** A budget that all processes of a store share. The time is the database's, whose clock is one for all of them. */
+/** A budget that all processes of a store share. It uses the clock of the database, which is the same for all of them. */
 export function sharedBudget(pool: Pool, platform: string, window: Window): Budget {
   const clock = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
   const isLive = `budget.expire > ${clock} and budget.expire <= ${clock}
     + case when budget.points >= ${paused} then ${maxPauseMs} else ${maxWindowMs} end`
-  type Row = { points: number; msLeft: string | number; isFailing: boolean }
+  type Row = { points: number; remainingMs: string | number; isFailing: boolean }
   async function ask(text: string, values: readonly unknown[]) {
     const { rows } = await pool.query<Row>(`${prepared}${text}`, [...values])
     const [row] = rows
-    return row ? { used: row.points, msLeft: Number(row.msLeft), isFailing: row.isFailing } : null
+    return row ? { used: row.points, remainingMs: Number(row.remainingMs), isFailing: row.isFailing } : null
   }
-  const state = `budget.points, budget.expire - ${clock} as "msLeft", budget.failing_since is not null as "isFailing"`
+  const state = `budget.points, budget.expire - ${clock} as "remainingMs", budget.failing_since is not null as "isFailing"`
 
   return {
     async take() {
@@ -59,7 +59,7 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
         [platform, window.ms],
       )
       if (now === null) return { waitMs: 0, isFailing: false }
-      return { waitMs: now.used <= window.requests ? 0 : Math.max(1, now.msLeft), isFailing: now.isFailing }
+      return { waitMs: now.used <= window.requests ? 0 : Math.max(1, now.remainingMs), isFailing: now.isFailing }
     },
     async read() {
       const now = await ask(
@@ -67,7 +67,7 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
         [platform],
       )
       if (now === null) return null
-      return { remaining: Math.max(0, window.requests - now.used), remainingMs: now.msLeft }
+      return { remaining: Math.max(0, window.requests - now.used), remainingMs: now.remainingMs }
     },
     async pause(delayMs) {
       await ask(
@@ -95,7 +95,7 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
   }
 }
 
-/** What is recorded of the requests to a platform, for a process that may send none. */
+/** The recorded trouble of a platform, for a process that sends no requests. */
 export async function platformTrouble(pool: Pool, platform: string): Promise<Trouble> {
   const { rows } = await pool.query<Trouble>(
     `select case when failing_since is not null then json_build_object(
@@ -114,18 +114,18 @@ export function ownBudget(window: Window): Budget {
   let used = 0
   let endsAtMs = 0
   let isFailing = false
-  const msLeft = (): number => endsAtMs - performance.now()
+  const remainingMs = (): number => endsAtMs - performance.now()
   return {
     async take() {
-      if (msLeft() <= 0) {
+      if (remainingMs() <= 0) {
         used = 0
         endsAtMs = performance.now() + window.ms
       }
       used += 1
-      return { waitMs: used <= window.requests ? 0 : Math.max(1, msLeft()), isFailing }
+      return { waitMs: used <= window.requests ? 0 : Math.max(1, remainingMs()), isFailing }
     },
     async read() {
-      return msLeft() <= 0 ? null : { remaining: Math.max(0, window.requests - used), remainingMs: msLeft() }
+      return remainingMs() <= 0 ? null : { remaining: Math.max(0, window.requests - used), remainingMs: remainingMs() }
     },
     async pause(delayMs) {
       used = paused

@@ -1,3 +1,4 @@
+/** When a circuit opens, and for how long. */
 export type CircuitOptions = {
   /** How many requests in a row have to fail. */
   readonly failures: number
@@ -6,9 +7,9 @@ export type CircuitOptions = {
   readonly maxMs: number
 }
 
-/** Keeps requests from a platform that is unwell. Its time is that of the process, which no change of the machine's clock moves. */
-type Circuit<F> = {
-  /** Makes a request, or answers in how many milliseconds the next one is let through. */
+/** Keeps requests from a failing platform. It uses the monotonic time of the process, so a change of the clock does not affect it. */
+export type Circuit<F> = {
+  /** Makes a request, or returns in how many milliseconds the next one is let through. */
   run<A extends F>(
     send: () => Promise<A>,
     signal: AbortSignal,
@@ -79,7 +80,7 @@ export function createCircuit<F>(options: CircuitOptions, isFailure: (answer: F)
 }
 
 /** Doubling, and never two processes at the same time: at least half of the bound, the rest by chance. */
-function breakMs(breaks: number, { firstMs, maxMs: mostMs }: CircuitOptions): number {
-  const boundMs = Math.min(mostMs, firstMs * 2 ** Math.min(breaks - 1, 20))
+function breakMs(breaks: number, { firstMs, maxMs }: CircuitOptions): number {
+  const boundMs = Math.min(maxMs, firstMs * 2 ** Math.min(breaks - 1, 20))
   return boundMs / 2 + Math.random() * (boundMs / 2)
 }

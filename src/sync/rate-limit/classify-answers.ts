@@ -8,11 +8,11 @@ import type { RequestFailure } from './budget.ts'
  * table of the contract.
  *
  * - `done`: the platform has taken it.
- * - `refused`: it will not take this as it is; a batch is split until each guilty person is alone.
+ * - `refused`: it will not take this as it is; a batch is split until each refused person is alone.
  * - `missing`: it does not know what the path names.
  * - `wait`: no process sends until the time is over.
- * - `retry`: the outcome of the request is not known, or the platform is unwell.
- * - `blocked`: nothing of the connection can pass until a person helps.
+ * - `retry`: the outcome of the request is not known, or the platform is failing.
+ * - `blocked`: nothing of the connection can be sent until an operator helps.
  */
 export type AnswerClass<T = unknown> =
   | { readonly kind: 'done'; readonly status: number; readonly body: T }
@@ -20,6 +20,7 @@ export type AnswerClass<T = unknown> =
   | { readonly kind: 'missing'; readonly code: DeliveryFailureCode; readonly status: number; readonly message: string }
   | Stop
 
+/** The platform refused a request, or a person in it. */
 export type Refused = {
   readonly kind: 'refused'
   readonly code: DeliveryFailureCode
@@ -43,9 +44,9 @@ type BodyOf<A> = A extends { readonly status: 200 | 201 | 207; readonly body: in
 
 /** How long to wait if a 429 does not say. */
 const defaultDelayMs = 15_000
-/** A platform that asks for patience is never asked again sooner. */
+/** Minimum wait after the platform asked to wait. */
 const minDelayMs = 1000
-/** After an hour the platform is asked again, however long a wait it names. */
+/** Maximum wait, even if the platform names a longer one. */
 const maxDelayMs = 60 * 60_000
 
 const blockingCodes: Readonly<Record<number, DeliveryFailureCode>> = {
@@ -65,32 +66,33 @@ const unreachableCodes: Readonly<Record<UnreachableReason, DeliveryFailureCode>>
   withheld: 'circuit_open',
 }
 
-/** The class of an answer that is known not to be what was asked for. */
+/** The class of an answer that is not a success. */
 export function classifyRefusal(answer: AnyAnswer): Exclude<AnswerClass, { kind: 'done' }> {
   const classified = classifyAnswer(answer)
   if (classified.kind !== 'done') return classified
   return retry('unreadable', classified.status, `the platform answers ${classified.status} where it should not`)
 }
 
-/** A refusal that names no person: nothing can be sent until an operator looks. */
+/** Treats a refusal that is not about a person as a block: nothing can be sent until an operator looks. */
 export function asStop(classified: Exclude<AnswerClass, { kind: 'done' }>): Stop {
   const { kind, status, message } = classified
   if (kind !== 'refused' && kind !== 'missing') return classified
   return blockedBy(kind === 'missing' ? 'connection_missing' : 'connection_unsuitable', status, message)
 }
 
+/** A stop that blocks the connection. */
 export function blockedBy(code: DeliveryFailureCode, status: number, message: string): Stop {
   return { kind: 'blocked', code, status, message }
 }
 
-/** Whether the outcome of the request that led to this stop is not known. */
+/** Whether the outcome of the request that led to this stop is unknown. */
 export function leavesUncertain(stop: Stop): boolean {
   return deliveryFailures[stop.code].uncertain
 }
 
 /**
- * Which of several stops says how an attempt ended. A block, a pause that the platform asks for, and the end of this process concern
- * everybody, so they go before the failure of one request. A failure goes before the break of the circuit that follows from it.
+ * The stop that determines how an attempt ended. A block, a pause that the platform asks for, and the end of this process affect everybody, so
+ * they outrank the failure of one request. A failure outranks the open circuit that follows from it.
  */
 export function decisiveStop(...stops: readonly (Stop | null)[]): Stop | null {
   const [decisive = null] = stops.flatMap((stop) => stop ?? []).toSorted((a, b) => rankOf(b) - rankOf(a))
@@ -104,7 +106,7 @@ function rankOf({ kind, code }: Stop): number {
   return kind === 'retry' ? 1 : 0
 }
 
-/** Whether the platform may have failed because of what was sent to it, so that another request need not fail as well. */
+/** Whether the content of the request may have caused the failure, so that another request may succeed. */
 export function mayBeCausedByRequest(stop: Stop): boolean {
   return stop.kind === 'retry' && stop.code !== 'stopped' && leavesUncertain(stop)
 }
@@ -115,13 +117,13 @@ export function isUncertain(answer: AnyAnswer): boolean {
   return classified.kind === 'retry' && leavesUncertain(classified)
 }
 
-/** Whether the answer shows that the platform is unwell. Several of these in a row open its circuit. */
+/** Whether the answer shows that the platform is failing. Several of these in a row open its circuit. */
 export function isPlatformFailing(answer: AnyAnswer): boolean {
   const classified = classifyAnswer(answer)
   return classified.kind === 'retry' && classified.code !== 'stopped'
 }
 
-/** How the answer shows that the platform is unwell, in a few words; null: it does not. */
+/** Describes the failure that the answer shows; null if it shows none. */
 export function failureOf(answer: AnyAnswer): RequestFailure | null {
   if (!isPlatformFailing(answer)) return null
   if (answer.status === 'unreachable') return { isAway: true, reason: answer.cause ?? unreachableTexts[answer.reason] }
@@ -143,6 +145,7 @@ const unreachableTexts: Readonly<Record<UnreachableReason, string>> = {
   withheld: 'left alone for a while',
 }
 
+/** Classifies an answer of the platform by what follows from it. */
 export function classifyAnswer<A extends AnyAnswer>(answer: A): AnswerClass<BodyOf<A>> {
   switch (answer.status) {
     case 'unreachable': {
@@ -191,7 +194,7 @@ function classifyStatus(
   return { kind: 'refused', code: status === 413 ? 'batch_too_large' : 'batch_refused', status, message }
 }
 
-/** A refusal that does not read like one of the platform says nothing of what it holds. */
+/** A refusal that is not in the form of the platform says nothing about its data. */
 export function unreadableRefusal(status: number): Stop {
   return retry('unreadable', status, `the platform's answer (${status}) cannot be read: it lacks the code of a refusal`)
 }

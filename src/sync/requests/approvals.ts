@@ -25,22 +25,21 @@ import { sweep } from '../run/sweep.ts'
 import { endRun, requireRun } from './requests.ts'
 import { refuseStatedInHeld } from './separations.ts'
 
-/** What a person decides about a held run. */
+/** The decision of an operator about a held run. */
 type Decision = {
   readonly runId: string
   readonly by: string
-  /** Who that is for the rule of two people. Left out: the account of this machine. */
+  /** The principal of that person for the rule of two people. Default: the account of this machine. */
   readonly principal?: string
-  /** Why, for the record. */
   readonly reason?: string
-  /** The connection that the person takes the run to be of. */
+  /** The expected connection of the run. */
   readonly connection?: string
 }
 
 /**
- * Lets a held run deliver exactly the plan that `digest` names. If what the plan rests on has moved since, nothing is sent: facts about
- * its people were accepted, or its connection is configured otherwise. The plan is then made again, by the run that is answered. That
- * run delivers if nothing of the plan has changed or nothing holds it any more.
+ * Approves exactly the plan that `digest` names, so that the held run delivers it. If the plan is outdated, because facts about its people
+ * were accepted or its connection has another configuration, nothing is sent: the returned run makes the plan again. That run delivers if
+ * the plan is unchanged or no guard holds it any more.
  */
 export async function approveRun(ctx: SyncContext, decision: Decision & { readonly digest: string }): Promise<Run> {
   const { runId } = decision
@@ -67,17 +66,17 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
     const basis = await planBasis({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
     await markBasisOutdated(tx, { runId, basis })
     const { moved = null } = (await getRun(tx, runId)) ?? {}
-    const said = { digest, ...(because !== null && { reason: because }) }
+    const details = { digest, ...(because !== null && { reason: because }) }
     const approved = { act: 'run.approved', connection: run.connection, by, runId, now } as const
     if (moved !== null) {
-      const again = await askAgain(tx, run, { digest, by, because, now })
-      await recordAuditEntry(tx, { ...approved, details: { ...said, again } })
+      const again = await requestReplan(tx, run, { digest, by, because, now })
+      await recordAuditEntry(tx, { ...approved, details: { ...details, again } })
       return { again, batches: 0 }
     }
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
-    await recordAuditEntry(tx, { ...approved, details: said })
+    await recordAuditEntry(tx, { ...approved, details })
     const done = await acceptPlan(tx, run, connection, now)
     if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
     return { again: null, batches: done }
@@ -113,8 +112,8 @@ async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promi
 function whyNotHeld({ state, reason, decidedBy, decidedAt }: Run): string {
   if (state === 'superseded') return reason === null ? '' : `: ${reason}`
   if (decidedBy === null) return ''
-  const what = state === 'rejected' || state === 'cancelled' ? state : 'approved'
-  return `: ${decidedBy} ${what} it${decidedAt === null ? '' : ` at ${decidedAt}`}`
+  const decision = state === 'rejected' || state === 'cancelled' ? state : 'approved'
+  return `: ${decidedBy} ${decision} it${decidedAt === null ? '' : ` at ${decidedAt}`}`
 }
 
 function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): void {
@@ -128,15 +127,15 @@ function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): 
 }
 
 /**
- * Two people are two principals with two names. The account of this machine is one of them, whatever names it states. Names are
- * compared without regard to case and blanks, so that a person is also known who asked in one way and approves in another.
+ * Two people are two principals with two names. The account of this machine is one principal, whatever names it states. Names are compared
+ * without case and blanks, so that a person who spells their name differently is still recognized.
  */
 async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<void> {
   const rule = '"approvals.twoPeople" wants another person to approve it'
-  const asked = (await requestersOfRun(db, run.id)).find((asker) => isSame(asker, approver))
-  if (asked) {
-    const who = isSameName(asked, approver) ? approver.by : asked.by
-    throw new Failure('conflict', `${who} asked for run ${run.id}${alike(asked, approver)}: ${rule}`)
+  const requester = (await requestersOfRun(db, run.id)).find((one) => isSame(one, approver))
+  if (requester) {
+    const who = isSameName(requester, approver) ? approver.by : requester.by
+    throw new Failure('conflict', `${who} asked for run ${run.id}${alike(requester, approver)}: ${rule}`)
   }
   const { connection, configuration } = run
   if (configuration === null) return
@@ -156,7 +155,7 @@ function isSameName(one: Requester, other: Requester): boolean {
   return foldValue(one.by) === foldValue(other.by)
 }
 
-/** Why two names are one person, where that is not seen from them. */
+/** Explains why two different names are one person. */
 function alike(one: Requester, other: Requester): string {
   if (isSameName(one, other)) return ''
   const why =
@@ -164,22 +163,29 @@ function alike(one: Requester, other: Requester): string {
   return `, and ${other.by} is the same person (${why})`
 }
 
-/** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
-async function askAgain(
+type ReplanInput = {
+  readonly digest: string
+  readonly by: string
+  readonly because: string | null
+  readonly now: Date
+}
+
+/** Requests the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
+async function requestReplan(
   tx: Db,
-  { id: runId, connection, feed, options: asked }: Run,
-  { digest, by, because, now }: { digest: string; by: string; because: string | null; now: Date },
+  { id: runId, connection, feed, options: heldOptions }: Run,
+  { now, ...approval }: ReplanInput,
 ): Promise<string> {
   const waiting = await waitingRun(tx, { connection, feed })
   const other = waiting?.options.again?.runId ?? (waiting && feedsOfNamedPeople.has(feed) ? waiting.id : runId)
   if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
-  const { plan: _, joined: __, held: ___, ...kept } = asked
-  const options = { ...kept, again: { runId, digest, by, because } }
+  const { plan: _, joined: __, held: ___, ...kept } = heldOptions
+  const options = { ...kept, again: { runId, ...approval } }
   const requestedBy = await requestersOfRun(tx, runId)
   return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, requestedBy, now })
 }
 
-/** True if the plan of a held run was made by another configuration than the connection has now, or people said otherwise since. */
+/** Whether the plan of a held run has another basis than the connection has now: its configuration, or classified values. */
 export async function hasMovedBasis(
   ctx: SyncContext,
   run: { readonly id: string; readonly connection: string },

@@ -10,17 +10,17 @@ import { requireConnection, type SyncConnection, type SyncContext } from '../con
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
 
-/** A mistake of HR is mended within this time, or it is none. */
+/** HR fixes a mistake within this time. */
 const longestDays = 366
 
 type Person = { readonly connection: string; readonly identityId: string }
 
-/** The person who is held back or let go again, and the run of the roster that follows at once, if one does. */
+/** The person, the last day of the hold-back (null: it has ended), and the roster run that follows at once, if any. */
 type HeldBack = { readonly identityId: string; readonly until: string | null; readonly runId: string | null }
 
 /**
- * Holds leavings of a person back until a day: what HR says of one is kept, and sent on that day unless HR says otherwise by then. A person
- * who was separated comes back by a run of the roster, which needs no export.
+ * Holds departures of a person back until a day: a departure that HR states is stored, and sent on that day unless HR withdraws it before. A
+ * roster run, which needs no export, brings a separated person back.
  */
 export async function holdBack(
   ctx: SyncContext,
@@ -51,14 +51,14 @@ export async function holdBack(
       )
     await addHoldBack(tx, { ...named, until: day, reason, by, now, today })
     await recordAuditEntry(tx, { act: 'hold_back.placed', ...named, by, details: { until: day, reason }, now })
-    return await lookAgain(tx, named, { what: `1 person of it is held back until ${day} since, by ${by}`, now })
+    return await planAgain(tx, named, { reason: `1 person of it is held back until ${day} since, by ${by}`, now })
   })
   ctx.events.departureHeldBack({ ...person, by, until: day })
   if (runId !== null) await sweep(ctx)
   return { identityId: person.identityId, until: day, runId }
 }
 
-/** Lets what HR says of a person count again, before the day on which it would by itself. */
+/** Ends a hold-back before its day: what HR states about the departure of the person applies again. */
 export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & { by: string }): Promise<HeldBack> {
   const connection = requireConnection(ctx, person.connection)
   const now = ctx.now()
@@ -69,33 +69,33 @@ export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & 
     if (!known || !(await dropHoldBack(tx, named)))
       throw new Failure('not_found', `no leaving of person ${named.identityId} is held back`)
     await recordAuditEntry(tx, { act: 'hold_back.ended', ...named, by, now })
-    return await lookAgain(tx, named, { what: `1 person of it is no longer held back, by ${by}`, now })
+    return await planAgain(tx, named, { reason: `1 person of it is no longer held back, by ${by}`, now })
   })
   ctx.events.departureHeldBack({ ...person, by, until: null })
   if (runId !== null) await sweep(ctx)
   return { identityId: person.identityId, until: null, runId }
 }
 
-/** The people of a connection whose leaving is held back now. */
+/** The people of a connection whose departure is held back now. */
 export async function listHoldBacks(ctx: SyncContext, name: string): Promise<HoldBack[]> {
   const connection = requireConnection(ctx, name)
   return await holdBacks(ctx.store.db, { connection: name, today: todayOf(connection, ctx.now()) })
 }
 
-/** Whose leaving is held back, and until when; null if it is not. */
+/** The hold-back of a person; null if there is none. */
 export async function holdBackOf(ctx: SyncContext, { connection: name, identityId }: Person): Promise<HoldBack | null> {
   const today = todayOf(requireConnection(ctx, name), ctx.now())
-  const [found] = await holdBacks(ctx.store.db, { connection: name, identityId, today })
-  return found ?? null
+  const [active] = await holdBacks(ctx.store.db, { connection: name, identityId, today })
+  return active ?? null
 }
 
-/** Held plans that speak of the person are made again once approved. What the roster holds of the person is looked at by a run of its own. */
-async function lookAgain(
+/** Marks held plans that mention the person as outdated, and requests a roster run if the person is due. Returns that run. */
+async function planAgain(
   tx: Db,
   { connection, identityId }: Person,
-  { what, now }: { what: string; now: Date },
+  { reason, now }: { reason: string; now: Date },
 ): Promise<string | null> {
-  await markPlansOutdated(tx, { connection, identityIds: [identityId], what })
+  await markPlansOutdated(tx, { connection, identityIds: [identityId], reason })
   if (!(await makePersonDue(tx, { connection, identityId, now }))) return null
   return await addWaitingRun(tx, { connection, feed: 'roster', trigger: 'operator', options: {}, now })
 }

@@ -21,30 +21,32 @@ import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 type Keys = Pick<KeyChangeCandidate, 'former' | 'identityId'>
 type KeyStatement = { readonly connection: string; readonly same: boolean; readonly by: string }
 
-/** What became of answers: how many keys they are about, and how many held plans are made again once they are approved. */
+/** The number of answered pairs, of pairs that are too unclear, and of held plans that an approval makes again. */
 type Answered = { readonly answered: number; readonly unclear: number; readonly moved: number }
 
 /**
- * Keeps what a person says of two keys: they are one person, whom the platform goes on having under the former key, or two. Held plans
- * that speak of them are made again once they are approved.
+ * Stores the answer of an operator about two keys: they name one person, who keeps the former key on the platform, or two people. An
+ * approval makes held plans that mention them again.
  */
 export async function answerKeys(
   ctx: SyncContext,
-  { former, identityId, ...said }: Keys & KeyStatement,
+  { former, identityId, ...statement }: Keys & KeyStatement,
 ): Promise<Answered> {
-  const { name } = requireConnection(ctx, said.connection)
+  const { name } = requireConnection(ctx, statement.connection)
   await ensureConnection(ctx.store.db, name)
   return await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, name)
-    return { ...(await keep(ctx, tx, [{ former, identityId }], { ...said, isFound: false })), unclear: 0 }
+    return {
+      ...(await storeAnswers(ctx, tx, [{ former, identityId }], { ...statement, isCandidate: false })),
+      unclear: 0,
+    }
   })
 }
 
-/** The same for all pairs of a held run. A pair that is not clear is not answered with "one person": which of them it is takes a look. */
-export async function answerPairs(
-  ctx: SyncContext,
-  { runId, same, by }: { runId: string; same: boolean; by: string },
-): Promise<Answered> {
+type CandidateAnswers = Pick<KeyStatement, 'same' | 'by'> & { readonly runId: string }
+
+/** Stores the same answer for all pairs of a held run. An unclear pair is never answered with "one person": an operator has to look at it. */
+export async function answerPairs(ctx: SyncContext, { runId, same, by }: CandidateAnswers): Promise<Answered> {
   const run = await getRun(ctx.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}`)
   if (run.state !== 'held') throw new Failure('conflict', `run ${runId} is ${run.state}, not held`)
@@ -60,13 +62,13 @@ export async function answerPairs(
         `none of the ${pluralize(pairs.length, 'pair')} of run ${runId} is clear: name the two keys of each`,
       )
     return {
-      ...(await keep(ctx, tx, clear, { connection, same, by, isFound: true })),
+      ...(await storeAnswers(ctx, tx, clear, { connection, same, by, isCandidate: true })),
       unclear: pairs.length - clear.length,
     }
   })
 }
 
-/** Takes an answer back. What two keys name is then asked again, when a run finds them. */
+/** Withdraws an answer. The next run that finds the two keys asks again. */
 export async function withdrawAnswer(
   ctx: SyncContext,
   { connection, former, identityId, by }: Keys & { connection: string; by: string },
@@ -79,8 +81,8 @@ export async function withdrawAnswer(
     const dropped = await dropKeyAnswer(tx, { connection, former: names, identityId })
     if (dropped === null)
       throw new Failure('not_found', `no one has said what the keys ${former} and ${identityId} name`)
-    const what = `an answer about its keys was taken back since, by ${by}`
-    const moved = await markPlansOutdated(tx, { connection, identityIds: [names, identityId], what })
+    const reason = `an answer about its keys was taken back since, by ${by}`
+    const moved = await markPlansOutdated(tx, { connection, identityIds: [names, identityId], reason })
     const details = { same: dropped.same, former: names, key: identityId }
     await recordAuditEntry(tx, { act: 'keys.withdrawn', connection, by, details, now: ctx.now() })
     ctx.events.keysDecided({ connection, by, keys: 1, answer: 'withdrawn' })
@@ -88,7 +90,7 @@ export async function withdrawAnswer(
   })
 }
 
-/** What people have said of the keys of a connection, and the first of the pairs of its held plans that wait for an answer. */
+/** Lists the answers about keys of a connection, and the first open candidates of its held plans. */
 export async function listKeys(
   ctx: SyncContext,
   { connection, limit }: { connection: string; limit: number },
@@ -98,15 +100,15 @@ export async function listKeys(
   return { answers: await listKeyAnswers(db, connection), pairs: await openCandidates(db, { connection, limit }) }
 }
 
-async function keep(
+async function storeAnswers(
   ctx: SyncContext,
   tx: Db,
-  given: readonly Keys[],
-  { connection, same, by, isFound }: KeyStatement & { readonly isFound: boolean },
+  answeredKeys: readonly Keys[],
+  { connection, same, by, isCandidate }: KeyStatement & { readonly isCandidate: boolean },
 ): Promise<Omit<Answered, 'unclear'>> {
   const known = await keyAnswers(tx, connection)
   const personOf = (key: string) => known.aliases.get(key)?.identityId ?? key
-  const pairs = given.map(({ former, identityId }) => {
+  const pairs = answeredKeys.map(({ former, identityId }) => {
     if (former === identityId) throw new Failure('usage', `${former} is one key, and takes no answer`)
     if (personOf(former) === identityId)
       throw new Failure('conflict', `${former} names the person ${identityId} already: an alias back would be a circle`)
@@ -134,17 +136,17 @@ async function keep(
         `${identityId} is a person of its own by now: if that was sent in error, take it back first (rollcall retract ${identityId})`,
       )
     // A run that found the pair knows that the former key is gone.
-    const both = isFound ? null : await heldRunWithBothKeys(tx, { connection, former, identityId })
+    const both = isCandidate ? null : await heldRunWithBothKeys(tx, { connection, former, identityId })
     if (both !== null && (person.desired?.separatedAt ?? null) === null)
       throw new Failure('conflict', `the export of run ${both} lists both, ${former} and ${identityId}, as employed`)
   }
   const now = ctx.now()
   await storeKeyAnswers(tx, { connection, pairs, same, by, now })
-  const what =
+  const reason =
     pairs.length === 1
       ? `1 answer about its keys was given since, by ${by}`
       : `${pairs.length} answers about its keys were given since, by ${by}`
-  const moved = await markPlansOutdated(tx, { connection, identityIds, what })
+  const moved = await markPlansOutdated(tx, { connection, identityIds, reason })
   const details = {
     same,
     former: pairs.map(({ firstKey }) => firstKey),

@@ -9,7 +9,7 @@ import { requestedPerson } from '../plan/person-watch.ts'
 import { sweep } from '../run/sweep.ts'
 import { requestersOf, requireRequester } from './requests.ts'
 
-/** Asks for a run of one person, by key or e-mail address: the source is read to its end, and this person alone is delivered. */
+/** Requests a run of one person, by key or e-mail address: it reads the whole source and delivers only this person. */
 export async function requestPerson(
   ctx: SyncContext,
   request: { connection: string; person: string; by?: string; principal?: string },
@@ -39,12 +39,12 @@ export async function requestPerson(
   if (added === null) await addRequesters(db, { runId, requestedBy })
   if (added !== null) ctx.events.runRequested({ runId, connection: name, trigger: 'operator' })
   await sweep(ctx)
-  const asked = await getRun(db, runId)
-  if (!asked) throw new Failure('not_found', `there is no run ${runId}`)
-  return asked
+  const requested = await getRun(db, runId)
+  if (!requested) throw new Failure('not_found', `there is no run ${runId}`)
+  return requested
 }
 
-/** The run that waits already for the same person. */
+/** The waiting run for the same person. Throws if it is for another person. */
 async function joined({ store }: SyncContext, connection: string, digest: string): Promise<string> {
   const waiting = await waitingRun(store.db, { connection, feed: 'person' })
   if (waiting?.options.person?.digest === digest) return waiting.id

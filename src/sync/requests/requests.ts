@@ -10,7 +10,7 @@ import { type Meaning, meanings } from '../../identity/mapping/classified.ts'
 import { foldValue } from '../../identity/mapping/fold-value.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
-import { type ClassifiedValueEntry, storeClassifiedValue as keepClassedValue } from '../../store/classified-values.ts'
+import { type ClassifiedValueEntry, storeClassifiedValue } from '../../store/classified-values.ts'
 import { connectionStates, forgetTarget, unblockConnection } from '../../store/connections/connections.ts'
 import { makeDueNow } from '../../store/deliveries/due.ts'
 import { pendingCount, releaseEvents } from '../../store/inbox/inbox.ts'
@@ -38,7 +38,7 @@ import { addDueRuns } from '../run/due-runs.ts'
 import { decideSource, expiryOf } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
 
-/** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */
+/** Requests a run. It waits while another run of the connection is active. If one is already waiting, the request joins it. */
 export async function requestRun(
   ctx: SyncContext,
   request: {
@@ -46,7 +46,7 @@ export async function requestRun(
     feed?: FeedName
     trigger: Trigger
     options?: Omit<RunOptions, 'retract'>
-    /** The person who asks, if one does. */
+    /** The person who requests the run, if any. */
     by?: string
     principal?: string
   },
@@ -59,25 +59,24 @@ export async function requestRun(
   if (request.trigger === 'operator') requireRequester(connection, requestedBy)
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
-    // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
+    // A person who requests a run expects that the block is solved. If it is not, the next answer blocks the connection again.
     await unblockConnection(db, connection.name)
     await makeDueNow(db, { connection: connection.name, now })
   }
   const { trigger, feed = mainFeed(connection), options = {}, by = 'operator' } = request
-  // Also where the source then turns out to be missing: these departures are known without it.
-  // A run that must come to a kept plan reads what the plan was made from, and nothing beside it.
-  // Those of linked connections too: nobody else asks for them where no daemon runs.
+  // Roster runs for due departures are added first, because they do not need the source, and also for linked connections, because nobody else
+  // requests them without a daemon. A run that must result in a kept plan reads only what that plan was made from.
   const isForAll = trigger === 'operator' && !options.plan
   const concerned = [connection, ...(isForAll ? linkedConnections(ctx, connection.name) : [])].map(({ name }) => name)
   if (isForAll) for (const name of concerned) await addDueRuns(ctx, { connection: name })
   const plansHeld = trigger === 'operator' && feed === 'webhook'
-  const asked = { ...options, ...(plansHeld && { held: true }) }
+  const runOptions = { ...options, ...(plansHeld && { held: true }) }
   const runId = await db.transaction().execute(async (tx) => {
     const id = await addWaitingRun(tx, {
       connection: connection.name,
       feed,
       trigger,
-      options: asked,
+      options: runOptions,
       requestedBy,
       now,
     })
@@ -99,14 +98,14 @@ export async function requestRun(
   return await requireRun(ctx, runId)
 }
 
-/** A person who asks for a run wants the events that came in as well. */
+/** Requests a run of the pending events too: a person who requests a run expects them to be included. */
 async function requestEventsToo(
   ctx: SyncContext,
   { name, feeds }: SyncConnection,
   requestedBy: readonly Requester[],
 ): Promise<void> {
   const { db } = ctx.store
-  // Thin events hold nothing to plan: they have the source read, which is what this run does.
+  // Thin events contain nothing to plan: they only cause the source to be read, which this run does.
   if (!feeds.webhook || feeds.webhook.settings.thin || (await pendingCount(db, name)) === 0) return
   await addWaitingRun(db, {
     connection: name,
@@ -118,7 +117,7 @@ async function requestEventsToo(
   })
 }
 
-/** Ends a run that waits, is held or delivers. What was delivered stays; what was not is planned again by the next run. */
+/** Cancels a run that waits, is held or delivers. Delivered changes stay; the next run plans the others again. */
 export async function cancelRun(ctx: SyncContext, { runId, by }: { runId: string; by: string }): Promise<Run> {
   const run = await endRun(ctx, { runId, by, to: 'cancelled' })
   await enqueueWaiting(ctx, run.connection)
@@ -126,8 +125,8 @@ export async function cancelRun(ctx: SyncContext, { runId, by }: { runId: string
 }
 
 /**
- * Prepares the deletion of one person's data as sent in error. The run is always held, since a deletion takes an approval.
- * Afterwards the person is withheld, whatever the source says, until the retraction is taken back.
+ * Prepares the deletion of a person's data that was sent in error. The run is always held, because a deletion needs an approval. Afterwards
+ * the person is withheld, whatever the source states, until the retraction is withdrawn.
  */
 export async function retractPerson(
   ctx: SyncContext,
@@ -137,17 +136,17 @@ export async function retractPerson(
   const connection = requireConnection(ctx, request.connection)
   const identityId = await resolveKey(db, request)
   const { reason, by } = request
-  const counted = tally()
-  counted.retract({ identityId, isPinned: await isPinned(db, connection, identityId) })
-  const guards = await retractionGuards(db, connection, counted)
+  const decisions = tally()
+  decisions.retract({ identityId, isPinned: await isPinned(db, connection, identityId) })
+  const guards = await retractionGuards(db, connection, decisions)
   const runId = await db.transaction().execute(async (tx) => {
-    // No other retraction is asked for, or approved, before this one is stored.
+    // No other retraction can be requested or approved before this one is stored.
     await lockActiveRun(tx, connection.name)
     const change = retractChange(await retractableEntry(tx, { connection: connection.name, identityId }), reason)
     const id = await addHeldRun(tx, {
       connection: connection.name,
       options: { retract: { identityId, reason, by } },
-      counts: counted.counts(),
+      counts: decisions.counts(),
       guards,
       digest: planDigest([change]),
       requestedBy: requestersOf(request),
@@ -170,7 +169,7 @@ export async function retractPerson(
   return await requireRun(ctx, runId)
 }
 
-/** The person whom a retraction is asked for, unless they were retracted, or wait for a decision about it, already. */
+/** The entry of a person who can be retracted. Throws if the person is retracted, or a held run would retract them. */
 async function retractableEntry(tx: Db, person: { connection: string; identityId: string }): Promise<RosterEntry> {
   const { connection, identityId } = person
   const entry = await rosterEntry(tx, person)
@@ -182,9 +181,9 @@ async function retractableEntry(tx: Db, person: { connection: string; identityId
   return entry
 }
 
-/** The verdicts on a deletion that a person asked for. No rows were read that could be judged. */
-async function retractionGuards(db: Db, { name, guards }: SyncConnection, counted: Tally): Promise<Verdict[]> {
-  const facts = counted.facts({
+/** The verdicts on a requested deletion. There are no rows to judge. */
+async function retractionGuards(db: Db, { name, guards }: SyncConnection, decisions: Tally): Promise<Verdict[]> {
+  const facts = decisions.facts({
     mode: 'delta',
     rows: 1,
     size: null,
@@ -197,11 +196,11 @@ async function retractionGuards(db: Db, { name, guards }: SyncConnection, counte
     absence: 'ignore',
   })
   const verdicts = judge(facts, guards).filter(({ name: guard }) => guard === 'retractions' || guard === 'pinned')
-  return verdicts.map(counted.explain)
+  return verdicts.map(decisions.explain)
 }
 
 /**
- * Says that what stood in the way of a connection is gone: what is due is tried at once. A target that was missing is looked up by its name again.
+ * Lifts the block of a connection and makes its due batches due now. A target that was missing is looked up by name again.
  */
 export async function unblock(
   ctx: SyncContext,
@@ -211,7 +210,7 @@ export async function unblock(
   const connection = requireConnection(ctx, name)
   const [state] = await connectionStates(db, name)
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
-    // The batches first, as whoever cancels a run locks them.
+    // The batches first: cancelling a run locks in this order.
     const hastened = await makeDueNow(tx, { connection: name, now: ctx.now() })
     const freed = await unblockConnection(tx, name)
     if (freed && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
@@ -223,10 +222,17 @@ export async function unblock(
   return { wasBlocked, due }
 }
 
-/** Keeps what a value means that no list of the configuration holds; the next run reads it so. */
+type Classification = {
+  readonly connection: string
+  readonly value: string
+  readonly meaning: Meaning
+  readonly by: string
+}
+
+/** Stores the meaning of a value that no list of the configuration has. It applies from the next run. */
 export async function classifyValue(
   ctx: SyncContext,
-  { connection: name, value, meaning, by }: { connection: string; value: string; meaning: Meaning; by: string },
+  { connection: name, value, meaning, by }: Classification,
 ): Promise<ClassifiedValueEntry> {
   const { db } = ctx.store
   const field = meanings[meaning]
@@ -237,22 +243,26 @@ export async function classifyValue(
   if (!feeds.some(isMapped))
     throw new Failure('usage', `"${name}" maps no column to ${field}, so no value can be ${meaning}`)
   const now = ctx.now()
-  const classed = { field, value: foldValue(value), meaning, by }
+  const classified = { field, value: foldValue(value), meaning, by }
   await ensureConnection(db, name)
   await db.transaction().execute(async (tx) => {
-    await keepClassedValue(tx, { connection: name, ...classed, now })
-    const details = { field, value: classed.value, meaning }
+    await storeClassifiedValue(tx, { connection: name, ...classified, now })
+    const details = { field, value: classified.value, meaning }
     await recordAuditEntry(tx, { act: 'value.classed', connection: name, by, details, now })
   })
   ctx.events.valueClassified({ connection: name, field, meaning, by })
-  return { ...classed, classedAt: now }
+  return { ...classified, classifiedAt: now }
 }
 
-/** Takes a retraction back and asks for a run, which sends the person again as the source has them. */
-export async function restorePerson(
-  ctx: SyncContext,
-  { by, principal, ...person }: { connection: string; identityId: string; by: string; principal?: string },
-): Promise<Run> {
+type Restoration = {
+  readonly connection: string
+  readonly identityId: string
+  readonly by: string
+  readonly principal?: string
+}
+
+/** Withdraws a retraction and requests a run, which sends the person again as the source states them. */
+export async function restorePerson(ctx: SyncContext, { by, principal, ...person }: Restoration): Promise<Run> {
   const connection = requireConnection(ctx, person.connection)
   await ctx.store.db.transaction().execute(async (tx) => {
     if (!(await unretract(tx, person)))
@@ -269,27 +279,31 @@ export async function restorePerson(
   })
 }
 
-/** Whether a pin names this person, by the first key or by one that HR has issued since. */
+/** Whether a pin names this person, by the first key or by a later one. */
 async function isPinned(db: Db, { name, pinned }: SyncConnection, identityId: string): Promise<boolean> {
   return [identityId, ...(await laterKeys(db, { connection: name, identityId }))].some((key) => pinned.has(key))
 }
 
-/** The person who asks for a run, if one does. A name that comes without its principal is one that the account of this machine stated. */
+/** The person who requests a run, if any. A name without a principal was stated by the account of this machine. */
 export function requestersOf({ by, principal = machinePrincipal }: { by?: string; principal?: string }): Requester[] {
   return by === undefined ? [] : [{ by, principal }]
 }
 
-/** A person who asks for a run may not approve it under `twoPeople`, so that it has to be known who asks. */
+/** Under `twoPeople`, whoever requests a run may not approve it, so the requester must be known. */
 export function requireRequester({ approvals }: SyncConnection, requestedBy: readonly Requester[]): void {
   if (approvals.twoPeople && requestedBy.length === 0)
     throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
 }
 
-/** Ends a run whose plan is not carried out any further. */
-export async function endRun(
-  ctx: SyncContext,
-  { runId, by, because, to }: { runId: string; by: string; because?: string | null; to: 'rejected' | 'cancelled' },
-): Promise<Run> {
+type EndInput = {
+  readonly runId: string
+  readonly by: string
+  readonly because?: string | null
+  readonly to: 'rejected' | 'cancelled'
+}
+
+/** Ends a run: the rest of its plan is not delivered. */
+export async function endRun(ctx: SyncContext, { runId, by, because, to }: EndInput): Promise<Run> {
   const before = await requireRun(ctx, runId)
   await ctx.store.db.transaction().execute(async (tx) => {
     if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by, ...(because !== undefined && { because }) }))) {
@@ -307,6 +321,7 @@ export async function endRun(
   return await requireRun(ctx, runId)
 }
 
+/** Returns a run; throws if the id is unknown. */
 export async function requireRun(ctx: SyncContext, runId: string): Promise<Run> {
   const run = await getRun(ctx.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}`)

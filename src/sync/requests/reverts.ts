@@ -9,7 +9,7 @@ import { memoryStage } from '../plan/stage.ts'
 import { sweep } from '../run/sweep.ts'
 import { requestersOf } from './requests.ts'
 
-/** Asks for a run that takes back what another one did. It reads no source, and is guarded like every other. */
+/** Requests a run that reverts what another one did. It reads no source, and guards judge it like every other run. */
 export async function requestRevert(
   ctx: SyncContext,
   request: { runId: string; reason: string; by: string; principal?: string; signal: AbortSignal },
@@ -30,7 +30,7 @@ export async function requestRevert(
     if (other?.state === 'held')
       throw new Failure('conflict', `run ${other.id}, which reverts run ${runId}, is held: approve or reject it`)
     if (other) throw new Failure('conflict', `run ${runId} was reverted already, by run ${other.id} (${other.state})`)
-    if (account.revert.people === 0) throw new Failure('conflict', nothingLeft(runId, account.revert))
+    if (account.revert.people === 0) throw new Failure('conflict', nothingToRevert(runId, account.revert))
     const added = await addOwnRun(tx, {
       connection: name,
       feed: 'revert',
@@ -56,7 +56,7 @@ function notToRevert({ id, state, feed, options, confirmed }: Run): string | nul
     const { identityId } = options.retract
     return `it took back the data of ${identityId}; \`rollcall retract ${identityId} --undo\` undoes that`
   }
-  // Known as employed and in no export, a person would be separated again by the next one, without an approval.
+  // Otherwise the person would be employed and in no export, and the next export would separate them again without an approval.
   if (feed === 'separation')
     return 'it separated people whom no export states; `rollcall hold-back KEY` brings one back until HR states them'
   if (feed === 'revert') return 'it is itself a revert; `rollcall sync` sends what HR says now'
@@ -74,7 +74,7 @@ function notToRevert({ id, state, feed, options, confirmed }: Run): string | nul
       return `it is ${state}, and nothing of it was sent`
     case 'failed':
       return confirmed > 0 ? null : 'it failed, and nothing of it was acknowledged'
-    // What it did not deliver is accepted all the same, and would be sent by the next run.
+    // Changes that it did not deliver are accepted too: the next run would send them.
     case 'cancelled':
     case 'finished':
     case 'finished_with_problems':
@@ -84,14 +84,14 @@ function notToRevert({ id, state, feed, options, confirmed }: Run): string | nul
   }
 }
 
-function nothingLeft(runId: string, { joiners, retracted, left }: RevertAccount): string {
-  const [first] = left.people
+function nothingToRevert(runId: string, { joiners, retracted, left: unchanged }: RevertAccount): string {
+  const [first] = unchanged.people
   const parts = [
     ...(joiners.count > 0 ? [`${joiners.count} joined, such as ${joiners.keys[0]}: \`rollcall retract KEY\``] : []),
     ...(retracted.count > 0
       ? [`${retracted.count} were taken back, such as ${retracted.keys[0]}: \`rollcall retract KEY --undo\``]
       : []),
-    ...(first ? [`${left.count} are left as they are, such as ${first.identityId}: ${first.reason}`] : []),
+    ...(first ? [`${unchanged.count} are left as they are, such as ${first.identityId}: ${first.reason}`] : []),
   ]
   return [`nothing of run ${runId} is left to revert`, ...parts].join('; ')
 }

@@ -13,7 +13,7 @@ import { requestersOf, requireRequester, requireRun } from './requests.ts'
 type Request = {
   readonly connection: string
   readonly identityIds: readonly string[]
-  /** The last day of employment (`YYYY-MM-DD`); left out: today. */
+  /** The last day of employment (`YYYY-MM-DD`); default: today. */
   readonly on?: string
   readonly reason: string
   readonly by: string
@@ -21,8 +21,8 @@ type Request = {
 }
 
 /**
- * Asks for a run that separates people whom only the platform knows. It reads no source, and its plan always waits for an approval. Nothing is
- * deleted.
+ * Requests a run that separates people whom only the platform knows. It reads no source, and its plan always waits for an approval. Nothing
+ * is deleted.
  */
 export async function requestSeparation(ctx: SyncContext, request: Request): Promise<Run> {
   const { db } = ctx.store
@@ -84,12 +84,12 @@ function isDay(text: string): boolean {
   }
 }
 
-/** Refuses people whom HR knows, whom the platform does not hold or has separated, and those about whom another run is under way. */
+/** Refuses people who are known from HR, missing or separated on the platform, retracted, or in another separation run. */
 async function refuseOthers(tx: Db, connection: string, identityIds: readonly string[]): Promise<void> {
-  const found = await findForeign(tx, { connection, identityIds })
-  const stranger = identityIds.find((identityId) => found.get(identityId)?.isSeparated !== false)
+  const foreign = await findForeign(tx, { connection, identityIds })
+  const stranger = identityIds.find((identityId) => foreign.get(identityId)?.isSeparated !== false)
   if (stranger !== undefined) {
-    if (found.has(stranger)) throw new Failure('conflict', `person ${stranger} is separated on the platform already`)
+    if (foreign.has(stranger)) throw new Failure('conflict', `person ${stranger} is separated on the platform already`)
     throw await whyNotForeign(tx, connection, stranger)
   }
   await refuseStatedInHeld(tx, { connection, identityIds })
@@ -107,7 +107,7 @@ async function refuseOthers(tx: Db, connection: string, identityIds: readonly st
     )
 }
 
-/** Refuses people whom a plan that waits states as employed, though nothing accepted does. */
+/** Refuses people whom a held plan states as employed. */
 export async function refuseStatedInHeld(
   tx: Db,
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },

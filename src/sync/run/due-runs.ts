@@ -8,9 +8,9 @@ import { sweep } from './sweep.ts'
 const retryAfterMs = 5 * 60_000
 
 /**
- * Asks for a run of the roster wherever the day of a leaving date has come that waited for it. No source is read, so that a departure
- * that HR has announced does not wait for an export that is late, held or broken. While a person decides about such a run, or after
- * they rejected it, it is asked for again only when the day of another date comes.
+ * Requests a roster run for each connection with a leaving date whose day has come. It reads no source, so that an announced departure does
+ * not wait for an export that is late, held or broken. While such a run is held, or after it was rejected, another one is requested only
+ * when the day of another date comes.
  */
 export async function requestDueRuns(ctx: SyncContext): Promise<void> {
   const all = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now() })
@@ -21,13 +21,13 @@ export async function requestDueRuns(ctx: SyncContext): Promise<void> {
   if (added > 0) await sweep(ctx)
 }
 
-/** Adds the run of one connection without starting it. Fails if that cannot be: whoever waits for the run would miss it. */
+/** Adds the roster run of one connection without starting it. Throws if that fails, because the caller relies on it. */
 export async function addDueRuns(ctx: SyncContext, only: { readonly connection: string }): Promise<void> {
-  const found = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now(), ...only })
-  for (const due of found) await addDueRun(ctx, due)
+  const dueConnections = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now(), ...only })
+  for (const due of dueConnections) await addDueRun(ctx, due)
 }
 
-/** Answers whether a run is asked for now. */
+/** Returns whether a run was added. */
 async function addDueRun(
   ctx: SyncContext,
   { connection, since }: { readonly connection: string; readonly since: Date },

@@ -9,10 +9,10 @@ import { sweep } from './sweep.ts'
 const retryAfterMs = 5 * 60_000
 
 /**
- * Asks for a run wherever events have come in and none has come for a while, or the oldest has waited long enough. Events that only
- * say that something changed have the source read. Further ones wait while a plan of that is held: a newer plan would void the one that
- * a person is about to approve. Other events go on; those about the people of a held plan wait behind it. Those of a paused connection
- * wait for its end.
+ * Requests a run for each connection with events if none has come for a while, or the oldest has waited long enough. Events that only say
+ * that something changed cause a run of the source. Further ones wait while its plan is held, because a newer plan would replace the one
+ * that a person is about to approve. Other events proceed; those about people of a held plan queue behind it. Events of a paused
+ * connection wait for the end of the pause.
  */
 export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
@@ -21,16 +21,16 @@ export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   await retryDueEvents(db, { now })
   const fresh = await pendingConnections(db)
   const paused = fresh.length === 0 ? new Map() : await pausedConnections(db, now)
-  let asked = 0
+  let added = 0
   await forEachIsolated(ctx, { during: 'event-runs', all: fresh }, async (one) => {
     const feed = ctx.connections.get(one.connection)?.feeds.webhook
     if (!feed || paused.has(one.connection) || !isDue(one, feed, now)) return
     const run = { connection: one.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const
     if (await hasUndecidedRun(db, { ...run, now })) return
-    await askForRun(ctx, run)
-    asked++
+    await addEventRun(ctx, run)
+    added++
   })
-  if (asked > 0) await sweep(ctx)
+  if (added > 0) await sweep(ctx)
 }
 
 function isDue({ oldestReceivedAt, newestReceivedAt }: FreshEvents, { settings }: WebhookFeed, now: Date): boolean {
@@ -41,7 +41,7 @@ function isDue({ oldestReceivedAt, newestReceivedAt }: FreshEvents, { settings }
   )
 }
 
-async function askForRun(ctx: SyncContext, run: { connection: string; feed: FeedName }): Promise<void> {
+async function addEventRun(ctx: SyncContext, run: { connection: string; feed: FeedName }): Promise<void> {
   const runId = await addWaitingRun(ctx.store.db, { ...run, trigger: 'webhook', options: {}, now: ctx.now() })
   ctx.events.runRequested({ runId, connection: run.connection, trigger: 'webhook' })
 }

@@ -20,7 +20,7 @@ export async function claimLinkedRuns(ctx: SyncContext, { run }: ClaimedRun): Pr
       trigger: run.trigger as Trigger,
       options,
       requestedBy: await requestersOfRun(db, run.id),
-      ridesWith: run.id,
+      linkedRunId: run.id,
       now: ctx.now(),
     })
     ctx.events.runRequested({ runId, connection: name, trigger: run.trigger })

@@ -5,13 +5,13 @@ import { storeIndex, storeIndexPart } from '../../store/plans/export-index.ts'
 import { storeHeldPart } from '../../store/plans/held-part.ts'
 import { clearPlan, markPlanned } from '../../store/plans/plans.ts'
 import { storeAccount } from '../../store/runs/accounts.ts'
-import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { ClaimedRun } from '../../store/runs/claims.ts'
 import { recordConfiguration } from '../../store/runs/configured.ts'
 import { addWaitingRun, requestersOfRun, type FeedName, heldReason, type Trigger } from '../../store/runs/runs.ts'
 import type { Db, Verification } from '../../store/schema.ts'
 import { traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { Overtaken } from '../context/overtaken.ts'
+import { Overtaken, whileClaimed } from '../context/overtaken.ts'
 import type { OnProgress } from '../plan/collect-rows.ts'
 import { archiveSources, type OpenedFeed, openFeed, openLinked } from '../plan/feeds.ts'
 import { refuseOtherPlan } from '../plan/kept-plan.ts'
@@ -61,16 +61,16 @@ export async function planRun(
   const verification = await verifyBeforePlanning(ctx, claim, connection, input.signal)
   await archiveSources(ctx, connection)
 
-  // Computed before anything is read by it: an answer that is given meanwhile changes it.
+  // Computed before reading, because an answer that is given meanwhile changes it.
   const basis = await planBasis(ctx, connection)
   const plan = await traceStep('plan', () => makePlan(ctx, claim, connection, input))
-  const found = await withoutPlanned(ctx, claim.run, { found: verification, plan })
+  const verified = await withoutPlanned(ctx, claim.run, { verification, plan })
   const { plan: kept } = claim.run.options
   const identity = { connection: connection.name, basis, digest: plan.digest, version: plan.source?.version ?? null }
   if (kept) await refuseOtherPlan(db, kept, identity)
 
   await ctx.yieldToShortWork?.()
-  const stored = { plan, basis, verification: found, startedBy: ctx.startedBy, now: ctx.now() }
+  const stored = { plan, basis, verification: verified, startedBy: ctx.startedBy, now: ctx.now() }
   const heldRunId = await traceStep('store plan', () =>
     db.transaction().execute((tx) => storePlan(tx, claim, connection, stored)),
   )
@@ -82,10 +82,7 @@ export async function planRun(
 /** Clears what an earlier attempt has staged. If other requests joined this run, they get a run of their own after it. */
 async function clearEarlierAttempt({ store: { db }, now }: SyncContext, claim: ClaimedRun): Promise<void> {
   const { id, connection, feed, trigger, options } = claim.run
-  await db.transaction().execute(async (tx) => {
-    if (!(await holdsRun(tx, claim))) throw new Overtaken()
-    await clearPlan(tx, id)
-  })
+  await whileClaimed(db, claim, (tx) => clearPlan(tx, id))
   if (!options.joined) return
   await addWaitingRun(db, {
     connection,
@@ -185,10 +182,7 @@ async function planFeed(
 function changeFilterOptions({ store: { db }, events }: SyncContext, claim: ClaimedRun) {
   const { id: runId, connection } = claim.run
   const storePart = async (part: number, data: Buffer): Promise<void> =>
-    await db.transaction().execute(async (tx) => {
-      if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await storeIndexPart(tx, { runId, part, data })
-    })
+    await whileClaimed(db, claim, (tx) => storeIndexPart(tx, { runId, part, data }))
   const onWholeRead = (reason: string) => events.runFullRead({ runId, connection, reason })
   return { saveIndex: { runId, storePart }, onWholeRead }
 }
@@ -229,7 +223,7 @@ async function storePlan(
   return await storeHeldPartOf(tx, claim, connection, { plan, now })
 }
 
-/** The claim with the key of the requested person, which the source may have told. */
+/** The claim with the key of the requested person, which may come from the source. */
 function withKnownKey(claim: ClaimedRun, { account }: PreparedPlan): ClaimedRun {
   const { person } = claim.run.options
   if (!person || !account?.person) return claim

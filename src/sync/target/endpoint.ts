@@ -4,26 +4,27 @@ import type { RosterEntry } from '../../identity/record.ts'
 import type { Shape } from '../../identity/shape/shape.ts'
 import type { Platform } from '../context/context.ts'
 
-/** Where a CUSTOM connection takes its records, and their form. */
+/** The resource of a CUSTOM connection that takes records, and their shape. */
 type RecordResource = { readonly resourceId: number; readonly shape: Shape }
 
 /** A custom connection of the platform. `records` null: it takes people. */
 export type Address = { readonly connectionId: number; readonly records: RecordResource | null }
 
-/** A custom connection of the platform as requests reach it. Counts them. */
+/** A custom connection of the platform with the means to send requests to it. It counts them. */
 export type Endpoint = {
   readonly platform: Platform
   readonly signal: AbortSignal
-  /** The platform does not have the connection, so that it holds nobody. */
+  /** The platform does not have the connection, so it has nobody. */
   readonly isMissing?: true
   connectionId: number
   records: RecordResource | null
   requests: number
 }
 
+/** A request to make with the client of the platform. */
 export type Call<A> = (client: Platform['client'], options: { signal: AbortSignal }) => Promise<A>
 
-/** Makes a request at the platform's pace. `before` runs when its turn has come; what it throws keeps the request from being made. */
+/** Makes a request within the rate limit. `before` runs right before it; if it throws, the request is not made. */
 export async function request<A extends AnyAnswer>(
   endpoint: Endpoint,
   call: Call<A>,
@@ -37,7 +38,7 @@ export async function request<A extends AnyAnswer>(
   }, signal)
 }
 
-/** Whether the platform is to hold nothing of a person: the record of whoever has left is taken off it. */
+/** Whether a person must have no record on the platform: records of leavers are removed. */
 export function isRemoved({ records }: Pick<Address, 'records'>, record: RosterEntry['desired']): boolean {
   return records !== null && (record?.separatedAt ?? null) !== null
 }
@@ -51,6 +52,7 @@ export function requireRecords({ connectionId, records }: Endpoint): {
   return { params: { connectionId, resourceId: records.resourceId }, shape: records.shape }
 }
 
+/** The path parameters of a request about one person. */
 export function personParams({ connectionId }: Endpoint, identityId: string) {
   return { connectionId, userIdentityId: byIdentityId(identityId) }
 }

@@ -14,10 +14,10 @@ import { type Endpoint, isRemoved, personParams, requireRecords, request } from 
 
 /** Maximum number of people to look up one by one: for more, reading the platform's list costs fewer requests. */
 export const defaultSingleLookUps = 20
-/** How many people one page of the platform's list holds. */
+/** Number of people on one page of the platform's list. */
 export const listSize = 500
 
-/** What the platform holds of a person, in the fields that are known here. */
+/** A person on the platform, with the fields that are known here. */
 export type PlatformPerson = IdentityRecord & { readonly separatedAt: string | null }
 
 /** Up to how many of `people` known people single look-ups cost fewer requests than the whole list. Records cannot be looked up one by one. */
@@ -31,10 +31,10 @@ type LookUpOptions = {
   readonly maxSingleLookUps?: number
 }
 
-/** The people whom the platform holds, and why the look-up ended early. */
+/** The people whom the platform has, and why the look-up ended early. */
 type LookUpResult = { readonly people: Map<string, PlatformPerson>; readonly stop: Stop | null }
 
-/** Looks up what the platform holds of these people, by key. People whom it does not hold are left out. */
+/** Looks these people up on the platform, by key. People whom it does not have are left out. */
 export async function lookUpPeople(
   endpoint: Endpoint,
   identityIds: readonly string[],
@@ -67,8 +67,8 @@ async function lookUpInList(endpoint: Endpoint, identityIds: readonly string[]):
 }
 
 /**
- * Hands everyone whom the platform's connection holds to `onPage`, a page at a time, until that returns false. Returns why the list could
- * not be read to its end; null if nothing went wrong.
+ * Passes everybody in the connection of the platform to `onPage`, page by page, until that returns false. Returns why the list could not be
+ * read to its end, or null.
  */
 export async function listPeople(
   endpoint: Endpoint,
@@ -108,12 +108,12 @@ async function* walkRecords(endpoint: Endpoint): AsyncGenerator<PlatformPerson> 
     yield { identityId: id, separatedAt: null, ...shape.fieldsOf(attributes) }
 }
 
-/** Whether the platform is known to hold a person. */
+/** Whether the platform is known to have a person. */
 export function isOnPlatform(endpoint: Pick<Endpoint, 'records'>, { confirmed }: RosterEntry): boolean {
   return confirmed !== null && !isRemoved(endpoint, confirmed)
 }
 
-/** Whether the platform holds this person, or why that could not be looked up. */
+/** Looks one person up on the platform, or returns why that was not possible. */
 export async function existsOnPlatform(endpoint: Endpoint, identityId: string): Promise<boolean | Stop> {
   const answer = await lookUpPerson(endpoint, identityId)
   return 'kind' in answer ? answer : answer.person !== null

@@ -26,8 +26,8 @@ import type { Address, Endpoint } from './endpoint.ts'
 const lookUpPatienceMs = 1000
 
 /**
- * Notes where a connection goes. If that is another platform than last time, or another of its connections, nothing that was
- * acknowledged there holds here, so all people are sent again.
+ * Stores the target of a connection. If it is another platform, or another connection of it, than last time, the acknowledged records are
+ * forgotten, so that all people are sent again.
  */
 export async function saveTarget(ctx: SyncContext, connection: SyncConnection, known?: Target): Promise<Target> {
   const { db } = ctx.store
@@ -35,10 +35,10 @@ export async function saveTarget(ctx: SyncContext, connection: SyncConnection, k
   known ??= await targetOf(db, connection.name)
   if (known.key === key) return known
   return await db.transaction().execute(async (tx) => {
-    // Another worker may have noted it since, and delivered there.
-    const noted = await targetOf(tx, connection.name, { keeps: true })
-    if (noted.key === key) return noted
-    if (noted.key !== null) {
+    // Another worker may have stored it since, and delivered there.
+    const current = await targetOf(tx, connection.name, { keeps: true })
+    if (current.key === key) return current
+    if (current.key !== null) {
       await forgetConfirmed(tx, connection.name)
       await forgetForeign(tx, connection.name)
     }
@@ -47,10 +47,10 @@ export async function saveTarget(ctx: SyncContext, connection: SyncConnection, k
   })
 }
 
-/** Where a connection of the platform was found: its number, and that of its resource if it takes records. */
+/** The number of a connection of the platform, and that of its resource if it takes records. */
 type TargetId = { readonly id: number; readonly resource: number | null }
 
-/** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
+/** The running look-ups of each process, by connection: its other workers wait for them instead of claiming the target. */
 const lookUps = new WeakMap<Lease, Map<string, Promise<TargetId | Stop>>>()
 
 /** The platform's connection that this one feeds, to read from. It is not created: only a delivery does that. */
@@ -61,21 +61,21 @@ export async function openEndpoint(
 ): Promise<Endpoint | Stop> {
   const { key, id, resource } = await saveTarget(ctx, connection)
   if (id !== null) return endpointAt(ctx, connection, { id, resource, signal })
-  const found = await lookUpTarget(ctx, connection, signal)
-  if (found === null) return { ...endpointAt(ctx, connection, { ...nowhere, signal }), isMissing: true }
-  if ('kind' in found) return found
-  await setTarget(ctx.store.db, connection.name, { key: key ?? targetKey(ctx, connection), ...found })
-  return endpointAt(ctx, connection, { ...found, signal })
+  const target = await lookUpTarget(ctx, connection, signal)
+  if (target === null) return { ...endpointAt(ctx, connection, { ...nowhere, signal }), isMissing: true }
+  if ('kind' in target) return target
+  await setTarget(ctx.store.db, connection.name, { key: key ?? targetKey(ctx, connection), ...target })
+  return endpointAt(ctx, connection, { ...target, signal })
 }
 
-/** In place of a connection that the platform does not have. No request is made to it. */
+/** Stands for a connection that the platform does not have. No request is made to it. */
 const nowhere = { id: 0, resource: 0 } as const
 
-/** The same of a connection whose place is known already. */
+/** The endpoint of a connection whose target is already known. */
 export function endpointAt(
   { platform }: Pick<SyncContext, 'platform'>,
   connection: SyncConnection | undefined,
-  { id, resource, signal }: { id: number; resource: number | null; signal: AbortSignal },
+  { id, resource, signal }: TargetId & { readonly signal: AbortSignal },
 ): Endpoint {
   return { ...addressOf(connection, { id, resource }), platform, signal, requests: 0 }
 }
@@ -89,25 +89,25 @@ function addressOf(connection: Pick<SyncConnection, 'records'> | undefined, { id
 export async function resolveTarget(
   ctx: SyncContext,
   connection: SyncConnection,
-  { known: noted, signal }: { known?: Target; signal: AbortSignal },
+  options: { known?: Target; signal: AbortSignal },
 ): Promise<Address | Stop> {
-  const found = await findOrAwaitTarget(ctx, connection, { known: noted, signal })
-  return 'kind' in found ? found : addressOf(connection, found)
+  const target = await findOrAwaitTarget(ctx, connection, options)
+  return 'kind' in target ? target : addressOf(connection, target)
 }
 
 async function findOrAwaitTarget(
   ctx: SyncContext,
   connection: SyncConnection,
-  { known: noted, signal }: { known: Target | undefined; signal: AbortSignal },
+  { known: storedTarget, signal }: { known?: Target; signal: AbortSignal },
 ): Promise<TargetId | Stop> {
-  const known = await saveTarget(ctx, connection, noted)
+  const known = await saveTarget(ctx, connection, storedTarget)
   if (known.id !== null) return { id: known.id, resource: known.resource }
   const ours = lookUps.getOrInsertComputed(ctx.lease, () => new Map())
-  const underWay = ours.get(connection.name)
-  if (underWay) {
+  const running = ours.get(connection.name)
+  if (running) {
     // The worker that looked it up reports why it failed.
-    const found = await underWay.catch(() => null)
-    return found === null || 'kind' in found ? beingLookedUp : found
+    const target = await running.catch(() => null)
+    return target === null || 'kind' in target ? beingLookedUp : target
   }
   const lookUp = claimAndFind(ctx, connection, signal)
   ours.set(connection.name, lookUp)
@@ -142,9 +142,9 @@ async function claimAndFind(
     // Two processes that both find nothing would both create it.
     if (!(await claimTarget(db, claim))) return beingLookedUp
     try {
-      const found = await findTarget(ctx, connection, signal)
-      if (!('kind' in found)) await setTarget(db, connection.name, { key: targetKey(ctx, connection), ...found })
-      return found
+      const target = await findTarget(ctx, connection, signal)
+      if (!('kind' in target)) await setTarget(db, connection.name, { key: targetKey(ctx, connection), ...target })
+      return target
     } catch (error) {
       if (error instanceof TargetLost) return beingLookedUp
       throw error
@@ -154,7 +154,7 @@ async function claimAndFind(
   })
 }
 
-/** Looks the target up without creating it. Answers where it is, null if no connection has the name, or why it cannot be used. */
+/** Looks the target up without creating it. Null if no connection has the name; a stop if it cannot be used. */
 export async function lookUpTarget(
   { platform }: Pick<SyncContext, 'platform'>,
   { target }: Pick<SyncConnection, 'target'>,
@@ -168,9 +168,9 @@ export async function lookUpTarget(
 
 async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<TargetId | Stop> {
   const { target } = connection
-  const found = await lookUpTarget(ctx, connection, signal)
-  if (found !== null || !('name' in target))
-    return found ?? blockedBy('connection_missing', 404, 'the connection does not exist')
+  const existing = await lookUpTarget(ctx, connection, signal)
+  if (existing !== null || !('name' in target))
+    return existing ?? blockedBy('connection_missing', 404, 'the connection does not exist')
   const { client, rateLimiter } = ctx.platform
   const records = recordTarget(target)
   const body = records === null ? { name: target.name, providerTypes: ['HRIS' as const] } : creation(records)
@@ -181,7 +181,7 @@ async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: 
   }, signal)
   const classified = classifyAnswer(answer)
   if (classified.kind !== 'done') return asStop(classified)
-  // A new connection of records is read back for its resource, and for what the platform made of its schema.
+  // A new connection of records is read again for its resource, and for the schema that the platform stored.
   return records === null
     ? { id: classified.body.id, resource: null }
     : await byId(ctx.platform, { id: classified.body.id, records }, signal)
@@ -213,11 +213,11 @@ async function byId(
   if (classified.kind !== 'done') return asStop(classified)
   const types = classified.body.providerTypes ?? []
   if (types.includes(type)) return targetIdOf(classified.body, records)
-  const found = types.join(', ') || 'unknown'
+  const actual = types.join(', ') || 'unknown'
   return blockedBy(
     'connection_unsuitable',
     409,
-    `custom connection ${id} of the platform is of type ${found}, not ${type}`,
+    `custom connection ${id} of the platform is of type ${actual}, not ${type}`,
   )
 }
 
@@ -249,7 +249,7 @@ function expanded(records: RecordTarget | null): { 'expand[]'?: ['customResource
   return records === null ? {} : { 'expand[]': ['customResources'] }
 }
 
-/** Where a connection takes what is sent to it: of records, the resource, whose schema has to be the configured one. */
+/** The id of a target. For records it includes the resource, whose schema must equal the configured one. */
 function targetIdOf({ id, customResources = [] }: CustomConnection, records: RecordTarget | null): TargetId | Stop {
   if (records === null) return { id, resource: null }
   const [resource] = customResources.filter(({ deletedAt = null }) => deletedAt === null)
@@ -265,7 +265,7 @@ function targetIdOf({ id, customResources = [] }: CustomConnection, records: Rec
   )
 }
 
-/** A schema that the platform inferred is its own affair, as long as it allows the same properties. */
+/** How the schema of the platform differs. A schema that the platform inferred only has to allow the configured properties. */
 function differencesOf({ schema, sampleData = {} }: RecordTarget, theirs: JsonObject): readonly string[] {
   if (schema !== undefined) return schemaDifferences(schema, theirs)
   return Object.keys(sampleData).flatMap((name) =>
@@ -273,7 +273,7 @@ function differencesOf({ schema, sampleData = {} }: RecordTarget, theirs: JsonOb
   )
 }
 
-/** Another name or schema is another place. */
+/** Identifies a target: another name or schema is another target. */
 function targetKey({ platform }: SyncContext, { target }: SyncConnection): string {
   return JSON.stringify([platform.baseUrl, target])
 }

@@ -5,33 +5,32 @@ import { type Endpoint, isRemoved } from '../target/endpoint.ts'
 import { type PlatformPerson, isOnPlatform, listPeople, lookUpPeople } from '../target/look-up.ts'
 import type { Stop } from '../rate-limit/classify-answers.ts'
 
-/** So many people are read before what was found is noted. */
+/** Number of people who are looked up before the results are recorded. */
 const portionSize = 100
 
+type LookUpOptions = {
+  readonly maxSingleLookUps: number
+  readonly recordRead: (identityIds: readonly string[], held: readonly PlatformPerson[]) => Promise<void>
+}
+
 /**
- * Reads people back and hands them to `note` portion by portion, each with those of them whom the platform holds. However many people there
- * are, the list is read once at most, and what it says is held for one portion only. Answers what ended the reading early.
+ * Looks people up and passes them to `recordRead` portion by portion: their keys, and those of them whom the platform has. However many people
+ * there are, the list is read at most once, and only one portion is in memory. Returns what ended the look-up early, or null.
  */
 export async function lookUpInPortions(
   endpoint: Endpoint,
   people: ReadonlySet<string>,
-  {
-    maxSingleLookUps,
-    recordRead: note,
-  }: {
-    readonly maxSingleLookUps: number
-    readonly recordRead: (identityIds: readonly string[], held: readonly PlatformPerson[]) => Promise<void>
-  },
+  { maxSingleLookUps, recordRead }: LookUpOptions,
 ): Promise<Stop | null> {
   const unread = new Set(people)
-  const noteRead = async (identityIds: readonly string[], held: readonly PlatformPerson[]): Promise<void> => {
-    if (identityIds.length > 0) await note(identityIds, held)
+  const recordPortion = async (identityIds: readonly string[], held: readonly PlatformPerson[]): Promise<void> => {
+    if (identityIds.length > 0) await recordRead(identityIds, held)
     for (const identityId of identityIds) unread.delete(identityId)
   }
   if (people.size > maxSingleLookUps) {
     const take = async (page: readonly PlatformPerson[]): Promise<boolean> => {
       const held = page.filter(({ identityId }) => unread.has(identityId))
-      await noteRead(
+      await recordPortion(
         held.map(({ identityId }) => identityId),
         held,
       )
@@ -39,17 +38,18 @@ export async function lookUpInPortions(
     }
     const stop = await listPeople(endpoint, take, { newestFirst: true })
     if (stop) return stop
-    for (const identityIds of portionsOf(unread)) await noteRead(identityIds, [])
+    for (const identityIds of portionsOf(unread)) await recordPortion(identityIds, [])
     return null
   }
   for (const identityIds of portionsOf(unread)) {
-    const { people: found, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps: portionSize })
+    const { people: listed, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps: portionSize })
     if (stop) return stop
-    await noteRead(identityIds, [...found.values()])
+    await recordPortion(identityIds, [...listed.values()])
   }
   return null
 }
 
+/** Splits keys into portions. */
 export function portionsOf(people: Iterable<string>): (readonly string[])[] {
   const identityIds = [...people]
   return Array.from({ length: Math.ceil(identityIds.length / portionSize) }, (_, at) =>
@@ -57,10 +57,10 @@ export function portionsOf(people: Iterable<string>): (readonly string[])[] {
   )
 }
 
-/** Where a person is read back from. */
+/** The endpoint that a person was read from. */
 type From = Pick<Endpoint, 'records'>
 
-/** What reading a person back shows: that the platform has them as desired, or what it has instead. */
+/** Compares a person on the platform with the desired record: equal, or the record that the platform has instead. */
 export function comparePerson(from: From, entry: RosterEntry, identity: PlatformPerson | null): ReadBack {
   const { identityId, desired, retracted } = entry
   if (identity === null) {
@@ -72,20 +72,20 @@ export function comparePerson(from: From, entry: RosterEntry, identity: Platform
   return isDesired ? { identityId, asDesired: true } : { identityId, asDesired: false, confirmed }
 }
 
-/** Whether the platform holds of a person what it was known to hold. */
+/** Whether the platform has the confirmed record of a person. */
 export function isAsKnown(from: From, entry: RosterEntry, identity: PlatformPerson | null): boolean {
   const { confirmed } = entry
   if (identity === null || confirmed === null) return identity === null && !isOnPlatform(from, entry)
-  const found = asRecord(identity, confirmed)
-  return !differs(from, confirmed, found)
+  const actual = asRecord(identity, confirmed)
+  return !differs(from, confirmed, actual)
 }
 
-function differs({ records }: From, known: IdentityRecord, found: IdentityRecord): boolean {
-  const start = { confirmed: found, inferred: false, carried: true, removes: records !== null }
+function differs({ records }: From, known: IdentityRecord, actual: IdentityRecord): boolean {
+  const start = { confirmed: actual, inferred: false, carried: true, removes: records !== null }
   return changeTo(known, start) !== null
 }
 
-/** What the platform holds of a person, in the fields that are kept here. */
+/** The record of a person on the platform, limited to the fields of `kept`. */
 function asRecord(identity: PlatformPerson, kept: IdentityRecord): IdentityRecord {
   const fields = fieldsOf(kept)
     .filter((field) => kept[field] !== undefined)

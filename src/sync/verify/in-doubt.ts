@@ -20,14 +20,14 @@ import { comparePerson, isAsKnown, portionsOf, lookUpInPortions } from './compar
 
 type InDoubtInput = {
   readonly connections: readonly string[]
-  /** A run that plans right after this repairs what differs; otherwise a run of its own is asked for. */
+  /** `here`: the run that plans right after this repairs what differs. `by a run`: a repair run is requested. */
   readonly repairs: 'here' | 'by a run'
   readonly signal: AbortSignal
 }
 
 /**
- * Reads back the people in doubt whose time has come, leavers first, at the pace of deliveries. A late request that undid something is
- * found so, and repaired. Nothing waits for it or fails because of it: what was not read is read later.
+ * Looks up the people in doubt who are due, leavers first, within the rate limit. This finds and repairs the effect of a late request that
+ * undid something. Nothing waits for it or fails because of it: people who were not read are read later.
  */
 export async function verifyPeopleInDoubt(
   ctx: SyncContext,
@@ -50,7 +50,7 @@ async function readConnection(
   const { db } = ctx.store
   const { id, resource } = await targetOf(db, connection)
   if (id === null) return
-  // After a restore, what the platform has is compared with what it had at the time of the backup before that is forgotten.
+  // After a restore, the platform is first compared with its state at the time of the backup.
   if (await findRestore(db, connection)) return
   const people = await claimPeopleInDoubt(db, { connection, now: ctx.now() })
   if (people.length === 0) return
@@ -59,13 +59,13 @@ async function readConnection(
   const unread = new Set(people.map(({ identityId }) => identityId))
   const reading = { ctx, endpoint, connection, repairs, before: await factsOf(db, connection, unread) }
   let differing = 0
-  const noteRead = async (identityIds: readonly string[], held: readonly PlatformPerson[]): Promise<void> => {
-    differing += await note(reading, identityIds, held)
+  const recordRead = async (identityIds: readonly string[], held: readonly PlatformPerson[]): Promise<void> => {
+    differing += await recordPortion(reading, identityIds, held)
     for (const identityId of identityIds) unread.delete(identityId)
   }
   for (const group of inOrder(people, maxSingleLookUps)) {
     const identityIds = new Set(group.map(({ identityId }) => identityId))
-    const stop = await lookUpInPortions(endpoint, identityIds, { maxSingleLookUps, recordRead: noteRead })
+    const stop = await lookUpInPortions(endpoint, identityIds, { maxSingleLookUps, recordRead })
     if (stop === null) continue
     await retryLookUp(db, { connection, identityIds: [...unread], now: ctx.now() })
     break
@@ -86,31 +86,31 @@ type Reading = {
   readonly endpoint: Endpoint
   readonly connection: string
   readonly repairs: InDoubtInput['repairs']
-  /** What was known of people before they were read, as digests. */
+  /** Digests of what was known of people before they were read. */
   readonly before: ReadonlyMap<string, string>
 }
 
 /**
- * Notes what was read, but of people of whom something else was accepted or delivered meanwhile: they are read again. Answers of how many
- * the platform holds something new that is not desired.
+ * Records what was read, except for people about whom something was accepted or delivered meanwhile: they are read again. Returns for how
+ * many people the platform has something new that is not desired.
  */
-async function note(
+async function recordPortion(
   { ctx, endpoint, connection, repairs, before }: Reading,
   identityIds: readonly string[],
   held: readonly PlatformPerson[],
 ): Promise<number> {
   const now = ctx.now()
-  const found = new Map(held.map((identity) => [identity.identityId, identity]))
+  const byKey = new Map(held.map((identity) => [identity.identityId, identity]))
   return await ctx.store.db.transaction().execute(async (tx) => {
     await lockEntries(tx, { connection, identityIds })
     const unmoved = [...(await rosterEntries(tx, { connection, identityIds })).values()].filter(
       (entry) => factDigest(entry) === before.get(entry.identityId),
     )
     const read = unmoved.map((entry) => {
-      const identity = found.get(entry.identityId) ?? null
+      const identity = byKey.get(entry.identityId) ?? null
       return { isSame: isAsKnown(endpoint, entry, identity), ...comparePerson(endpoint, entry, identity) }
     })
-    await recordVerification(tx, { connection, found: read })
+    await recordVerification(tx, { connection, people: read })
     const same = new Set(read.filter(({ isSame }) => isSame).map(({ identityId }) => identityId))
     const answers = identityIds.map((identityId) => ({ identityId, isSame: same.has(identityId) }))
     await recordAnswers(tx, { connection, answers, now })
@@ -120,7 +120,7 @@ async function note(
   })
 }
 
-/** A night may leave so many people in doubt that there is no room for all that is known of them. */
+/** Digests, because the full facts of many people in doubt would take too much memory. */
 async function factsOf(db: Db, connection: string, people: ReadonlySet<string>): Promise<Map<string, string>> {
   const facts = new Map<string, string>()
   for (const identityIds of portionsOf(people)) {

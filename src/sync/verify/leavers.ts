@@ -19,11 +19,11 @@ const formerStatuses = [
 ] as const
 const isFormer = (status: string): boolean => (formerStatuses as readonly string[]).includes(status)
 
-/** Above so many people, the list of people who have left costs fewer requests than asking for each. */
+/** Above this number of people, the list of former people costs fewer requests than single look-ups. */
 const defaultMaxLookUps = 20
 const listSize = 500
 const maxClaimed = 10_000
-/** A run waits no longer for it than this; what was not read comes later. */
+/** Maximum time that a run waits for this verification. The rest is verified later. */
 const timeoutMs = 30_000
 
 type VerifyLeaversInput = {
@@ -34,16 +34,16 @@ type VerifyLeaversInput = {
 }
 type Finding = Omit<CheckResult, 'id'>
 type Addressed = LeaverCheck & { readonly email: string }
-/** What was found of one person; or what keeps all others from being read as well. */
+/** The finding about one person, or why no further person can be read. */
 type Read = { readonly of: Finding } | { readonly stop: LeaverFinding }
 
 /**
- * Reads in the platform's personnel whether departures that it acknowledged have taken effect, of people whose turn it is. Only reads,
- * at the pace of deliveries. Whatever goes wrong is noted with the departures: nothing else waits for it or fails because of it.
+ * Verifies in the platform's personnel whether acknowledged departures of the people who are due have taken effect. It only reads, within the
+ * rate limit. Failures are recorded with the departures: nothing else waits for it or fails because of it.
  */
 export async function verifyLeavers(
   ctx: SyncContext,
-  { connections, all = false, maxLookUps: mostAsked = defaultMaxLookUps, signal }: VerifyLeaversInput,
+  { connections, all = false, maxLookUps = defaultMaxLookUps, signal }: VerifyLeaversInput,
 ): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
@@ -56,14 +56,14 @@ export async function verifyLeavers(
     requests: 0,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }
-  const note = (results: readonly CheckResult[]): Promise<void> => recordCheckResults(db, results, now)
+  const saveResults: SaveResults = (results) => recordCheckResults(db, results, now)
   try {
     const people = claimed.filter((person): person is Addressed => person.email !== null)
-    await note(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
-    const left = people.length > mostAsked ? await readList(endpoint, people, note) : people
-    // The others stay due, and come first at the next turn.
-    const asked = left.slice(0, mostAsked)
-    await readEach(endpoint, asked, note, await employedWithEmail(db, asked))
+    await saveResults(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
+    const remaining = people.length > maxLookUps ? await readList(endpoint, people, saveResults) : people
+    // The others stay due, and come first next time.
+    const selected = remaining.slice(0, maxLookUps)
+    await readEach(endpoint, selected, saveResults, await employedWithEmail(db, selected))
   } catch (error) {
     if (!endpoint.signal.aborted) ctx.events.unexpected({ during: 'leavers', error })
   }
@@ -75,11 +75,11 @@ function nothing(finding: LeaverFinding): Finding {
 
 type SaveResults = (results: readonly CheckResult[]) => Promise<void>
 
-/** Notes who stands in the list of people who have left; answers the others. */
+/** Saves results for the people in the list of former people; returns the others. */
 async function readList(
   endpoint: Endpoint,
   people: readonly Addressed[],
-  note: SaveResults,
+  saveResults: SaveResults,
 ): Promise<readonly Addressed[]> {
   const statuses = new Map<string, string>()
   const list = (input: Parameters<Platform['client']['listPersonnel']>[0]) =>
@@ -92,25 +92,25 @@ async function readList(
   } catch (error) {
     if (!(error instanceof WalkInterrupted)) throw error
     const stop = stopOf(classifyRefusal(error.answer)) ?? 'no_operation'
-    await note(people.map(({ id }) => ({ id, ...nothing(stop) })))
+    await saveResults(people.map(({ id }) => ({ id, ...nothing(stop) })))
     return []
   }
   const statusOf = ({ email }: Addressed): string | undefined => statuses.get(email.toLowerCase())
   const gone = people.filter((person) => statusOf(person) !== undefined)
-  await note(gone.map((person) => ({ id: person.id, ...visible(statusOf(person) ?? '') })))
+  await saveResults(gone.map((person) => ({ id: person.id, ...visible(statusOf(person) ?? '') })))
   return people.filter((person) => statusOf(person) === undefined)
 }
 
 async function readEach(
   endpoint: Endpoint,
   people: readonly Addressed[],
-  note: SaveResults,
+  saveResults: SaveResults,
   employed: ReadonlyMap<string, string>,
 ): Promise<void> {
   for (const [at, person] of people.entries()) {
     const read = await readOne(endpoint, person, employed)
-    if ('stop' in read) return await note(people.slice(at).map(({ id }) => ({ id, ...nothing(read.stop) })))
-    await note([{ id: person.id, ...read.of }])
+    if ('stop' in read) return await saveResults(people.slice(at).map(({ id }) => ({ id, ...nothing(read.stop) })))
+    await saveResults([{ id: person.id, ...read.of }])
   }
 }
 
@@ -126,20 +126,20 @@ async function readOne(endpoint: Endpoint, { email }: Addressed, employed: Reado
   const { employmentStatus: status, statusUpdatedAt } = classified.body
   if (isFormer(status)) return { of: visible(status) }
   const other = employed.get(email.toLowerCase())
-  const found = (finding: LeaverFinding, detail: string | null = null): Read => ({
+  const result = (finding: LeaverFinding, detail: string | null = null): Read => ({
     of: { visible: false, status, finding, detail },
   })
-  if (status === 'OUT_OF_SCOPE' || status === 'SERVICE_ACCOUNT') return found('out_of_scope')
-  if (statusUpdatedAt !== null) return found('set_by_hand', `on ${statusUpdatedAt.slice(0, 10)}`)
-  if (status === 'UNKNOWN') return found('unmatched')
-  return other === undefined ? found('still_employed') : found('other_key', other)
+  if (status === 'OUT_OF_SCOPE' || status === 'SERVICE_ACCOUNT') return result('out_of_scope')
+  if (statusUpdatedAt !== null) return result('set_by_hand', `on ${statusUpdatedAt.slice(0, 10)}`)
+  if (status === 'UNKNOWN') return result('unmatched')
+  return other === undefined ? result('still_employed') : result('other_key', other)
 }
 
 function visible(status: string): Finding {
   return { visible: true, status, finding: null, detail: null }
 }
 
-/** A platform without the operation says of it what it says of a person who is not there. */
+/** Whether the platform has the operation: without it, it also answers as if the person were missing. */
 async function hasPersonnel(endpoint: Endpoint): Promise<boolean> {
   const answer = await request(endpoint, (client, options) => client.listPersonnel({ query: { size: 1 } }, options))
   return classifyAnswer(answer).kind !== 'missing'

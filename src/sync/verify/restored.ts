@@ -10,13 +10,12 @@ import { openEndpoint } from '../target/target.ts'
 import { comparePerson } from './compare.ts'
 import { isForeign, openFindings } from './verify.ts'
 
-/** What reading a person back after a restore comes to: what the store notes of the platform, or what it learns from it. */
-type Finding = { readonly note: ReadBack } | { readonly learn: Learned }
+/** The result of looking a person up after a restore: the state on the platform, or newer facts that the store learns from it. */
+type Finding = { readonly verified: ReadBack } | { readonly learned: Learned }
 
 /**
- * Learns from the platform what happened after a store was put back to an earlier time. Until that is done nothing is planned, because
- * what the store wants may be older than what the platform has: people who left since would be brought back. Answers null if the store
- * was not put back.
+ * Learns from the platform what happened between the backup and the restore of a store. Nothing is planned before, because the desired state
+ * may be older than the platform: people who left since would be brought back. Returns null if the store was not restored.
  */
 export async function learnAfterRestore(
   ctx: SyncContext,
@@ -39,7 +38,7 @@ export async function learnAfterRestore(
       if (isForeign(entry)) addForeign(identity)
       if (!entry || entry.retracted) return []
       const finding = findingOf(endpoint, entry, identity)
-      if ('learn' in finding) count('changed', identity.identityId)
+      if ('learned' in finding) count('changed', identity.identityId)
       return [finding]
     })
     await write((tx) => recordFindings(tx, findings))
@@ -53,7 +52,7 @@ export async function learnAfterRestore(
     const findings = lost.map((entry) => findingOfLost(endpoint, entry, { ...restored, isListEmpty }))
     findings.forEach((finding, at) => {
       const { identityId, retracted } = lost[at] as RosterEntry
-      if (!retracted) count('learn' in finding ? 'changed' : 'lost', identityId)
+      if (!retracted) count('learned' in finding ? 'changed' : 'lost', identityId)
     })
     await write((tx) => recordFindings(tx, findings))
   }
@@ -66,36 +65,35 @@ export async function learnAfterRestore(
   }
 
   async function recordFindings(tx: Db, findings: readonly Finding[]): Promise<void> {
-    const found = findings.flatMap((finding) => ('note' in finding ? [finding.note] : []))
-    const learned = findings.flatMap((finding) => ('learn' in finding ? [finding.learn] : []))
-    await recordVerification(tx, { connection: connection.name, found })
+    const verified = findings.flatMap((finding) => ('verified' in finding ? [finding.verified] : []))
+    const learned = findings.flatMap((finding) => ('learned' in finding ? [finding.learned] : []))
+    await recordVerification(tx, { connection: connection.name, people: verified })
     if (restored) await recordLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
   }
 }
 
 /**
- * If the platform has what it had at the time of the backup, what HR wants is still to be delivered. If it has something else, that was
- * delivered after the backup, so that it is newer than what the store knows. There is one exception: a person who has left, as the store
- * knows, stays so until HR says something else.
+ * If the platform has the same record as at the time of the backup, the desired record is still to be delivered. If it has another record,
+ * that was delivered after the backup and is newer than the store. One exception: a person who has left according to the store stays a
+ * leaver until HR states something else.
  */
 export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, identity: PlatformPerson): Finding {
   const { identityId, desired } = entry
   const now = comparePerson(from, entry, identity)
-  if (now.asDesired || now.confirmed === null || desired === null) return { note: now }
+  if (now.asDesired || now.confirmed === null || desired === null) return { verified: now }
   const isAsBefore =
     entry.confirmed !== null && comparePerson(from, { ...entry, desired: entry.confirmed }, identity).asDesired
   const hasLeft = (desired.separatedAt ?? null) !== null
   const hasLeftThere = identity.separatedAt !== null
-  if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }
+  if (isAsBefore || (hasLeft && !hasLeftThere)) return { verified: now }
   const record = hasLeftThere ? { ...now.confirmed, separatedAt: identity.separatedAt } : now.confirmed
-  return { learn: { identityId, record, isNewLeaver: hasLeftThere && !hasLeft } }
+  return { learned: { identityId, record, isNewLeaver: hasLeftThere && !hasLeft } }
 }
 
 /**
- * A CUSTOM connection holds no record of a person who has left, so whoever is lost there left since the backup; the newest day on which
- * that can have been is that of the restore. An export that states the person brings the record back. A list without any record says that
- * the connection was made anew or emptied, and nothing of anybody's leaving. There and elsewhere a person who is lost is
- * sent again: people who have left stay in the list.
+ * A CUSTOM connection has no records of leavers, so a person who is missing there left since the backup, at the latest on the day of the
+ * restore. An export that states the person brings the record back. An empty list means that the connection was recreated or emptied, and
+ * nothing about departures: people are then sent again, as on other connections, where leavers stay in the list.
  */
 export function findingOfLost(
   from: Pick<Endpoint, 'records'>,
@@ -105,7 +103,7 @@ export function findingOfLost(
   const { identityId, desired, retracted } = entry
   const isLeaver =
     from.records !== null && !isListEmpty && desired !== null && retracted === null && !isRemoved(from, desired)
-  if (!isLeaver) return { note: comparePerson(from, entry, null) }
+  if (!isLeaver) return { verified: comparePerson(from, entry, null) }
   const separatedAt = `${restoredAt.toISOString().slice(0, 10)}T00:00:00.000Z`
-  return { learn: { identityId, record: { ...desired, separatedAt }, isNewLeaver: true } }
+  return { learned: { identityId, record: { ...desired, separatedAt }, isNewLeaver: true } }
 }

@@ -8,24 +8,26 @@ import { openEndpoint } from '../target/target.ts'
 import { comparePerson } from './compare.ts'
 import { isForeign, openFindings, verifyAgainstPlatform } from './verify.ts'
 
-/** So many people besides the leavers of late are chosen by chance. */
+/** Size of the random sample, besides recent leavers. */
 const maxOthers = 1000
-/** So many people are read before what was found is written. */
+/** Number of people who are looked up before the results are recorded. */
 const portionSize = 100
 
+type SampleInput = { readonly claim: ClaimedRun; readonly others?: number; readonly signal: AbortSignal }
+
 /**
- * Reads back the leavers of the last 30 days and a thousand of the others, chosen by chance, so that a platform that acknowledges what it
- * does not store is found within a day. What differs is noted, and the plan which follows repairs it. Where the platform's whole list costs
- * fewer requests than asking for each of them, everybody is compared.
+ * Looks up the leavers of the last 30 days and a random sample of a thousand others, so that a platform that acknowledges records without
+ * storing them is found within a day. Differences are recorded, and the plan that follows repairs them. If reading the whole list costs fewer
+ * requests than single look-ups, everybody is compared.
  */
 export async function verifySample(
   ctx: SyncContext,
   connection: SyncConnection,
-  { claim, others = maxOthers, signal }: { claim: ClaimedRun; others?: number; signal: AbortSignal },
+  { claim, others = maxOthers, signal }: SampleInput,
 ): Promise<Verification> {
   const { db } = ctx.store
   const { name } = connection
-  // The id of a run is random, and stays with it when it is read again.
+  // The id of a run is random, and stays the same if the run is repeated.
   const keys = await sampleKeys(db, { connection: name, others, seed: claim.run.id, now: ctx.now() })
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)
@@ -37,20 +39,20 @@ export async function verifySample(
   let listed = 0
   for (let start = 0; start < keys.length; start += portionSize) {
     const identityIds = keys.slice(start, start + portionSize)
-    const { people: found, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps: portionSize })
+    const { people, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps: portionSize })
     if (stop) throw lookUpFailure(connection, stop)
-    listed += found.size
+    listed += people.size
     const entries = await rosterEntries(db, { connection: name, identityIds })
-    const noted = [...entries.values()].map((entry) => {
-      const identity = found.get(entry.identityId) ?? null
+    const readBacks = [...entries.values()].map((entry) => {
+      const identity = people.get(entry.identityId) ?? null
       const actual = comparePerson(endpoint, entry, identity)
       const isKnownAsDesired = entry.confirmed === entry.desired && entry.retracted === null
       if (isKnownAsDesired && !actual.asDesired) findings.count(identity ? 'changed' : 'lost', entry.identityId)
       return actual
     })
-    await findings.recordRead(noted)
+    await findings.recordRead(readBacks)
   }
-  // Only the list names people whom nobody could ask for. Of few people it is a page or two.
+  // Only the list shows foreign people. For few people it has only a page or two.
   if (size <= keys.length * listSize) {
     const stop = await listPeople(endpoint, async (identities) => {
       const identityIds = identities.map(({ identityId }) => identityId)

@@ -2,10 +2,10 @@ import type { RosterEntry } from '../../identity/record.ts'
 import { foreignToPlan, type Listed, storeForeign } from '../../store/foreign/people.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { recordVerification, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
-import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { Overtaken } from '../context/overtaken.ts'
+import { whileClaimed } from '../context/overtaken.ts'
 import { type PlatformPerson, isOnPlatform, listPeople, lookUpFailure } from '../target/look-up.ts'
 import { openEndpoint } from '../target/target.ts'
 import { comparePerson } from './compare.ts'
@@ -14,9 +14,9 @@ import { comparePerson } from './compare.ts'
 const keysKept = 100
 
 /**
- * Reads the platform's whole list and compares it with what is known. People who are lost there, or whose data was changed there, are
- * noted as the platform has them, so that the plan which follows repairs every difference. People whom the platform holds and HR
- * never named are stored by key and left alone: absence never deletes.
+ * Reads the platform's whole list and compares it with the roster. People who are missing there, or whose data was changed there, are recorded
+ * as the platform has them, so that the plan that follows repairs every difference. People whom HR never named are stored by key and stay
+ * unchanged: absence never deletes.
  */
 export async function verifyAgainstPlatform(
   ctx: SyncContext,
@@ -26,29 +26,29 @@ export async function verifyAgainstPlatform(
   const { db } = ctx.store
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)
-  const found = new Set<string>()
+  const listedKeys = new Set<string>()
   const { counts, people, count, recordRead, addForeign, storeForeignPeople } = openFindings(ctx, connection, claim)
   let listed = 0
 
   const stop = await listPeople(endpoint, async (identities) => {
     const known = await entriesOf(identities.map(({ identityId }) => identityId))
-    const noted: ReadBack[] = []
+    const readBacks: ReadBack[] = []
     for (const identity of identities) {
-      found.add(identity.identityId)
+      listedKeys.add(identity.identityId)
       listed++
       const entry = known.get(identity.identityId)
       if (isForeign(entry)) addForeign(identity)
       if (!entry || entry.retracted) continue
       const actual = comparePerson(endpoint, entry, identity)
       if (entry.confirmed === entry.desired && !actual.asDesired) count('changed', identity.identityId)
-      noted.push(actual)
+      readBacks.push(actual)
     }
-    await recordRead(noted)
+    await recordRead(readBacks)
   })
   if (stop) throw lookUpFailure(connection, stop)
 
   for await (const keys of rosterKeys(db, connection.name)) {
-    const unlisted = keys.filter((key) => !found.has(key))
+    const unlisted = keys.filter((key) => !listedKeys.has(key))
     const entries = await entriesOf(unlisted)
     const lost = [...entries.values()].filter((entry) => isOnPlatform(endpoint, entry))
     for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
@@ -62,22 +62,23 @@ export async function verifyAgainstPlatform(
   }
 }
 
-/** The same, once the run has planned: whom its export states is no longer counted as foreign, though nothing is accepted yet. */
+/** The verification without the people of the new plan: people whom the export states are not foreign, though it is not accepted yet. */
 export async function withoutPlanned(
   { store: { db } }: SyncContext,
   { id: runId, connection }: { readonly id: string; readonly connection: string },
-  { found, plan }: { found: Verification | null; plan: Pick<PlanSummary, 'standing' | 'waiting'> },
+  { verification, plan }: { verification: Verification | null; plan: Pick<PlanSummary, 'faults' | 'waiting'> },
 ): Promise<Verification | null> {
-  if (found === null || !found.people || found.foreign + (found.separated ?? 0) === 0) return found
-  const unread = (plan.standing ?? []).flatMap(({ identityId }) => identityId ?? [])
+  if (verification === null || !verification.people) return verification
+  if (verification.foreign + (verification.separated ?? 0) === 0) return verification
+  const unread = (plan.faults ?? []).flatMap(({ identityId }) => identityId ?? [])
   const later = (plan.waiting?.rows ?? []).map(({ observation }) => observation.identityId)
   const named = [...unread, ...later]
   const { people, separated, keys } = await foreignToPlan(db, { connection, runId, named, limit: keysKept })
-  return { ...found, foreign: people, separated, people: { ...found.people, foreign: [...keys] } }
+  return { ...verification, foreign: people, separated, people: { ...verification.people, foreign: [...keys] } }
 }
 
 /**
- * Whether only the platform knows a person whom it lists. A retracted person is on the platform until the deletion is acknowledged; whoever is
+ * Whether only the platform knows a listed person. A retracted person is on the platform until the deletion is acknowledged; a person who is
  * there again after that came from elsewhere.
  */
 export function isForeign(entry: RosterEntry | undefined): boolean {
@@ -85,7 +86,7 @@ export function isForeign(entry: RosterEntry | undefined): boolean {
   return entry.retracted === null ? entry.desired === null : entry.confirmed === null
 }
 
-/** What reading back finds: counted, the first keys kept, and written into the store. */
+/** Collects the findings of a verification: counts them, keeps the first keys, and writes them into the store. */
 export function openFindings({ store: { db }, now }: SyncContext, { name }: SyncConnection, claim: ClaimedRun) {
   const counts = { lost: 0, changed: 0, foreign: 0, separated: 0 }
   const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
@@ -96,12 +97,9 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
     if (people[kind].length < keysKept) people[kind].push(identityId)
   }
 
-  /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
+  /** Fenced: a process that was suspended while it read the list does not write into the state of a later run. */
   async function write(work: (tx: Db) => Promise<void>): Promise<void> {
-    await db.transaction().execute(async (tx) => {
-      if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await work(tx)
-    })
+    await whileClaimed(db, claim, work)
   }
 
   return {
@@ -109,7 +107,7 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
     people,
     count,
     write,
-    /** Notes a person whom only the platform knows. A list that changes while it is read may hold a person twice. */
+    /** Adds a person whom only the platform knows. A list that changes while it is read may contain a person twice. */
     addForeign({ identityId, separatedAt }: PlatformPerson): void {
       const isSeparated = separatedAt !== null
       if (foreign.has(identityId)) return
@@ -117,12 +115,12 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
       if (isSeparated) counts.separated++
       else count('foreign', identityId)
     },
-    /** Stores these people, after the whole list was read. */
+    /** Stores these people after the whole list was read. */
     async storeForeignPeople(): Promise<void> {
       await write((tx) => storeForeign(tx, { connection: name, listed: [...foreign.values()], now: now() }))
     },
-    async recordRead(noted: readonly ReadBack[]): Promise<void> {
-      await write((tx) => recordVerification(tx, { connection: name, found: noted }))
+    async recordRead(readBacks: readonly ReadBack[]): Promise<void> {
+      await write((tx) => recordVerification(tx, { connection: name, people: readBacks }))
     },
   }
 }

@@ -20,10 +20,10 @@ const hourMs = 60 * 60_000
 
 const pager: ChannelFilter = { name: 'pager', connections: null, kinds: null }
 
-/** So many seconds after the start. */
+/** The time this many seconds after the start. */
 const at = (seconds: number) => new Date(start.getTime() + seconds * 1000)
 
-function condition(given: Partial<Condition> = {}): Condition {
+function condition(overrides: Partial<Condition> = {}): Condition {
   return {
     connection: 'acme',
     kind: 'blocked',
@@ -33,7 +33,7 @@ function condition(given: Partial<Condition> = {}): Condition {
     people: 3,
     leavers: 1,
     runId: null,
-    ...given,
+    ...overrides,
   }
 }
 
@@ -53,9 +53,9 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
   })
 
-  const note = (found: readonly Condition[], seconds: number, channels: readonly ChannelFilter[] = [pager]) =>
-    recordConditions(store.db, found, { channels, now: at(seconds) })
-  const told = (claimed: ClaimedNotification, seconds: number) =>
+  const record = (current: readonly Condition[], seconds: number, channels: readonly ChannelFilter[] = [pager]) =>
+    recordConditions(store.db, current, { channels, now: at(seconds) })
+  const markSent = (claimed: ClaimedNotification, seconds: number) =>
     recordSent(store.db, {
       claims: [{ ...claimed, remindAt: new Date(at(seconds).getTime() + 24 * hourMs) }],
       now: at(seconds),
@@ -72,19 +72,19 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     return claimed
   }
 
-  /** Claims whatever is due and tells it; answers what was told of which connection. */
-  async function tellAll(seconds: number, channel = 'pager'): Promise<string[]> {
+  /** Claims everything that is due and marks it as sent; returns what was sent about which connection. */
+  async function sendAll(seconds: number, channel = 'pager'): Promise<string[]> {
     const notifications: string[] = []
     for (let next = await claimNotification(seconds, channel); next; next = await claimNotification(seconds, channel)) {
-      await told(next, seconds)
+      await markSent(next, seconds)
       notifications.push(`${next.type} ${next.alert.connection}`)
     }
     return notifications
   }
 
-  test('a condition raises one alert, however often it is found and by how many at once', async () => {
-    await Promise.all(Array.from({ length: 6 }, () => note([condition()], 0)))
-    await note([condition({ people: 4 })], 10)
+  test('a condition raises one alert, however often it is recorded, and by any number of processes', async () => {
+    await Promise.all(Array.from({ length: 6 }, () => record([condition()], 0)))
+    await record([condition({ people: 4 })], 10)
 
     const alerts = await openAlerts(store.db)
 
@@ -99,43 +99,43 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('is told once when raised, and once when it is over', async () => {
-    await note([condition()], 0)
-    const first = await tellAll(0)
-    await note([condition({ people: 4 })], 10)
-    const meanwhile = await tellAll(10)
-    await note([], 20)
-    await note([], 50)
+  test('is sent once when raised, and once when cleared', async () => {
+    await record([condition()], 0)
+    const first = await sendAll(0)
+    await record([condition({ people: 4 })], 10)
+    const meanwhile = await sendAll(10)
+    await record([], 20)
+    await record([], 50)
 
-    const last = await tellAll(50)
+    const last = await sendAll(50)
 
     expect([first, meanwhile, last]).toEqual([['raised acme'], [], ['cleared acme']])
-    expect(await tellAll(100_000_000)).toEqual([])
+    expect(await sendAll(100_000_000)).toEqual([])
   })
 
-  test('a condition that was away for less than half a minute is the same one', async () => {
-    await note([condition()], 0)
+  test('a condition that is absent for less than half a minute stays the same alert', async () => {
+    await record([condition()], 0)
     const [before] = await openAlerts(store.db)
-    await note([], 10)
-    await note([], 39)
-    await note([condition()], 40)
-    await note([], 41)
-    await note([], 70)
+    await record([], 10)
+    await record([], 39)
+    await record([condition()], 40)
+    await record([], 41)
+    await record([], 70)
 
     const [after] = await openAlerts(store.db)
 
     expect(after?.id).toBe(before?.id)
   })
 
-  test('is over since it was found to be gone, and what comes later is another one', async () => {
-    await note([condition()], 0)
+  test('is cleared as of its first absence, and a later one is a new alert', async () => {
+    await record([condition()], 0)
     const [first] = await openAlerts(store.db)
-    await tellAll(0)
-    await note([], 10)
-    await note([], 40)
+    await sendAll(0)
+    await record([], 10)
+    await record([], 40)
     const over = await claim(40)
-    await told(over, 40)
-    await note([condition({ since: at(95) })], 100)
+    await markSent(over, 40)
+    await record([condition({ since: at(95) })], 100)
 
     const [second] = await openAlerts(store.db)
 
@@ -144,22 +144,22 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     expect(second?.id).not.toBe(first?.id)
   })
 
-  test('what was over before anybody could be told is told in full, in order', async () => {
-    await note([condition()], 0)
-    await note([], 10)
-    await note([], 40)
-    await note([condition({ connection: 'beta' })], 50)
+  test('an alert that was cleared before it was sent is sent in full, in order', async () => {
+    await record([condition()], 0)
+    await record([], 10)
+    await record([], 40)
+    await record([condition({ connection: 'beta' })], 50)
 
-    const notifications = await tellAll(50)
+    const notifications = await sendAll(50)
 
     expect(notifications).toEqual(['raised acme', 'cleared acme', 'raised beta'])
   })
 
-  test('an alert that stays open is told again when a day has passed', async () => {
-    await note([condition()], 0)
-    await tellAll(0)
+  test('an alert that stays open is sent again after a day', async () => {
+    await record([condition()], 0)
+    await sendAll(0)
     const day = 24 * 60 * 60
-    const early = await tellAll(day - 1)
+    const early = await sendAll(day - 1)
 
     const reminder = await claim(day)
 
@@ -167,36 +167,39 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     expect(reminder).toMatchObject({ type: 'raised', sentBefore: 1 })
   })
 
-  test('another cause of the same condition is told again, at most every quarter of an hour', async () => {
+  test('another cause of the same condition is sent, at most every quarter of an hour', async () => {
     const causes = (seconds: number) => condition({ code: seconds % 60 === 0 ? 'key_refused' : 'permission_missing' })
-    await note([causes(0)], 0)
-    const first = await tellAll(0)
+    await record([causes(0)], 0)
+    const first = await sendAll(0)
     const flapping: string[] = []
     for (let seconds = 30; seconds < 1800; seconds += 30) {
-      await note([causes(seconds)], seconds)
-      flapping.push(...(await tellAll(seconds)))
+      await record([causes(seconds)], seconds)
+      flapping.push(...(await sendAll(seconds)))
     }
 
     expect(first).toEqual(['raised acme'])
     expect(flapping).toEqual(['raised acme'])
   })
 
-  test('of many that would tell at once, one does', async () => {
-    await note([condition()], 0)
+  test('one of several concurrent senders sends', async () => {
+    await record([condition()], 0)
 
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimNotification(0)))
 
     expect(claims.filter(Boolean)).toHaveLength(1)
   })
 
-  test('what somebody died on is told by another after a minute, and the first one is too late then', async () => {
-    await note([condition()], 0)
+  test('another process takes over after a minute, and the first one is too late then', async () => {
+    await record([condition()], 0)
     const dead = await claim(0)
     const early = await claimNotification(59)
     const second = await claim(60)
-    const late = [await told(dead, 61), await recordUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
+    const late = [
+      await markSent(dead, 61),
+      await recordUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) }),
+    ]
 
-    const ended = await told(second, 63)
+    const ended = await markSent(second, 63)
 
     expect(early).toBeNull()
     expect(second.attempt).toBe(2)
@@ -205,32 +208,32 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     expect(await openAlerts(store.db)).toMatchObject([{ notified: [{ notifiedAt: at(63), lastFailure: null }] }])
   })
 
-  test('one that stood still over a notification, a reminder and a claim cannot write into the newer claim', async () => {
-    await note([condition()], 0)
+  test('a suspended sender cannot write into a newer claim', async () => {
+    await record([condition()], 0)
     const still = await claim(0)
-    await told(await claim(60), 61)
+    await markSent(await claim(60), 61)
     const reminder = await claim(61 + 24 * 60 * 60)
 
-    const late = await told(still, 100_000)
+    const late = await markSent(still, 100_000)
 
     expect(reminder.attempt).toBe(still.attempt)
     expect(late).toBe(false)
   })
 
-  test('an alert that is over while it is being told is told to be over next', async () => {
-    await note([condition()], 0)
+  test('the end of an alert that is cleared while it is being sent is sent next', async () => {
+    await record([condition()], 0)
     const notification = await claim(0)
-    await note([], 1)
-    await note([], 31)
-    await told(notification, 32)
+    await record([], 1)
+    await record([], 31)
+    await markSent(notification, 32)
 
-    const notifications = await tellAll(32)
+    const notifications = await sendAll(32)
 
     expect(notifications).toEqual(['cleared acme'])
   })
 
-  test('what could not be told waits for its time, or for another notification to go well', async () => {
-    await note([condition()], 0)
+  test('a failed notification waits for its time, or for another one to succeed', async () => {
+    await record([condition()], 0)
     const failing = await claim(0)
     await recordUnsent(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
     const early = await claimNotification(899)
@@ -244,9 +247,9 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     expect(hastened).toMatchObject({ type: 'raised', sentBefore: 0, attempt: 2 })
   })
 
-  test('a notification that went well hastens no reminder', async () => {
-    await note([condition()], 0)
-    await tellAll(0)
+  test('a successful notification does not make a reminder due earlier', async () => {
+    await record([condition()], 0)
+    await sendAll(0)
     await makeNotificationsDueNow(store.db, { channel: 'pager', now: at(10) })
 
     const early = await claimNotification(10)
@@ -254,47 +257,47 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     expect(early).toBeNull()
   })
 
-  test('each channel hears by itself, and only of what it takes', async () => {
+  test('each channel gets only the alerts that it takes', async () => {
     const chat: ChannelFilter = { name: 'chat', connections: ['beta'], kinds: null }
     const mail: ChannelFilter = { name: 'mail', connections: null, kinds: ['held'] }
-    const found = [condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })]
-    await note(found, 0, [pager, chat, mail])
+    const current = [condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })]
+    await record(current, 0, [pager, chat, mail])
     await recordUnsent(store.db, await claim(0), { failure: 'answers 500', retryAt: at(900) })
 
-    const heard = [await tellAll(0, 'chat'), await tellAll(0, 'mail'), await tellAll(0)]
+    const sent = [await sendAll(0, 'chat'), await sendAll(0, 'mail'), await sendAll(0)]
 
-    expect(heard).toEqual([['raised beta'], ['raised acme'], ['raised acme', 'raised beta']])
+    expect(sent).toEqual([['raised beta'], ['raised acme'], ['raised acme', 'raised beta']])
   })
 
-  test('a channel that is added later hears of what is open then, and of nothing that is over', async () => {
-    await note([condition(), condition({ connection: 'beta' })], 0)
-    await tellAll(0)
-    await note([condition()], 10)
-    await note([condition()], 50)
-    await note([condition()], 60, [pager, { ...pager, name: 'chat' }])
+  test('a channel that is added later gets open alerts only', async () => {
+    await record([condition(), condition({ connection: 'beta' })], 0)
+    await sendAll(0)
+    await record([condition()], 10)
+    await record([condition()], 50)
+    await record([condition()], 60, [pager, { ...pager, name: 'chat' }])
 
-    const heard = await tellAll(60, 'chat')
+    const sent = await sendAll(60, 'chat')
 
-    expect(heard).toEqual(['raised acme'])
+    expect(sent).toEqual(['raised acme'])
   })
 
-  test('an alert that was cleared while a process sent is told to be over, whichever of them wrote last', async () => {
-    await note([condition()], 0)
+  test('the end of an alert that was cleared during a send is sent, whichever wrote last', async () => {
+    await record([condition()], 0)
     const notification = await claim(0)
-    await note([], 1)
-    await note([], 31)
+    await record([], 1)
+    await record([], 31)
     // The process that sent saw the alert as it was before.
-    await told(notification, 32)
+    await markSent(notification, 32)
     await store.pool.query(`update notifications set next_at = $1`, [at(100_000)])
-    await note([], 40)
+    await record([], 40)
 
-    const heard = await tellAll(40)
+    const sent = await sendAll(40)
 
-    expect(heard).toEqual(['cleared acme'])
+    expect(sent).toEqual(['cleared acme'])
   })
 
-  test('one message about several alerts counts once, and each of them is told', async () => {
-    await note([condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })], 0)
+  test('one message about several alerts counts once, and each of them is marked as sent', async () => {
+    await record([condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })], 0)
     const claims = await claimNotifications(store.db, { channel: 'pager', limit: 10, now: at(0) })
     const late = await claim(60)
 
@@ -310,15 +313,15 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     expect(sent.toSorted()).toEqual(['own 1', 'own 1', 'taken over 0'])
   })
 
-  test('a failure of a message that counts as sent is shown until the next one', async () => {
-    await note([condition()], 0)
+  test('the failure of a message that counts as sent is shown until the next one', async () => {
+    await record([condition()], 0)
     await recordSent(store.db, {
       claims: [{ ...(await claim(0)), remindAt: at(100) }],
       failure: 'refuses to[1]',
       now: at(0),
     })
     const [first] = await openAlerts(store.db)
-    await told(await claim(100), 100)
+    await markSent(await claim(100), 100)
 
     const [second] = await openAlerts(store.db)
 
@@ -328,14 +331,14 @@ describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('what is over and told is forgotten after ninety days, and never what is not told', async () => {
-    await note([condition()], 0)
-    await told(await claim(0), 0)
-    await note([condition({ connection: 'beta' })], 10)
-    await note([], 40)
-    await note([], 80)
-    await told(await claim(80), 80)
-    await note([], 91 * 24 * 60 * 60)
+  test('cleared alerts are deleted after ninety days, unless their end was not sent', async () => {
+    await record([condition()], 0)
+    await markSent(await claim(0), 0)
+    await record([condition({ connection: 'beta' })], 10)
+    await record([], 40)
+    await record([], 80)
+    await markSent(await claim(80), 80)
+    await record([], 91 * 24 * 60 * 60)
 
     const { rows } = await store.pool.query<{ connection: string }>('select connection from alerts')
 

@@ -41,26 +41,26 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       probeAt: ago(-10),
     })
 
-  test('a store in which all is well has none', async () => {
+  test('a healthy store has none', async () => {
     await run({ state: 'finished', at: ago(600) })
     const delivering = await run({ state: 'delivering', at: ago(1) })
     await batch({ runId: delivering, batch: 1, people: { E1: 'leave' }, dueAt: ago(1) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([])
+    expect(current).toEqual([])
   })
 
-  test('a blocked connection is one, with its reason and whom it keeps out', async () => {
+  test('a blocked connection is one, with its reason and the people who wait', async () => {
     const runId = await run({ state: 'delivering', at: ago(10) })
     await batch({ runId, batch: 1, people: { E1: 'leave', E3: 'correct' }, dueAt: ago(-10) })
     await batch({ runId, batch: 3, people: { E2: 'update' }, dueAt: ago(-10) })
     await batch({ runId, batch: 2, people: { E4: 'leave' }, dueAt: ago(-10), state: 'done' })
     await block('acme')
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'blocked',
@@ -81,9 +81,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       await batch({ runId, batch: 1, kind, people: { E1: 'leave', E2: 'join' }, dueAt: ago(-10) })
       await block('acme')
 
-      const found = await look()
+      const current = await look()
 
-      expect(found).toMatchObject([{ kind: 'blocked', people: 2, leavers: 1 }])
+      expect(current).toMatchObject([{ kind: 'blocked', people: 2, leavers: 1 }])
     },
   )
 
@@ -93,12 +93,12 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     await block('acme')
     await block('beta')
 
-    const found = await look([])
+    const current = await look([])
 
-    expect(found).toMatchObject([{ connection: 'acme', kind: 'blocked' }])
+    expect(current).toMatchObject([{ connection: 'acme', kind: 'blocked' }])
   })
 
-  test('deliveries that have been failing for longer than the limit are one, with the failure of the oldest', async () => {
+  test('deliveries that fail for longer than the limit are one, with the failure of the oldest', async () => {
     const runId = await run({ state: 'delivering', at: ago(300) })
     const failing = { runId, dueAt: ago(-30), lastCode: 'server_error', lastFailure: 'the platform answers 503' }
     await batch({ ...failing, batch: 1, people: { E1: 'leave', E2: 'leave' }, failingSince: ago(61) })
@@ -111,9 +111,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     })
     await batch({ ...failing, batch: 3, people: { E4: 'leave' }, failingSince: ago(59) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'overdue',
@@ -127,14 +127,14 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('batches that nobody takes up are overdue as well, and those that somebody works on are not', async () => {
+  test('batches that nobody claims are overdue too, and claimed ones are not', async () => {
     const runId = await run({ state: 'delivering', at: ago(300) })
     await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90) })
     await batch({ runId, batch: 2, people: { E2: 'leave' }, dueAt: ago(90), lease: 7 })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([
+    expect(current).toMatchObject([
       {
         kind: 'overdue',
         code: null,
@@ -145,16 +145,16 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('what a run that was cancelled left behind is not overdue', async () => {
+  test('the rest of a cancelled run is not overdue', async () => {
     const runId = await run({ state: 'cancelled', at: ago(300) })
     await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90), failingSince: ago(90) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([])
+    expect(current).toEqual([])
   })
 
-  test('a held run is one, with the guards that hold it and whom it concerns', async () => {
+  test('a held run is one, with the guards that hold it and its people', async () => {
     const guards = [
       { name: 'zeroRows', ok: true },
       { name: 'shrinkRows', ok: false },
@@ -168,9 +168,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       reason: 'leavers: 9 of 40 people would be separated; the limit is 5',
     })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'held',
@@ -194,9 +194,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       reason: 'retractions: 1',
     })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([
+    expect(current).toMatchObject([
       {
         kind: 'held',
         reason: '2 runs wait for an approval; the newest: retractions: 1',
@@ -216,9 +216,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     const runId = await run({ state: 'held', at: heldAt, counts: { leave: 9 }, expiresAt: ago(minutes) })
     await run({ connection: 'beta', state: 'held', at: ago(0), expiresAt: ago(-72 * 60) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found.filter(({ kind }) => kind === 'expiring')).toEqual([
+    expect(current.filter(({ kind }) => kind === 'expiring')).toEqual([
       {
         connection: 'acme',
         kind: 'expiring',
@@ -232,17 +232,17 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('a plan that can be approved for an hour is reminded of in its last twenty minutes', async () => {
-    const kinds = async (left: number) => {
+  test('a plan that can be approved for an hour is expiring in its last twenty minutes', async () => {
+    const kinds = async (minutesLeft: number) => {
       await store.db.deleteFrom('runs').execute()
-      await run({ state: 'held', at: ago(60 - left), expiresAt: ago(-left) })
+      await run({ state: 'held', at: ago(60 - minutesLeft), expiresAt: ago(-minutesLeft) })
       return (await look()).map(({ kind }) => kind)
     }
 
     expect([await kinds(21), await kinds(20)]).toEqual([['held'], ['held', 'expiring']])
   })
 
-  test('a failed run is one until the source has been read again, whatever became of that plan', async () => {
+  test('a failed run is one until the source has been read again, whatever happened to that plan', async () => {
     const failed = { state: 'failed', failure: 'source_unreachable', reason: 'cannot reach hr.example' }
     await run({ ...failed, at: ago(3000) })
     await run({ state: 'finished', at: ago(2000) })
@@ -276,23 +276,23 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     await run({ state: 'failed', at: ago(200) })
     await run({ at: ago(100), ...later })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([{ kind: 'run_failed', since: ago(200) }])
+    expect(current).toMatchObject([{ kind: 'run_failed', since: ago(200) }])
   })
 
-  test('reading back that failed is made up for by a source that was read, and not the other way round', async () => {
+  test('a read of the source ends the condition of a failed verification, but not vice versa', async () => {
     await run({ connection: 'acme', feed: 'roster', state: 'failed', at: ago(200) })
     await run({ connection: 'acme', feed: 'source', state: 'unchanged', at: ago(100) })
     await run({ connection: 'beta', feed: 'source', state: 'failed', at: ago(200) })
     await run({ connection: 'beta', feed: 'roster', state: 'unchanged', at: ago(100) })
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toMatchObject([{ connection: 'beta', kind: 'run_failed' }])
+    expect(current).toMatchObject([{ connection: 'beta', kind: 'run_failed' }])
   })
 
-  test('leavers whom the platform refuses are one; others are left to the list of problems', async () => {
+  test('refused leavers are one; other refused people are only in the list of problems', async () => {
     const runId = await run({ state: 'finished_with_problems', at: ago(500) })
     const problem = { connection: 'acme', run_id: runId, status: 400, message: 'no', last_at: ago(1), times: 3 }
     await store.db
@@ -305,9 +305,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       ])
       .execute()
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'problems',
@@ -321,7 +321,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('people are one who may have left and whose rows cannot be read, and no one else', async () => {
+  test('people with unreadable rows who may have left are one, and nobody else', async () => {
     const runId = await run({ state: 'finished', at: ago(500) })
     const fault = {
       ...{
@@ -348,9 +348,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       ])
       .execute()
 
-    const found = await look()
+    const current = await look()
 
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'blockedPeople',
@@ -382,7 +382,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       .where('name', '=', 'acme')
       .execute()
 
-    const found = await look()
+    const current = await look()
     const person = { connection: 'acme', inferred: false, absences: 0, as_of: now }
     await store.db
       .insertInto('roster')
@@ -391,7 +391,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     const later = await look()
 
     expect(before).toEqual([])
-    expect(found).toEqual([
+    expect(current).toEqual([
       {
         connection: 'acme',
         kind: 'foreign',
@@ -406,7 +406,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     expect(later).toMatchObject([{ code: ago(400).toISOString(), people: 1 }])
   })
 
-  test('people are one who may have left by an event that was not understood, until it is retried or dismissed', async () => {
+  test('people who may have left by an unreadable event are one, until it is retried or dismissed', async () => {
     const runId = await run({ feed: 'webhook', state: 'finished', at: ago(30) })
     const event = { connection: 'acme', run_id: runId, received_at: ago(40), body: Buffer.from('{}') }
     const added = await store.db
@@ -427,19 +427,21 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
     }))
     await store.db.insertInto('rejects').values(faults).execute()
 
-    const found = await look()
+    const current = await look()
     await store.db.updateTable('inbox').set({ state: 'dismissed' }).execute()
 
-    expect(found).toMatchObject([{ connection: 'acme', kind: 'blockedPeople', since: ago(40), people: 1, leavers: 1 }])
+    expect(current).toMatchObject([
+      { connection: 'acme', kind: 'blockedPeople', since: ago(40), people: 1, leavers: 1 },
+    ])
     expect(await look()).toEqual([])
   })
 
   describe('a source', () => {
-    const fresh = (given: Partial<Freshness> = {}): Freshness[] => [
-      { connection: 'acme', readSince: ago(600), asOfSince: ago(2000), acceptsUnchanged: false, ...given },
+    const fresh = (overrides: Partial<Freshness> = {}): Freshness[] => [
+      { connection: 'acme', readSince: ago(600), asOfSince: ago(2000), acceptsUnchanged: false, ...overrides },
     ]
-    const stale = async (given: Partial<Freshness> = {}) =>
-      (await look(['acme', 'beta'], fresh(given))).filter(({ kind }) => kind === 'stale')
+    const stale = async (overrides: Partial<Freshness> = {}) =>
+      (await look(['acme', 'beta'], fresh(overrides))).filter(({ kind }) => kind === 'stale')
     const slotTaken = (minutes: number, slot = '2026-11-10T02:00:00') =>
       store.db
         .insertInto('slots')
@@ -475,7 +477,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       ])
     })
 
-    test('of which the same old export is read every night is one', async () => {
+    test('with the same old export every night is one', async () => {
       await run({ state: 'finished', at: ago(2100), asOf: ago(2200) })
       await run({ state: 'unchanged', at: ago(10), asOf: ago(2200) })
 
@@ -489,7 +491,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       expect(await stale({ asOfSince: null })).toEqual([])
     })
 
-    test('that had nothing new counts as read only where that is usual', async () => {
+    test('without news counts as read only if that is usual', async () => {
       await run({ state: 'finished', at: ago(1000), asOf: ago(1000) })
       await run({ state: 'unchanged', at: ago(10) })
 
@@ -497,16 +499,16 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       expect(await stale({ acceptsUnchanged: true, asOfSince: null })).toEqual([])
     })
 
-    test('that could not be read has its own alert, and is no second one', async () => {
+    test('that could not be read has its own alert, and no second one', async () => {
       await run({ state: 'finished', at: ago(1000), asOf: ago(1000) })
       await run({ state: 'failed', at: ago(500) })
 
-      const found = await look(['acme'], fresh())
+      const current = await look(['acme'], fresh())
 
-      expect(found.map(({ kind }) => kind)).toEqual(['run_failed'])
+      expect(current.map(({ kind }) => kind)).toEqual(['run_failed'])
     })
 
-    test('that was never read is one from the second time on that its schedule comes', async () => {
+    test('that was never read is one from the second slot of its schedule', async () => {
       const before = await stale()
       await slotTaken(590)
       const first = await stale()
@@ -520,7 +522,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
       ])
     })
 
-    test('that was never read and has no schedule but for verifying is none', async () => {
+    test('that was never read and has only a schedule for verifying is none', async () => {
       await slotTaken(3000, 'verify 2026-11-10T02:00:00')
       await slotTaken(3000, 'sample 2026-11-10T02:00:00')
 

@@ -94,13 +94,13 @@ async function putRows(table: Table, rows: readonly Row[]): Promise<void> {
 }
 
 /** The ways in which one row may be edited in one byte, as far as its type allows: all of them, or every thirteenth. */
-function flips(row: Row): { readonly what: string; readonly row: Row }[] {
+function flips(row: Row): { readonly name: string; readonly row: Row }[] {
   return Object.entries(row).flatMap(([column, value]) => {
     const text = String(value)
     return [...text].flatMap((_, at) => {
       if (!isFull && at % 13 !== text.length % 13) return []
       const flipped = isDigits(text) ? digitFlipped(text, at) : bitFlipped(text, at)
-      return flipped === text ? [] : [{ what: `${column}, byte ${at}`, row: { ...row, [column]: flipped } }]
+      return flipped === text ? [] : [{ name: `${column}, byte ${at}`, row: { ...row, [column]: flipped } }]
     })
   })
 }
@@ -111,7 +111,7 @@ const bitFlipped = (text: string, at: number) =>
 const digitFlipped = (text: string, at: number) =>
   text.slice(0, at) + ((Number(text[at]) + 1) % 10) + text.slice(at + 1)
 
-describe('a trail that somebody with the database but without the key has edited', () => {
+describe('a trail that was edited in the database without the key', () => {
   test('is found by each byte of each column of each row', async ({ task }) => {
     const kept = await smallTrail()
     expect(await finding(kept)).toBeNull()
@@ -126,7 +126,7 @@ describe('a trail that somebody with the database but without the key has edited
           if (clash) continue
           tried += 1
           await putRows(table, rows.with(index, flip.row))
-          if ((await finding(kept)) === null) unfound.push(`${table} ${index}: ${flip.what}`)
+          if ((await finding(kept)) === null) unfound.push(`${table} ${index}: ${flip.name}`)
         }
       }
       await putRows(table, rows)
@@ -138,7 +138,7 @@ describe('a trail that somebody with the database but without the key has edited
     reportTrials(task, { subject: 'bytes flipped in an audit trail', times: `${tried} flips`, result: 'all found' })
   })
 
-  test('is found with a row removed, swapped, doubled or put in', async () => {
+  test('is found with a row removed, swapped, duplicated or inserted', async () => {
     const kept = await smallTrail()
     const unfound: string[] = []
     let tried = 0
@@ -177,7 +177,7 @@ describe('a trail that somebody with the database but without the key has edited
     expect(tried).toBeGreaterThan(30)
   })
 
-  test('is found where all hashes were counted again, and where it was cut back to an earlier head', async () => {
+  test('is found if all hashes were recomputed, and if it was cut back to an earlier head', async () => {
     const kept = await smallTrail()
     const rows = await rowsOf('audit_trail')
     const heads = await rowsOf('audit_checkpoints')
@@ -203,7 +203,7 @@ describe('a trail that somebody with the database but without the key has edited
     expect(unaware).toBeNull()
   })
 
-  test('is found where the acts of an accepted run are missing, and not where they wait to be signed', async () => {
+  test('is found if the entries of an accepted run are missing, but not if they wait to be signed', async () => {
     const kept = await smallTrail()
     const other = '0198c5d1-1a2b-7c3d-8e4f-000000000000'
     const common = { connection: 'acme', trigger: 'operator', options: '{}', created_at: now }
@@ -234,7 +234,7 @@ describe('a trail that somebody with the database but without the key has edited
     expect(await finding(await lastCheckpoint(db))).toBeNull()
   })
 
-  test('is not signed any further, so that nothing is vouched for by the next act', async () => {
+  test('is not signed any further, so that the next entry does not vouch for it', async () => {
     const kept = await smallTrail()
     const rows = await rowsOf('audit_trail')
     const heads = await rowsOf('audit_checkpoints')
@@ -255,7 +255,7 @@ describe('a trail that somebody with the database but without the key has edited
   })
 })
 
-describe('acts that wait for their place', () => {
+describe('pending entries', () => {
   test('are taken only from a process with the key, each once', async () => {
     await smallTrail()
     await act(opened.db, 'run.approved', 'Eve')
@@ -276,7 +276,7 @@ describe('acts that wait for their place', () => {
     expect(await finding(null)).toContain('an act that waits for a place in the trail came from elsewhere')
   })
 
-  test('and cannot be signed are looked at once, until another one comes, also one that commits late', async () => {
+  test('that cannot be signed are checked once, until another one comes, also one that commits late', async () => {
     const looked: string[] = []
     const counting: AuditKey = {
       ...key,
@@ -305,7 +305,7 @@ describe('acts that wait for their place', () => {
     expect(whole).toMatchObject({ kind: 'sealed', entries: 1 })
   })
 
-  test('are taken in the order in which they came, however many there are', async () => {
+  test('are taken in their order, however many there are', async () => {
     const acts = Array.from({ length: 2200 }, (_, index) => ({
       act: 'run.requested' as const,
       connection: 'acme',
@@ -326,7 +326,7 @@ describe('acts that wait for their place', () => {
     expect(lines).toHaveLength(2200 + 3 + 2)
   })
 
-  test('are there again after a crash between their commit and the signing, in the order of the chain', async () => {
+  test('survive a crash between their commit and the signing, in the order of the chain', async () => {
     await act(db, 'run.requested', 'Ada')
     await expect(
       db.transaction().execute(async (tx) => {
@@ -345,7 +345,7 @@ describe('acts that wait for their place', () => {
 })
 
 describe('a key', () => {
-  test('that is lost leaves the trail verifiable by its public half, and a new one says that it is not tied', async () => {
+  test('that is lost leaves the trail verifiable by its public half, and a new one states that it is not cross-signed', async () => {
     const kept = await smallTrail()
     await act(opened.db, 'run.cancelled', 'Ada')
 
@@ -391,7 +391,7 @@ describe('a key', () => {
     expect(untied).toBe('entry 7 says that the former key has signed it, and it has not')
   })
 
-  test('of another installation that signed the last head is found', async () => {
+  test('of another installation that signed the last checkpoint is found', async () => {
     const kept = await smallTrail()
     const about = { ordinal: 6, previous: 4, hash: kept?.hash ?? '', at: now.toISOString() }
     const forged = { ...about, key: otherKey.publicKey, signature: otherKey.sign(checkpointText(about)) }
@@ -438,7 +438,7 @@ describe('an excerpt', () => {
     expect(await check({}, (text) => text, otherKey)).toContain('NOT PROVEN: the last head')
   })
 
-  test('shows only what was asked for, and digests of what lies between that and the next head', async () => {
+  test('shows only the requested entries, and digests of those up to the next head', async () => {
     await act(db, 'run.requested', 'Ada')
     await recordAuditEntry(db, { act: 'retraction.requested', connection: 'acme', by: 'Ben', identityId: 'E1', now })
     await act(db, 'run.requested', 'Cleo')
@@ -454,19 +454,19 @@ describe('an excerpt', () => {
   })
 })
 
-test('a text of an act is one that a database stores, whatever its strings hold, and says all the rest as it is', () => {
+test('the text of an entry can be stored in a database, whatever its strings contain', () => {
   const strings = ['a\0b', '\ud800', 'x\udfffy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain']
   const about = { act: 'batch.delivered', connection: 'acme', by: 'rollcall', now } as const
 
-  const texts = strings.map((said) => entryText({ ...about, details: { people: ['E1', said] } }))
+  const texts = strings.map((text) => entryText({ ...about, details: { people: ['E1', text] } }))
 
   expect(texts.map((text) => readEntry(text)?.details?.people)).toEqual(
-    ['a\uFFFDb', '\uFFFD', 'x\uFFFDy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain'].map((said) => ['E1', said]),
+    ['a\uFFFDb', '\uFFFD', 'x\uFFFDy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain'].map((text) => ['E1', text]),
   )
 })
 
-test('several processes that sign at once on PostgreSQL make one chain, with acts that commit late', async () => {
-  const place = stack.use(await createPostgresDatabase())
+test('several processes that sign at once on PostgreSQL make one chain, with entries that commit late', async () => {
+  const place = stack.use(await postgresPlace())
   const processes = await Promise.all(
     Array.from({ length: 3 }, async () => (await open(place.at)).db.withPlugin(new Signing(key))),
   )
@@ -496,11 +496,11 @@ test('several processes that sign at once on PostgreSQL make one chain, with act
   await late
   const last = await signPending(first, { key, kept: null, now })
 
-  const found = await verifyTrail(first, { publicKey: key.publicKey, kept: await lastCheckpoint(first), key })
-  expect(found).toMatchObject({ finding: null, entries: 61, pending: 0 })
+  const verified = await verifyTrail(first, { publicKey: key.publicKey, kept: await lastCheckpoint(first), key })
+  expect(verified).toMatchObject({ finding: null, entries: 61, pending: 0 })
   expect(last).toMatchObject({ kind: 'sealed' })
   expect(sealed.length).toBeGreaterThan(1)
-  // An act whose process found another one at work gets its place only now, and may stand behind the late one.
+  // An entry whose process found another one signing gets its ordinal only now, maybe after the late one.
   const { rows } = await sql<{ ordinal: number }>`
     select ordinal::int from audit_trail where entry::json ->> 'by' = 'late'`.execute(first)
   expect(rows).toEqual([{ ordinal: expect.any(Number) }])

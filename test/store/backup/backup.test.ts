@@ -44,7 +44,7 @@ function restore(db: Db, path: string) {
   return db.transaction().execute((tx) => loadStore(tx, readBackup(path)))
 }
 
-/** What is awkward to carry: separators of lines in texts, json that is kept as text, bytes, arrays, numbers that count by themselves. */
+/** Awkward values: line separators in texts, JSON stored as text, bytes, arrays, identity columns. */
 async function fill(db: Db): Promise<void> {
   await beginInstallation(db, now)
   await db.insertInto('connections').values({ name: 'acme', accepted_fields: '["a",  "b"]' }).execute()
@@ -76,8 +76,8 @@ async function fill(db: Db): Promise<void> {
     .execute()
 }
 
-test('a backup of PostgreSQL makes an equal store on the embedded database, with counters that go on', async () => {
-  await using place = await createPgliteDatabase()
+test('a backup of PostgreSQL restores an equal store on the embedded database, with counters that continue', async () => {
+  await using place = await pglitePlace()
   await using store = await open(place.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const again = join(folder.path, 'again.backup')
@@ -93,8 +93,8 @@ test('a backup of PostgreSQL makes an equal store on the embedded database, with
   expect(Number(added.id)).toBe(2)
 })
 
-test('is written and restored in pieces by size, so that many large events fit through', async () => {
-  await using place = await createPostgresDatabase()
+test('is written and restored in pieces by size, so that many large events fit into memory', async () => {
+  await using place = await postgresPlace()
   await using store = await open(place.at)
   await using other = await createPostgresDatabase()
   await using restored = await open(other.at)
@@ -135,16 +135,16 @@ test('is written and restored in pieces by size, so that many large events fit t
     expect(Math.max(...all.map((rows) => rows.length))).toBe(3)
     expect(all.filter((rows) => rows.length > 1 && rows.join('').length > pieces.maxBytes)).toEqual([])
   }
-  const found = await restored.db
+  const stored = await restored.db
     .selectFrom('inbox')
     .select('body')
     .where('dedup_key', 'like', 'body %')
     .orderBy('dedup_key')
     .execute()
-  expect(found.map(({ body }) => body)).toEqual(bodies)
+  expect(stored.map(({ body }) => body)).toEqual(bodies)
 })
 
-test('a pipe, a folder, a device and a link are no backup, and hold nobody up', async () => {
+test('a pipe, a folder, a device and a link are refused as a backup without blocking', async () => {
   const pipe = join(folder.path, 'pipe')
   const link = join(folder.path, 'link')
   execFileSync('mkfifo', [pipe])
@@ -155,8 +155,8 @@ test('a pipe, a folder, a device and a link are no backup, and hold nobody up', 
   await expect(checkBackup(link)).rejects.toThrow('is a symbolic link')
 })
 
-test('a backup of an older release is brought up to the newest tables', async () => {
-  await using place = await createPostgresDatabase()
+test('a backup of an older release is migrated to the newest tables', async () => {
+  await using place = await postgresPlace()
   await using store = await open(place.at)
   const later = { name: '0002-later', sql: "alter table connections add column later text not null default 'new'" }
 
@@ -168,7 +168,7 @@ test('a backup of an older release is brought up to the newest tables', async ()
   expect(ledger.rows).toEqual([{ name: '0001-initial' }, { name: '0002-later' }])
 })
 
-test('a backup of a newer version and of a development version is refused, and says what helps', async () => {
+test('a backup of a newer or a development version is refused with advice', async () => {
   const { header } = await checkBackup(file)
   const newer = { ...header, migrations: [...header.migrations, { name: '0002-later', sha256: 'x' }] }
   const development = ['0001-connections', '0034-foreign-people'].map((name) => ({ name, sha256: 'x' }))
@@ -185,7 +185,7 @@ test('a backup of a newer version and of a development version is refused, and s
   )
 })
 
-test('a backup that somebody wrote by hand brings no statement of its own', async () => {
+test('a handwritten backup cannot run its own statements', async () => {
   const forged = join(folder.path, 'forged.backup')
   await using place = await createPostgresDatabase()
   await using store = await open(place.at)
@@ -207,8 +207,8 @@ test('a backup that somebody wrote by hand brings no statement of its own', asyn
   expect(await store.db.selectFrom('connections').selectAll().execute()).toEqual([])
 })
 
-test('a restore that fails, or that others work beside, leaves the store as it was', async () => {
-  await using place = await createPostgresDatabase()
+test('a restore that fails, or finds others at work, leaves the store unchanged', async () => {
+  await using place = await postgresPlace()
   await using store = await open(place.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const cut = join(folder.path, 'cut-while-read.backup')

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { backupBytes } from '../../../src/store/backup/bytes.ts'
 
-// A pipe stands for the dead disk: opened with waiting, the system answers neither an open nor a read.
+// A pipe simulates the dead disk: without a writer, neither an open nor a read returns.
 async function silentPipe() {
   const folder = await mkdtempDisposable(join(tmpdir(), 'backup-bytes-'))
   const pipe = join(folder.path, 'pipe')
@@ -25,7 +25,7 @@ test('the bytes of a file are read to the end', async () => {
   expect((await buffer(backupBytes(file))).equals(bytes)).toBe(true)
 })
 
-test('a disk that does not answer an open is given up, and what it opens later is closed', async () => {
+test('opening a file on a hanging disk is abandoned, and the file is closed later', async () => {
   await using place = await silentPipe()
   const opening = Promise.withResolvers<FileHandle>()
   const openFile = () => {
@@ -40,7 +40,7 @@ test('a disk that does not answer an open is given up, and what it opens later i
   await expect.poll(async () => (await opening.promise).fd).toBe(-1)
 })
 
-test('a disk that does not answer a read is given up, and the file is closed once it does', async () => {
+test('reading a file on a hanging disk is abandoned, and the file is closed later', async () => {
   await using place = await silentPipe()
   const handle = await open(place.pipe, 'r+')
 

@@ -100,7 +100,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     await sql`update leases set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(db)
   }
 
-  test('a trigger that arrives while a run waits joins it, with what it asks for on top', async () => {
+  test('a request that arrives while a run waits joins it and adds its options', async () => {
     await using opened = await open()
     const { db } = opened
     const first = await addWaitingRun(db, {
@@ -123,7 +123,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect((await getRun(db, first))?.options).toEqual({ verify: true, full: true })
   })
 
-  test('of many that claim a run at once, one gets it', async () => {
+  test('one of many concurrent claims gets a run', async () => {
     await using opened = await open()
     const { db, me } = opened
     const id = await wait(opened)
@@ -133,7 +133,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(claims.filter(Boolean)).toHaveLength(1)
   })
 
-  test('while a run of the connection is active the waiting one cannot be claimed', async () => {
+  test('a waiting run cannot be claimed while another run of the connection is active', async () => {
     await using opened = await open()
     const { db, me } = opened
     await claimRun(db, { id: await wait(opened), lease: me, now })
@@ -145,7 +145,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(await dueRuns(db)).toEqual([])
   })
 
-  test('what a process that has ended was working on is due at once, under another job id', async () => {
+  test('the work of an ended process is due at once, under another job id', async () => {
     await using opened = await open()
     const { db, store } = opened
     const runId = await delivering(opened)
@@ -160,7 +160,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(afterwards).toMatchObject([{ runId, batch: 1, kind: 'upsert', jobId: `${runId}-1-1` }])
   })
 
-  test('what is left of a run with more than four batches is told from what is left of a smaller one', async () => {
+  test('the rest of a run with more than four batches is distinguished from that of a smaller one', async () => {
     await using opened = await open()
     const { db } = opened
     const runId = await delivering(opened)
@@ -231,8 +231,8 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
         freshness: [],
         leaverBounds: new Map(),
       }
-      const found = await conditions(db, { ...settings, now: at(seconds) })
-      return found.map(({ kind, reason, runId, people, since }) => ({ kind, reason, runId, people, since }))
+      const current = await conditions(db, { ...settings, now: at(seconds) })
+      return current.map(({ kind, reason, runId, people, since }) => ({ kind, reason, runId, people, since }))
     }
 
     /** A process that has lost its lock takes its own batch from itself. */
@@ -241,7 +241,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
       return await claimDelivery(db, { runId, batch: 1, lease: me, now: at(seconds) })
     }
 
-    test('is a condition as long as no attempt comes to its end', async () => {
+    test('is a condition as long as no attempt finishes', async () => {
       await using opened = await open()
       const { db } = opened
       const runId = await delivering(opened)
@@ -266,7 +266,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
       ])
     })
 
-    test('is none if the attempts failed in order: the pauses between them may happen to be short', async () => {
+    test('is none if the attempts failed one after the other, even with short pauses', async () => {
       await using opened = await open()
       const { db } = opened
       const runId = await delivering(opened)
@@ -279,7 +279,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
       expect(await conditionsAt(opened, 271)).toEqual([])
     })
 
-    test('is none if the clock was set back between attempts that lie far apart', async () => {
+    test('is none if the clock was set back between attempts that are far apart', async () => {
       await using opened = await open()
       const runId = await delivering(opened)
 
@@ -305,7 +305,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(inTime).toMatchObject({ attempt: 2, failures: 1 })
   })
 
-  test('what is left of a free batch is read with the claim; of one taken over, or of a blocked connection, it is read when needed', async () => {
+  test('the remaining changes of a free batch are read with the claim; of one taken over, or of a blocked connection, when needed', async () => {
     await using opened = await open()
     const { db, me, store } = opened
     const runId = await delivering(opened)
@@ -345,7 +345,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(blocked).toMatchObject({ attempt: 3, isBlocked: true, pending: null })
   })
 
-  test('what is left of a large batch is read in pieces, with each record beside its person', async () => {
+  test('the remaining changes of a large batch are read in pieces, each record with its person', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
@@ -365,7 +365,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(records.join(',\n').split(',\n')).toEqual(changes.map(({ json }) => json))
   })
 
-  test('the end of a batch tells whether a later one of the run waits for a worker', async () => {
+  test('the end of a batch shows whether a later one of the run waits for a worker', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
@@ -385,7 +385,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     }
     await sql`update deliveries set batch = 5`.execute(db)
 
-    const found = [
+    const results = [
       await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'due' }])),
       await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'due', lease: me.id }])),
       await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'done' }])),
@@ -393,10 +393,10 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
       await endedWith(JSON.stringify([{ run_id: other, batch: 9, state: 'due' }])),
     ]
 
-    expect(found).toEqual([true, false, false, false, false])
+    expect(results).toEqual([true, false, false, false, false])
   })
 
-  test('a batch of which nothing is left is claimed with nothing to do', async () => {
+  test('a batch without remaining changes is claimed with nothing to do', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
@@ -407,7 +407,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(claim?.pending).toEqual({ changes: [], records: [] })
   })
 
-  test('what the platform had is forgotten of people taken with their whole batch, and of nobody else', async () => {
+  test('acknowledged records are deleted for people taken with their whole batch, and for nobody else', async () => {
     await using opened = await open()
     const { db } = opened
     const runId = await delivering(opened)
@@ -440,7 +440,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(await kept()).toEqual(['E1', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8'])
   })
 
-  test('a batch of a process that stands still is taken over, uncertain, and uncertain once that process has ended', async () => {
+  test('a batch of a suspended process is taken over as uncertain, and is uncertain once that process has ended', async () => {
     await using opened = await open()
     const { db, me, store } = opened
     const runId = await delivering(opened)
@@ -473,7 +473,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(claim).toMatchObject({ attempt: 2, uncertain: true })
   })
 
-  test('a batch that this process left without letting go is let go, uncertain, and one that it works on is not', async () => {
+  test('a batch that this process abandoned is released as uncertain, and one that it works on is not', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
@@ -488,7 +488,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(afterwards).toMatchObject({ attempt: 2, uncertain: true })
   })
 
-  test('a batch of a process that was killed is taken over without a doubt left behind', async () => {
+  test('a batch of a killed process is taken over without people in doubt', async () => {
     await using opened = await open()
     const { db, me, store } = opened
     const runId = await delivering(opened)
@@ -502,7 +502,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(await endedTakeovers(db, me)).toEqual([])
   })
 
-  test('people of a batch that was tried are uncertain when the run is cancelled, and those of one that was not are not', async () => {
+  test('cancelling a run makes people of attempted batches uncertain, and no others', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
@@ -519,7 +519,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
     expect(await uncertain()).toEqual(['E1'])
   })
 
-  test('a run moves only as the table of moves says', async () => {
+  test('a run moves only according to the table of moves', async () => {
     await using opened = await open()
     const { db } = opened
     const id = await wait(opened)

@@ -31,7 +31,7 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
     }
   }
 
-  test('begin a quarter of an hour after a delivery has begun to fail, and end when it gets through', async () => {
+  test('begin a quarter of an hour after a delivery starts to fail, and end when it succeeds', async () => {
     await using opened = await open()
     const { world, sound, problems, tally } = opened
     reach(world, nobody())
@@ -43,14 +43,14 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
       wait(world, minutes)
       counts.push((await problems()).length)
     }
-    const found = await problems()
-    const counted = await tally()
+    const listed = await problems()
+    const tallied = await tally()
     reach(world, sound)
     wait(world, 60)
     await world.minute()
 
     expect(counts).toEqual([0, 3])
-    expect(found[0]).toMatchObject({
+    expect(listed[0]).toMatchObject({
       connection: 'acme',
       identityId: 'E0001',
       state: 'undelivered',
@@ -63,12 +63,12 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
       firstAt: failedAt,
       times: 1,
     })
-    expect(Date.parse(found[0]?.nextAt ?? '')).toBeGreaterThan(Date.parse(failedAt))
-    expect(counted).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 0 } })
+    expect(Date.parse(listed[0]?.nextAt ?? '')).toBeGreaterThan(Date.parse(failedAt))
+    expect(tallied).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 0 } })
     expect(await problems()).toEqual([])
   })
 
-  test('are at once whoever waits behind a block, with its reason and the time of the next probe', async () => {
+  test('include people behind a block at once, with its reason and the time of the next probe', async () => {
     await using opened = await open()
     const { world, problems, tally } = opened
     await world.night(staff(5))
@@ -76,13 +76,13 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
 
     await world.night(change(without(staff(5), 'E0004'), { id: 'E0002', title: 'Lead' }), { asOf: nextNight })
     const blockedAt = world.clock.now.toISOString()
-    const found = await problems()
+    const listed = await problems()
 
-    expect(found).toMatchObject([
+    expect(listed).toMatchObject([
       { identityId: 'E0002', kind: 'update', leaver: false },
       { identityId: 'E0004', kind: 'leave', leaver: true },
     ])
-    for (const problem of found) {
+    for (const problem of listed) {
       expect(problem).toMatchObject({ state: 'undelivered', status: 401, code: 'key_refused', firstAt: blockedAt })
       expect(problem.message).toContain('the platform does not accept the API key (401)')
       expect(problem.nextAt).toBe(new Date(world.clock.now.getTime() + 15 * minuteMs).toISOString())
@@ -90,7 +90,7 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
     expect(await tally()).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 2, leavers: 1 } })
   })
 
-  test('are no older than the change that a standing block keeps out', async () => {
+  test('are no older than the change that an active block delays', async () => {
     await using opened = await open()
     const { world, problems } = opened
     reach(world, withWrongKey(host))
@@ -101,15 +101,15 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
     world.setExport(staff(2), '2026-11-27T01:00:00.000Z')
     const second = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
     await world.drain()
-    const found = await problems()
+    const listed = await problems()
 
     const { startedAt } = await world.runOf(second.id)
     const [connection] = await connectionStates(world.sync.store.db)
     expect(Date.parse(connection?.blocked?.since ?? '')).toBeLessThan(Date.parse(startedAt ?? ''))
-    expect(found.map(({ firstAt }) => firstAt)).toEqual([startedAt, startedAt])
+    expect(listed.map(({ firstAt }) => firstAt)).toEqual([startedAt, startedAt])
   })
 
-  test('name the code of the answer where the platform refused somebody', async () => {
+  test('contain the code of the answer if the platform refused somebody', async () => {
     await using opened = await open()
     const { world, sound, problems, tally } = opened
     reach(world, refusing(sound, 'E0002'))
@@ -131,7 +131,7 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
     expect(await tally()).toEqual({ refused: { people: 1, leavers: 0 }, undelivered: { people: 0, leavers: 0 } })
   })
 
-  test('hold somebody once who was refused before and cannot be told of a newer change', async () => {
+  test('list a refused person with an undelivered newer change once', async () => {
     await using opened = await open()
     const { world, sound, problems, tally } = opened
     await world.night(staff(3))
@@ -150,7 +150,7 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
     expect(await tally()).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 1, leavers: 1 } })
   })
 
-  test('leave out whom of a run the platform has taken already', async () => {
+  test('exclude people of a run whom the platform has taken', async () => {
     await using opened = await open({ delivery: { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 } })
     const { world, sound, problems, tally } = opened
     const away = nobody()
@@ -158,8 +158,8 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
     reach(world, {
       ...sound,
       upsertHrisUserIdentities: async (input, options) => {
-        const some = JSON.stringify(input.body).includes('E0003') ? { upsertHrisUserIdentities } : sound
-        return await some.upsertHrisUserIdentities(input, options)
+        const handlers = JSON.stringify(input.body).includes('E0003') ? { upsertHrisUserIdentities } : sound
+        return await handlers.upsertHrisUserIdentities(input, options)
       },
     })
 
@@ -170,7 +170,7 @@ describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
     expect(await tally()).toMatchObject({ undelivered: { people: 2 } })
   })
 
-  test('come page by page, by connection and key, whatever their state', async () => {
+  test('are listed page by page, by connection and key, whatever their state', async () => {
     await using opened = await open()
     const { world } = opened
     reach(world, withWrongKey(host))
@@ -201,7 +201,7 @@ function wait(world: World, minutes: number): void {
   world.clock.now = new Date(world.clock.now.getTime() + minutes * minuteMs)
 }
 
-/** Notes refusals as the deliveries of a run would have. */
+/** Records refusals as the deliveries of a run would. */
 async function alsoRefused(world: World, runId: string, ...people: readonly (readonly [string, string])[]) {
   const { db } = world.sync.store
   const at = world.clock.now

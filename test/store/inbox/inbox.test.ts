@@ -44,7 +44,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     return { store, db: store.db, [Symbol.asyncDispose]: () => opened.disposeAsync() }
   }
 
-  test('says of each event whether it is new, also within one batch', async () => {
+  test('reports for each event whether it is new, also within one batch', async () => {
     await using opened = await open(event('a'))
     const batch = [event('b'), event('a'), event('b'), event('a', { connection: 'beta' })]
 
@@ -54,7 +54,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(await pendingCount(opened.db, 'acme')).toBe(2)
   })
 
-  test('numbers the events of a batch as they came, whatever their keys are', async () => {
+  test('numbers the events of a batch in their order, whatever their keys are', async () => {
     await using opened = await open()
 
     await addEvents(opened.db, [event('c'), event('a'), event('c'), event('b')])
@@ -63,17 +63,17 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(events.map(({ eventId }) => eventId)).toEqual(['c', 'a', 'b'])
   })
 
-  test('keeps the bytes, the times and the name of an event as they came', async () => {
+  test('stores the bytes, the times and the id of an event unchanged', async () => {
     const body = Buffer.from(Array.from({ length: 512 }, (_, index) => index % 256))
-    const told = { body, signedAt: minutesLater(-1), eventId: `it's "a" \\ {b}, null` }
-    await using opened = await open(event('a', told), event('b', { eventId: null, body: Buffer.alloc(0) }))
+    const details = { body, signedAt: minutesLater(-1), eventId: `it's "a" \\ {b}, null` }
+    await using opened = await open(event('a', details), event('b', { eventId: null, body: Buffer.alloc(0) }))
 
     const events = await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
 
     expect(events).toEqual([
       {
         id: expect.stringMatching(/^\d+$/),
-        eventId: told.eventId,
+        eventId: details.eventId,
         body,
         receivedAt: now.toISOString(),
         signedAt: minutesLater(-1).toISOString(),
@@ -82,7 +82,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('a batch that cannot be stored leaves nothing behind', async () => {
+  test('a batch that cannot be stored leaves nothing in the store', async () => {
     await using opened = await open()
 
     const adding = addEvents(opened.db, [event('a'), event('b', { connection: 'unknown' })])
@@ -91,7 +91,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(await listEvents(opened.db)).toEqual([])
   })
 
-  test('two that store the same events in opposite order both end', async () => {
+  test('two writers of the same events in opposite order do not deadlock', async () => {
     await using opened = await open()
     const keys = Array.from({ length: 2000 }, (_, index) => `k${index}`)
     const batch = keys.map((key) => event(key))
@@ -103,7 +103,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(rounds.flat().filter((outcome) => outcome === 'stored')).toHaveLength(2000)
   })
 
-  test('a run gets the oldest events, and the same ones when it is read again', async () => {
+  test('a run gets the oldest events, and the same ones when it is repeated', async () => {
     await using opened = await open(event('a'), event('b'), event('c'))
     const portion = { connection: 'acme', limit: 2 }
     const first = await takePending(opened.db, { ...portion, runId: run })
@@ -128,7 +128,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(two.map(({ eventId }) => eventId)).toEqual(['a', 'b'])
   })
 
-  test('having a look takes nothing, and shows nothing that a run has taken', async () => {
+  test('peeking takes nothing, and shows nothing that a run has taken', async () => {
     await using opened = await open(event('a'), event('b'))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 1 })
 
@@ -140,7 +140,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(looks.map((events) => events.map(({ eventId }) => eventId))).toEqual([['b'], ['b']])
   })
 
-  test('tells which connections have events that no run has taken, and since when', async () => {
+  test('lists connections with events that no run has taken, and since when', async () => {
     await using opened = await open(
       event('a'),
       event('b', { receivedAt: minutesLater(1) }),
@@ -157,7 +157,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(await pendingCount(opened.db, 'beta')).toBe(0)
   })
 
-  test('settled events lose their bodies; those with something rejected keep them', async () => {
+  test('acknowledged events lose their bodies; those with a rejected part keep them', async () => {
     await using opened = await open(event('a'), event('b'), event('c', { connection: 'beta' }))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
 
@@ -173,7 +173,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('an event that was settled is still known when it comes again', async () => {
+  test('an acknowledged event is still known when it comes again', async () => {
     await using opened = await open(event('a'))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
     await acknowledgeEvents(opened.db, { runId: run })
@@ -184,7 +184,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(await pendingCount(opened.db, 'acme')).toBe(0)
   })
 
-  test('what a person refused is kept with the reason and can be tried again', async () => {
+  test('refused events are stored with the reason and can be retried', async () => {
     await using opened = await open(event('a'), event('b'))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 1 })
     await refuseEvents(opened.db, { runId: run, reason: 'the plan was rejected' })
@@ -198,7 +198,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(taken.map(({ eventId }) => eventId)).toEqual(['a', 'b'])
   })
 
-  test('only the named events of the named connection are tried again', async () => {
+  test('only the named events of the named connection are retried', async () => {
     await using opened = await open(event('a'), event('b'), event('c', { connection: 'beta' }))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
     await takePending(opened.db, { connection: 'beta', runId: run, limit: 10 })
@@ -211,7 +211,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(await states(opened.db)).toEqual(['a rejected', 'b pending', 'c rejected'])
   })
 
-  test('a newer run takes over what others left behind', async () => {
+  test('a newer run takes over remaining events of others', async () => {
     await using opened = await open(event('a'), event('b'))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 1 })
 
@@ -221,7 +221,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(taken.map(({ eventId }) => eventId)).toEqual(['a', 'b'])
   })
 
-  test('a run that reads none of them gets all events of its connection, also those that others left behind', async () => {
+  test('a run of thin events gets all events of its connection, also remaining ones of others', async () => {
     await using opened = await open(event('a'), event('b'), event('c'), event('d', { connection: 'beta' }))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 2 })
 
@@ -231,7 +231,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(await states(opened.db)).toEqual(['a settled', 'b settled', 'c settled', 'd pending'])
   })
 
-  test('a person may give up what was rejected or waits, but not what a run works on', async () => {
+  test('an operator may dismiss rejected or waiting events, but not those of an active run', async () => {
     await using opened = await open(event('a'), event('b'), event('c'))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 1 })
     await refuseEvents(opened.db, { runId: run, reason: 'no' })
@@ -248,7 +248,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('lists a page after the other', async () => {
+  test('lists page by page', async () => {
     await using opened = await open(event('a'), event('b', { connection: 'beta' }), event('c'))
     const [first] = await listEvents(opened.db, { connection: 'acme', limit: 1 })
 
@@ -258,7 +258,7 @@ describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
     expect(rest.map(({ eventId }) => eventId)).toEqual(['c'])
   })
 
-  test('forgets what is done with after seven days, and nothing that is not', async () => {
+  test('deletes acknowledged events after seven days, and no others', async () => {
     const old = { receivedAt: minutesLater(-7 * 24 * 60 - 1) }
     await using opened = await open(
       event('settled', old),

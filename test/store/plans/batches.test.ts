@@ -27,22 +27,22 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
   beforeEach(async () => {
     await emptyTables(store, 'rollcall')
     await ensureConnection(store.db, 'acme')
-    const asked = { connection: 'acme', feed: 'source', trigger: 'operator', options: {}, now } as const
-    runId = await addWaitingRun(store.db, asked)
+    const request = { connection: 'acme', feed: 'source', trigger: 'operator', options: {}, now } as const
+    runId = await addWaitingRun(store.db, request)
   })
 
   afterAll(() => lifetime.disposeAsync())
 
   const change = (key: string, kind: 'join' | 'leave' | 'retract' = 'join', jobTitle = ''): PlannedPerson => {
-    const told = { identityId: key, carried: false }
+    const base = { identityId: key, carried: false }
     const record = { identityId: key, jobTitle }
     return {
       identityId: key,
       entry: null,
       change:
         kind === 'retract'
-          ? { ...told, kind, reason: 'a test' }
-          : { ...told, kind, record, fields: {}, inferred: false },
+          ? { ...base, kind, reason: 'a test' }
+          : { ...base, kind, record, fields: {}, inferred: false },
       origin: null,
     }
   }
@@ -59,22 +59,22 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
 
   /** Who is in which batch. */
   async function batches(): Promise<string[]> {
-    const { rows } = await sql<{ told: string }>`
+    const { rows } = await sql<{ text: string }>`
       select deliveries.batch || ' ' || deliveries.kind || ' ' || deliveries.people || ': '
-        || string_agg(changes.identity_id, ' ' order by changes.identity_id) as told
+        || string_agg(changes.identity_id, ' ' order by changes.identity_id) as text
       from deliveries left join changes using (run_id, batch) group by deliveries.run_id, deliveries.batch
       order by deliveries.batch`.execute(store.db)
-    return rows.map(({ told }) => told)
+    return rows.map(({ text }) => text)
   }
 
   /** By which transaction each change was written last. */
   async function written(): Promise<string[]> {
-    const { rows } = await sql<{ told: string }>`
-      select identity_id || ' ' || xmin::text as told from changes order by identity_id`.execute(store.db)
-    return rows.map(({ told }) => told)
+    const { rows } = await sql<{ text: string }>`
+      select identity_id || ' ' || xmin::text as text from changes order by identity_id`.execute(store.db)
+    return rows.map(({ text }) => text)
   }
 
-  test('are those in which it was staged, and no change is written again', async () => {
+  test('are those of its staging, and no change is written again', async () => {
     const numbers = batchNumbers(limits)
     await stage(joiners(2), numbers)
     await stage([change('E5'), change('E3'), change('E4')], numbers)
@@ -87,7 +87,7 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
     expect(await written()).toEqual(before)
   })
 
-  test('hold no more bytes than they may, but for a single person', async () => {
+  test('stay within the maximum bytes, except for a single person', async () => {
     await stage([
       change('E1', 'join', long),
       change('E2', 'join', long),
@@ -100,7 +100,7 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
     expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 1: E3', '3 upsert 1: E4'])
   })
 
-  test('are of one kind each, those that create people first and those that delete last', async () => {
+  test('have one kind each, those that create people first and those that delete last', async () => {
     await stage([change('E1', 'retract'), change('E2', 'leave'), change('E3'), change('E4', 'leave'), change('E5')])
 
     await commit()
@@ -108,7 +108,7 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
     expect(await batches()).toEqual(['1 upsert 2: E3 E5', '2 update 2: E2 E4', '3 delete 1: E1'])
   })
 
-  test('are new ones where the limits are lower by now', async () => {
+  test('are new ones if the limits are lower now', async () => {
     await stage(joiners(4))
 
     await commit({ ...limits, batchSize: 2 })
@@ -116,7 +116,7 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
     expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 2: E3 E4'])
   })
 
-  test('are new ones where most people were taken out of the plan again', async () => {
+  test('are new ones if most people were dropped from the plan', async () => {
     await stage(joiners(9))
     await unstagePeople(store.db, runId, ['E2', 'E3', 'E5', 'E6', 'E7', 'E8'])
 
@@ -125,7 +125,7 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
     expect(await batches()).toEqual(['1 upsert 3: E1 E4 E9'])
   })
 
-  test('are new ones where some people have none yet', async () => {
+  test('are new ones if some people have none yet', async () => {
     await stage(joiners(2))
     await stagePeople(store.db, runId, [change('E0'), change('E9', 'leave')])
 
@@ -134,7 +134,7 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
     expect(await batches()).toEqual(['1 upsert 3: E0 E1 E2', '2 update 1: E9'])
   })
 
-  test('are new ones that hold no more bytes than they may, also where a large record follows small ones', async () => {
+  test('are new ones within the maximum bytes, also if a large record follows small ones', async () => {
     const sizes = { E1: 260, E2: 260, E3: 260, E4: 860, E5: 150, E6: 2000 }
     const people = Object.entries(sizes).map(([key, size]) => change(key, 'join', 'x'.repeat(size)))
     await stagePeople(store.db, runId, people)
@@ -144,7 +144,7 @@ describe.each(databases)('the batches of a plan on $name', ({ createDatabase: pl
     expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 2: E3 E5', '3 upsert 1: E4', '4 upsert 1: E6'])
   })
 
-  test('are none where there is nothing to send', async () => {
+  test('are none if there is nothing to send', async () => {
     const count = await commit()
 
     expect(count).toBe(0)

@@ -30,8 +30,8 @@ const nights: readonly (readonly IdentityRecord[])[] = [
   ],
 ]
 
-describe.each(databases)('entries that follow from changes, on $name', ({ createDatabase: place }) => {
-  test('make the same of the roster as those that are written out, also where they are written out later', async () => {
+describe.each(bothDatabases)('entries that follow from changes, on $name', ({ place }) => {
+  test('have the same effect on the roster as stored ones, also if they are stored later', async () => {
     const written = await roster({ follows: false })
     const followed = await roster({ follows: true })
     const writtenOut = await roster({ follows: true, waits: true })
@@ -45,13 +45,13 @@ describe.each(databases)('entries that follow from changes, on $name', ({ create
     expect(written.roster[1]?.behind).toHaveLength(3)
   })
 
-  /** What two nights make of a roster, and how many entries of their own the plans had when they were accepted. */
+  /** The roster after two nights, and how many own entries the plans had when they were accepted. */
   async function roster({ follows, waits = false }: { follows: boolean; waits?: boolean }) {
     await using where = await place()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
     await ensureConnection(db, 'acme')
-    const found = { roster: [] as Awaited<ReturnType<typeof everything>>[], entries: [] as number[] }
+    const stored = { roster: [] as Awaited<ReturnType<typeof everything>>[], entries: [] as number[] }
     const known = new Map<string, IdentityRecord>()
     for (const [night, records] of nights.entries()) {
       const asOf = days[night] ?? ''
@@ -61,16 +61,16 @@ describe.each(databases)('entries that follow from changes, on $name', ({ create
       await stagePeople(db, runId, people)
       if (waits) await writeOutEntries(db, runId)
       const { rows } = await sql<{ count: number }>`select count(*)::int as count from plan_entries`.execute(db)
-      found.entries.push(rows[0]?.count ?? -1)
+      stored.entries.push(rows[0]?.count ?? -1)
       const limits = { batchSize: 50, batchBytes: 1_000_000 }
       await acceptLeavers(db, { runId, connection: 'acme', timeZone: 'UTC', now })
       await commitPlan(db, { runId, connection: 'acme', limits, speaksOfAbsent: true, now })
-      found.roster.push(await everything(db))
+      stored.roster.push(await everything(db))
       await sql`update deliveries set state = 'done', answer = '{"status": 200}'`.execute(db)
       await sql`update runs set state = 'finished'`.execute(db)
       for (const record of records) known.set(record.identityId, record)
     }
-    return found
+    return stored
   }
 
   async function planned(db: Db, now: Date): Promise<string> {

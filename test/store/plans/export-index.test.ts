@@ -13,14 +13,14 @@ import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 
-describe.each(databases)('an index of an export, on $name', ({ createDatabase: place }) => {
-  test('has its parts as they were kept, of whatever length, and each piece stands in its own row', async () => {
+describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
+  test('has its parts as stored, of any length, each piece in its own row', async () => {
     await using at = await place()
     await using database = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     const { db } = database
     await ensureConnection(db, 'acme')
     const now = new Date()
-    const asked = {
+    const request = {
       connection: 'acme',
       feed: 'source',
       trigger: 'operator',
@@ -28,7 +28,7 @@ describe.each(databases)('an index of an export, on $name', ({ createDatabase: p
       requestedBy: [],
       now,
     } as const
-    const runId = await addWaitingRun(db, asked)
+    const runId = await addWaitingRun(db, request)
     const parts = [1, 7999, 8000, 8001, 16_000, 100_003].map((bytes) =>
       Buffer.from(Array.from({ length: bytes }, (_, byte) => (byte * 7919) % 256)),
     )
@@ -41,9 +41,9 @@ describe.each(databases)('an index of an export, on $name', ({ createDatabase: p
     })
 
     const index = await acceptedIndex(db, 'acme')
-    const given: Buffer[] = []
-    await index?.eachPart((part) => given.push(Buffer.from(part)))
-    expect(given.map((part, nth) => part.equals(parts[nth] ?? Buffer.alloc(0)))).toEqual(parts.map(() => true))
+    const readParts: Buffer[] = []
+    await index?.eachPart((part) => readParts.push(Buffer.from(part)))
+    expect(readParts.map((part, nth) => part.equals(parts[nth] ?? Buffer.alloc(0)))).toEqual(parts.map(() => true))
     expect(index?.bytesAtMost).toBeGreaterThanOrEqual(parts.reduce((sum, { length }) => sum + length, 0))
     const { rows } = await sql<{ cut: number }>`
       select pg_relation_size(reltoastrelid)::int as cut from pg_class where oid = 'export_index_parts'::regclass`.execute(

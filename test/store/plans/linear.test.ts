@@ -44,7 +44,7 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }
     },
   )
 
-  test('what the runs before have left is looked up by the few who are left, though the statistics say that they are many', async () => {
+  test('finds the few remaining people by index, although the statistics expect many', async () => {
     await using where = await place()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
@@ -61,17 +61,17 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }
 
     await deleteAnswered(explained, 'acme')
 
-    const left = await sql`select from acknowledged`.execute(db)
-    expect(left.rows).toEqual([])
+    const remaining = await sql`select from acknowledged`.execute(db)
+    expect(remaining.rows).toEqual([])
     expect(found.map(({ rows }) => rows)).toEqual([5])
   })
 
-  test('a table is counted again where a plan brings a tenth of it, and not where it brings less', async () => {
+  test('refreshes the statistics of a table if a plan brings a tenth of it, and not for less', async () => {
     await using where = await place()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
     await ensureConnection(db, 'acme')
-    const counted = async (people: number) => {
+    const statisticsAfter = async (people: number) => {
       const runId = await planned(db, { people, kind: 'join' })
       await acceptAll(db, runId)
       await sql`update runs set state = 'finished' where id = ${runId}`.execute(db)
@@ -81,9 +81,9 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }
       return rows[0]?.rows
     }
 
-    expect(await counted(1000)).toBe(1000)
-    expect(await counted(99)).toBe(1000)
-    expect(await counted(101)).toBe(1200)
+    expect(await statisticsAfter(1000)).toBe(1000)
+    expect(await statisticsAfter(99)).toBe(1000)
+    expect(await statisticsAfter(101)).toBe(1200)
   })
 
   const lookedAtBy = (db: Db, runId: string): Promise<readonly StatementCost[]> =>

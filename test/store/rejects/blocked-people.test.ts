@@ -18,7 +18,7 @@ import { change, type Host, type HrPerson, openWorld, staff, startHost, without 
 const leaver = { id: 'E0004', leavingDate: '31/02/2025', status: '' }
 const mover = { id: 'E0002', email: 'DISABLED' }
 
-/** The rows of a source as a delta, which speaks of addresses and of leaving or not. */
+/** The rows of a source as a delta, with or without columns for addresses and departures. */
 function sparseDelta(
   { open }: Connector,
   speaks: { readonly ofEmail: boolean; readonly ofLeaving: boolean },
@@ -68,7 +68,7 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     }
   }
 
-  test('are those whose leaving date has come while the plan that states it is held', async () => {
+  test('include people whose leaving date has come while its plan is held', async () => {
     await using opened = await open()
     const { world, night, blockedPeople } = opened
     await night(staff(20))
@@ -82,13 +82,13 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     const dayBefore = await blockedPeople()
 
     world.clock.now = new Date('2026-11-22T00:00:00.000Z')
-    const found = await blockedPeople()
+    const listed = await blockedPeople()
     await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
     await world.drain()
 
     expect(held.state).toBe('held')
     expect(dayBefore).toEqual([])
-    expect(found).toMatchObject([
+    expect(listed).toMatchObject([
       {
         identityId: 'E0002',
         leaver: true,
@@ -101,7 +101,7 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     expect(await blockedPeople()).toEqual([])
   })
 
-  test('are listed with each held plan that states their date, also where a page ends between two of them', async () => {
+  test('are listed with each held plan that states their date, also if a page ends between two of them', async () => {
     await using opened = await open()
     const { world, night } = opened
     const { db } = world.sync.store
@@ -122,16 +122,16 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     await stagePeople(db, other, [{ identityId: 'E0002', entry: waits, change: null, origin: null }])
     world.clock.now = new Date('2026-11-24T00:00:00.000Z')
 
-    const found: string[][] = []
-    for (let after: BlockedPersonCursor | undefined; found.length < 9; ) {
+    const listed: string[][] = []
+    for (let after: BlockedPersonCursor | undefined; listed.length < 9; ) {
       const [one] = await listBlockedPeople(db, { now: world.clock.now, ...(after && { after }), limit: 1 })
       if (!one) break
-      found.push([one.identityId ?? '', one.runId])
-      after = one.place
+      listed.push([one.identityId ?? '', one.runId])
+      after = one.cursor
     }
 
-    expect(found).toHaveLength(3)
-    expect(found).toEqual(
+    expect(listed).toHaveLength(3)
+    expect(listed).toEqual(
       expect.arrayContaining([
         ['E0002', held.id],
         ['E0002', other],
@@ -140,7 +140,7 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     )
   })
 
-  test('stand with what cannot be read, where and since when, and those first who may have left', async () => {
+  test('are listed with the fault, its place and time; possible leavers first', async () => {
     await using opened = await open()
     const { world, night, blockedPeople, tally } = opened
 
@@ -171,7 +171,7 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     expect([first.blockedPeople, second.blockedPeople]).toEqual([await tally(), await tally()])
   })
 
-  test('are gone once an accepted export shows them without the fault, or no longer shows them', async () => {
+  test('end once an accepted export has them without the fault, or no longer has them', async () => {
     await using opened = await open()
     const { night, keys } = opened
 
@@ -185,7 +185,7 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     expect(run.blockedPeople).toEqual({ people: 0, leavers: 0, rows: 0 })
   })
 
-  test('stay while an export is held that shows them without the fault', async () => {
+  test('stay while an export without the fault is held', async () => {
     await using opened = await open()
     const { night, keys } = opened
 
@@ -196,15 +196,15 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     expect(await keys()).toEqual(['E0004'])
   })
 
-  test('are no leavers any more once the platform is sent their separation, and none at all once they are taken back', async () => {
+  test('no longer count as leavers once their separation is sent, and end once they are retracted', async () => {
     await using opened = await open()
     const { world, night, blockedPeople, keys } = opened
 
     await night(staff(5))
-    await night(change(staff(5), { id: 'E0002', leavingDate: '2026-11-01' }))
-    await night(change(staff(5), { id: 'E0002', leavingDate: '2026-11-01', email: 'DISABLED' }, leaver))
-    await night(change(staff(5), { id: 'E0002', leavingDate: '01/11/2026' }, leaver))
-    const found = await blockedPeople()
+    await night(change(staff(5), { id: 'E0002', left: '2026-11-01' }))
+    await night(change(staff(5), { id: 'E0002', left: '2026-11-01', email: 'DISABLED' }, leaver))
+    await night(change(staff(5), { id: 'E0002', left: '01/11/2026' }, leaver))
+    const listed = await blockedPeople()
     const { id, digest } = await retractPerson(world.sync, {
       connection: 'acme',
       identityId: 'E0004',
@@ -213,14 +213,14 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     })
     await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ana' })
 
-    expect(found).toMatchObject([
+    expect(listed).toMatchObject([
       { identityId: 'E0002', leaver: false },
       { identityId: 'E0004', leaver: true },
     ])
     expect(await keys()).toEqual(['E0002'])
   })
 
-  test('of a delta stay until a later one speaks of them, and of leaving where that could not be read', async () => {
+  test('of a delta stay until a later one states them, including the departure if that was unreadable', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys } = opened
 
@@ -239,26 +239,26 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     expect(await keys()).toEqual([])
   })
 
-  test('of a delta stay until it says again whether a person is employed whose status contradicts the date', async () => {
+  test('of a delta with a contradicting status stay until a later one states the employment again', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys, blockedPeople } = opened
     const contradicted = { id: 'E0003', leavingDate: '2026-06-30', status: 'Active' }
 
     await night(staff(5))
     await night(change(staff(5), contradicted).slice(2, 3))
-    const found = await blockedPeople()
+    const listed = await blockedPeople()
     speaks.ofLeaving = false
     await night(change(staff(5), { id: 'E0003', title: 'Director' }))
     const others = await keys()
     speaks.ofLeaving = true
     await night([{ id: 'E0003', leavingDate: '2026-06-30', status: 'Inactive' }])
 
-    expect(found).toMatchObject([{ identityId: 'E0003', leaver: false, contradicts: true }])
+    expect(listed).toMatchObject([{ identityId: 'E0003', leaver: false, contradicts: true }])
     expect(others).toEqual(['E0003'])
     expect(await keys()).toEqual([])
   })
 
-  test('of a delta stay until the field is told that could not be read', async () => {
+  test('of a delta stay until the unreadable field is stated', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys } = opened
 
@@ -269,15 +269,15 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     const others = await keys()
     speaks.ofEmail = true
     await night([{ id: 'E0002', email: 'e2@acme.example' }])
-    const told = await keys()
+    const listed = await keys()
     await night([{ id: 'E0006', email: '' }])
 
     expect(others).toEqual(['E0002', 'E0006'])
-    expect(told).toEqual(['E0006'])
+    expect(listed).toEqual(['E0006'])
     expect(await keys()).toEqual([])
   })
 
-  test('are not those of whom a newer row counts', async () => {
+  test('exclude people with a newer usable row', async () => {
     const mapping = Mapping.parse({
       fields: { identityId: 'Worker ID', email: 'Email' },
       severalRows: { latest: { column: 'Job Title' } },

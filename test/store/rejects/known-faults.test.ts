@@ -24,7 +24,7 @@ function refused({ guards }: Run): string[] {
   return (guards ?? []).flatMap(({ name, ok }) => (ok ? [] : [name]))
 }
 
-describe.each(databases)('what stands rejected on $name', ({ createDatabase: place }) => {
+describe.each(databases)('known faults on $name', ({ place }) => {
   async function open(feed: Parameters<typeof openWorld>[0]['feed'] = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -49,7 +49,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     }
   }
 
-  test('holds once for the same rows, and again for new ones, with both numbers', async () => {
+  test('hold once for the same rows, and again for new ones, with both numbers', async () => {
     await using opened = await open()
     const { night, approve } = opened
     const people = staff(40)
@@ -67,7 +67,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     )
   })
 
-  test('is known by the person and the fault, in whatever line it stands', async () => {
+  test('are identified by person and fault, in any line', async () => {
     await using opened = await open()
     const { night, approve, blockedPeople } = opened
     const broken = disabled(1, 6)
@@ -84,7 +84,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     })
   })
 
-  test('is known also where more rows are rejected than are kept one by one', async () => {
+  test('are known even if more rows are rejected than are stored one by one', async () => {
     await using opened = await open()
     const { night, approve, tally } = opened
     const count = rejectsKept + 20
@@ -98,7 +98,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     expect(await tally()).toEqual({ people: 0, leavers: 0, rows: count })
   })
 
-  test('is not known after a person refused its plan', async () => {
+  test('are not known after their plan was rejected', async () => {
     await using opened = await open()
     const { world, night, keys } = opened
     const people = change(staff(40), ...disabled(1, 6))
@@ -115,7 +115,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     expect(refused(again)).toEqual(['rejectedRows'])
   })
 
-  test('is forgotten once an accepted export no longer has it', async () => {
+  test('are deleted once an accepted export no longer has them', async () => {
     await using opened = await open()
     const { night, approve, keys } = opened
     const broken = change(staff(40), ...disabled(1, 6))
@@ -129,7 +129,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     expect(refused(again)).toEqual(['rejectedRows'])
   })
 
-  test('is the same for keys that are repeated, and for a key that is repeated once more', async () => {
+  test('are the same for a key that is repeated, and repeated once more', async () => {
     await using opened = await open()
     const { night, approve } = opened
     const twice = (count: number) => [...staff(40), ...staff(count)]
@@ -142,7 +142,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     expect([first, second, third].map(refused)).toEqual([['rejectedRows'], [], ['rejectedRows']])
   })
 
-  test('holds for a row without a key once, though somebody else is absent afterwards', async () => {
+  test('hold once for a row without a key, even if somebody else is absent afterwards', async () => {
     await using opened = await open()
     const { night, approve, tally } = opened
     const nameless = { ...staff(1)[0], id: '' }
@@ -159,7 +159,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     expect(await tally()).toEqual({ people: 0, leavers: 0, rows: 2 })
   })
 
-  test('holds once for a column that is gone', async () => {
+  test('hold once for a missing column', async () => {
     const titleIsOptional = Mapping.parse({
       fields: { identityId: 'Worker ID', jobTitle: { column: 'Job Title', optional: true } },
     })
@@ -175,7 +175,7 @@ describe.each(databases)('what stands rejected on $name', ({ createDatabase: pla
     expect([first, second].map(refused)).toEqual([['missingColumn'], []])
   })
 
-  test('holds once for a value that no list has, whoever has it later', async () => {
+  test('hold once for an unlisted value, whoever has it later', async () => {
     await using opened = await open()
     const { night, approve, keys } = opened
     const away = (...ids: string[]) => change(staff(40), ...ids.map((id) => ({ id, status: 'Sabbatical' })))

@@ -23,7 +23,7 @@ const canary = {
   start: '2020-01-06',
 }
 
-/** A company of which one person has a name that stands nowhere else. */
+/** A company in which one person has a unique name. */
 function people(count = 4) {
   return change(staff(count), canary)
 }
@@ -36,9 +36,9 @@ function forget(world: World, identityId = canary.id): Promise<number> {
 /** A day that cannot be read, which reasons quote. Its year is looked for as a word, since a digest may hold the digits by chance. */
 const badDay = '31.31.7371'
 
-/** The tables in which the canary stands. */
+/** The tables that contain the canary. */
 async function whereCanary(world: World): Promise<string[]> {
-  const found = await Promise.all(
+  const tables = await Promise.all(
     Object.keys(storedData).map(async (table) => {
       const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(table)} t`.execute(
         world.sync.store.db,
@@ -46,7 +46,7 @@ async function whereCanary(world: World): Promise<string[]> {
       return rows.some(({ row }) => /canary|616e617279|(?<!\w)7371(?!\w)|2e37333731/i.test(row)) ? [table] : []
     }),
   )
-  return found.flat()
+  return tables.flat()
 }
 
 test('a person who has left is forgotten everywhere, and no later export makes a joiner of them', async () => {
@@ -54,10 +54,10 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   await using world = await openWorld({ client })
   const { db } = world.sync.store
   await world.night(people())
-  const gone = { ...canary, leavingDate: '2026-11-19', status: 'Inactive' }
-  const left = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
+  const gone = { ...canary, left: '2026-11-19', status: 'Inactive' }
+  const departureRun = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
   const account = JSON.stringify({ person: { identityId: canary.id, rows: ['Canary'] } })
-  await db.insertInto('run_accounts').values({ run_id: left.id, account }).execute()
+  await db.insertInto('run_accounts').values({ run_id: departureRun.id, account }).execute()
   await db
     .insertInto('inbox')
     .values({
@@ -70,7 +70,7 @@ test('a person who has left is forgotten everywhere, and no later export makes a
     .execute()
   await sql`
     insert into rejects (run_id, line, reason, identity_id, event, cell_only, may_leave, fingerprint)
-    select ${left.id}, 1, 'bad', 'E0002', id::text, false, true, 'f' from inbox`.execute(db)
+    select ${departureRun.id}, 1, 'bad', 'E0002', id::text, false, true, 'f' from inbox`.execute(db)
   const before = await whereCanary(world)
 
   const changes = await forget(world)
@@ -98,7 +98,7 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   })
 })
 
-test('what cannot be read of a person is forgotten, in rows and in events of their own, and not what is wrong with others', async () => {
+test('unreadable data of a person is forgotten, in rows and in their own events, and faults of others stay', async () => {
   const { client } = await host.tenant()
   const webhook = webhookFeed({ events: '/items', time: '/at' })
   await using world = await openWorld({ client, webhook })
@@ -106,10 +106,10 @@ test('what cannot be read of a person is forgotten, in rows and in events of the
   await world.night(people())
   const gone = { ...canary, leavingDate: '2026-11-19', start: badDay, status: 'Inactive' }
   await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
-  const told = (id: string, start: string) => ({ type: 'updated', employee: { id, start } })
+  const updateOf = (id: string, start: string) => ({ type: 'updated', employee: { id, start } })
   const at = '2026-11-20T02:20:00.000Z'
-  await receive(world, JSON.stringify({ at, items: [told('E0002', badDay)] }))
-  await receive(world, JSON.stringify({ at, items: [told('E0002', badDay), told('E0003', '32.01.2026')] }))
+  await receive(world, JSON.stringify({ at, items: [updateOf('E0002', badDay)] }))
+  await receive(world, JSON.stringify({ at, items: [updateOf('E0002', badDay), updateOf('E0003', '32.01.2026')] }))
   await later(world, 60)
   await whereCanary(world).then((tables) =>
     expect(tables).toEqual(expect.arrayContaining(['known_faults', 'rejects', 'inbox'])),
@@ -130,7 +130,7 @@ test('what cannot be read of a person is forgotten, in rows and in events of the
   ])
 })
 
-test('the event of a refused plan that is about nobody else is forgotten with the person', async () => {
+test('the event of a rejected plan that is about nobody else is forgotten with the person', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   await world.night(people())
@@ -145,7 +145,7 @@ test('the event of a refused plan that is about nobody else is forgotten with th
   expect(await whereCanary(world)).toEqual([])
 })
 
-test('a forgotten person whom HR has back returns, counted by the guards', async () => {
+test('a forgotten person whom HR states again returns, counted by the guards', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(people())
@@ -162,7 +162,7 @@ test('a forgotten person whom HR has back returns, counted by the guards', async
   expect(entry?.forgotten).toBeUndefined()
 })
 
-test('a retracted person is forgotten, and joins again only when the retraction is taken back', async () => {
+test('a retracted person is forgotten, and joins again only when the retraction is withdrawn', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(people())

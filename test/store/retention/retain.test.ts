@@ -55,11 +55,11 @@ async function wholeStore(world: World, except: readonly string[] = []): Promise
   return texts.join('\n')
 }
 
-test('every column of every table of the store is listed with how long it is kept', async () => {
+test('every column of every table of the store is listed with its retention', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
-  const { rows } = await sql<{ place: string }>`
-    select c.table_name || '.' || c.column_name as place from information_schema.columns c
+  const { rows } = await sql<{ location: string }>`
+    select c.table_name || '.' || c.column_name as location from information_schema.columns c
     join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = 'rollcall' and t.table_type = 'BASE TABLE' order by 1`.execute(world.sync.store.db)
 
@@ -67,7 +67,7 @@ test('every column of every table of the store is listed with how long it is kep
     groups.flatMap(({ columns }) => columns.map((column) => `${table}.${column}`)),
   )
 
-  expect(listed.toSorted()).toEqual(rows.map(({ place }) => place).toSorted())
+  expect(listed.toSorted()).toEqual(rows.map(({ location }) => location).toSorted())
 })
 
 test('values of finished runs go after their time, and keys, counts and dates of leaving stay', async () => {
@@ -76,7 +76,7 @@ test('values of finished runs go after their time, and keys, counts and dates of
   const { db } = world.sync.store
   const bad = { id: 'E0000', start: '2026-02-31' }
   await world.night([bad, ...staff(5)])
-  const left = await world.night([bad, ...without(staff(5), 'E0002')], { asOf: '2026-11-20T02:00:00.000Z' })
+  const departureRun = await world.night([bad, ...without(staff(5), 'E0002')], { asOf: '2026-11-20T02:00:00.000Z' })
   const early = await retain(db, settings, await afterDays(world, 29))
   const before = await personOf(db, { connection: 'acme', identityId: 'E0002' })
 
@@ -90,24 +90,24 @@ test('values of finished runs go after their time, and keys, counts and dates of
   expect(before?.changes[1]?.change).toMatchObject({ fields: { email: { from: null, to: 'e2@acme.example' } } })
   expect(after?.changes).toMatchObject([
     {
-      runId: left.id,
+      runId: departureRun.id,
       state: 'confirmed',
       change: { kind: 'leave', fields: { separatedAt: { to: '2026-11-20T00:00:00.000Z' } } },
     },
     { state: 'confirmed', change: { kind: 'join', fields: { email: { from: null, to: null, gone: true } } } },
   ])
-  expect(await world.runOf(left.id)).toMatchObject({
+  expect(await world.runOf(departureRun.id)).toMatchObject({
     valuesRemovedAt: '2026-12-21T03:02:00.000Z',
     counts: { leave: 1 },
     confirmed: 1,
-    digest: left.digest,
+    digest: departureRun.digest,
   })
   expect(await wholeStore(world, ['roster'])).not.toMatch(/@acme\.example|Person \d|Engineer/)
   const next = await world.night([bad, ...without(staff(5), 'E0002')], { asOf: '2026-12-20T02:00:00.000Z' })
   expect(next.state).toBe('unchanged')
 })
 
-test('an event that could not be used keeps its place and loses its body', async () => {
+test('an unusable event stays listed and loses its body', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -136,7 +136,7 @@ test('an event that could not be used keeps its place and loses its body', async
   expect(await retryEvents(db, { connection: 'acme' })).toBe(0)
 })
 
-test('a departure that could not be read stays in sight when its values go, until the event is dismissed', async () => {
+test('an unreadable departure stays listed when its values are removed, until the event is dismissed', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   const { db } = world.sync.store
@@ -169,7 +169,7 @@ test('a departure that could not be read stays in sight when its values go, unti
   expect(await blockedPeople()).toEqual([])
 })
 
-test('what the faults of an export quote goes with the values of the run that met them last', async () => {
+test('quotes in the faults of an export are removed with the values of the last run that met them', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, feed: { absence: 'ignore' } })
   const { db } = world.sync.store
@@ -186,7 +186,7 @@ test('what the faults of an export quote goes with the values of the run that me
   expect(next.state).toBe('unchanged')
 })
 
-test('runs of long ago go, but for the last hundred and those of which something still stands', async () => {
+test('old runs are deleted, except for the last hundred and those that are still referenced', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -205,7 +205,7 @@ test('runs of long ago go, but for the last hundred and those of which something
   expect((await world.runOf(first.id)).state).toBe('finished')
 })
 
-test('a large run loses its values and then itself in portions, each of which looks at no more than its own rows', async () => {
+test('a large run loses its values and is then deleted in portions, each of which reads only its own rows', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -219,7 +219,7 @@ test('a large run loses its values and then itself in portions, each of which lo
     insert into runs (id, connection, feed, trigger, options, state, created_at, finished_at)
     select gen_random_uuid(), 'acme', 'source', 'schedule', '{}', 'unchanged', ${world.clock.now}::timestamptz + n * interval '1 hour',
       ${world.clock.now}::timestamptz + n * interval '1 hour' from generate_series(1, 100) n`.execute(db)
-  const left = async () => {
+  const remaining = async () => {
     const { rows } = await sql<{ values: number; changes: number; runs: number }>`
       select count(record)::int as values, count(*)::int as changes, (select count(*)::int from runs where id = ${run.id}) as runs
       from changes where run_id = ${run.id}`.execute(db)
@@ -230,17 +230,17 @@ test('a large run loses its values and then itself in portions, each of which lo
     const { explained, costs: found } = explaining(db)
     await retain(explained, { ...settings, portions }, world.clock.now)
     looked.push(...found.filter(({ statement }) => statement.includes('changes')).map(({ rows }) => rows))
-    return await left()
+    return await remaining()
   }
 
   await afterDays(world, 31)
-  const valuesLeft = [await turn(2), await turn(2), await turn(2)].map((after) => after?.values)
+  const remainingValues = [await turn(2), await turn(2), await turn(2)].map((after) => after?.values)
   await retain(db, settings, world.clock.now)
   await afterDays(world, 1200)
-  const changesLeft = [await turn(2), await turn(2), await turn(10)]
+  const remainingChanges = [await turn(2), await turn(2), await turn(10)]
 
-  expect(valuesLeft).toEqual([5001, 1001, 0])
-  expect(changesLeft).toEqual([
+  expect(remainingValues).toEqual([5001, 1001, 0])
+  expect(remainingChanges).toEqual([
     { values: 0, changes: 5001, runs: 1 },
     { values: 0, changes: 1001, runs: 1 },
     { values: 0, changes: 0, runs: 0 },
@@ -249,15 +249,15 @@ test('a large run loses its values and then itself in portions, each of which lo
   expect(looked.filter((rows) => rows > 2000)).toEqual([6000, 9001])
 })
 
-test('an export is known as taken for as long as it lies in the folder, and forgotten after its time once it has gone', async () => {
+test('a decided export is known for as long as it is in the folder, and deleted after its retention', async () => {
   await using folder = await exportFolder()
   const { client } = await host.tenant()
-  const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool`, secret: () => null }
+  const options = { baseDir: folder.path, spoolDir: `${folder.path}/spool`, secret: () => null }
   const csvSource = FolderSource.parse({
     ...{ type: 'csv', path: 'people-*.csv', mode: 'snapshot', take: 'each' },
     complete: { quietSeconds: 0 },
   })
-  await using world = await openWorld({ client, feed: { connector: folderConnector(csvSource, place as never) } })
+  await using world = await openWorld({ client, feed: { connector: folderConnector(csvSource, options as never) } })
   const { db } = world.sync.store
   const arrives = async (name: string, people: readonly HrPerson[]) =>
     await folder.write(name, csvOf(people), { modifiedAt: new Date(world.clock.now.getTime() - days(1)) })
@@ -295,7 +295,7 @@ test('an export is known as taken for as long as it lies in the folder, and forg
   expect((await peopleOn(client)).get('E0003')?.separatedAt).not.toBeNull()
 })
 
-test('an export that was not yet put away is not forgotten', async () => {
+test('an export that was not yet archived is not deleted', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -310,7 +310,7 @@ test('an export that was not yet put away is not forgotten', async () => {
   expect(await db.selectFrom('decided_sources').select('version').execute()).toHaveLength(2)
 })
 
-test('the newest slot of each purpose stays, since a schedule without any would pass over its next one', async () => {
+test('the newest slot of each purpose stays, because a schedule without any would skip its next one', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store
@@ -327,8 +327,8 @@ test('the newest slot of each purpose stays, since a schedule without any would 
 
   await retain(db, settings, world.clock.now)
 
-  const left = await db.selectFrom('slots').select('slot').orderBy('taken_at').execute()
-  expect(left.map(({ slot }) => slot)).toEqual([
+  const slots = await db.selectFrom('slots').select('slot').orderBy('taken_at').execute()
+  expect(slots.map(({ slot }) => slot)).toEqual([
     'verify 2026-11-18T04:00',
     '2026-11-20T03:00',
     'sample 2032-11-21T03:00',

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { rosterEntries } from '../../../src/store/roster/roster.ts'
 import type { Db } from '../../../src/store/schema.ts'
 
-test('of nobody nothing is looked up', async () => {
-  const isNeverAsked = {} as Db
+test('no query is made for nobody', async () => {
+  const unusedDb = {} as Db
 
-  const entries = await rosterEntries(isNeverAsked, { connection: 'acme', identityIds: [] })
+  const entries = await rosterEntries(unusedDb, { connection: 'acme', identityIds: [] })
 
   expect(entries).toEqual(new Map())
 })

@@ -57,8 +57,8 @@ describe.each(databases)('the search for people on $name', ({ createDatabase: pl
     const keys: string[] = []
     let next: PeopleCursor | null | undefined
     do {
-      const page = await searchPeople(db, { connections, search, place: next ?? undefined, limit, withinMs: 1000 })
-      keys.push(...page.found.map(({ identityId }) => identityId))
+      const page = await searchPeople(db, { connections, search, cursor: next ?? undefined, limit, withinMs: 1000 })
+      keys.push(...page.matches.map(({ identityId }) => identityId))
       next = page.next
     } while (next)
     return keys
@@ -83,7 +83,7 @@ describe.each(databases)('the search for people on $name', ({ createDatabase: pl
     expect(await keysOf(search)).toEqual(keys)
   })
 
-  test('meets each person once however small the pages are', async () => {
+  test('returns each person once, however small the pages are', async () => {
     expect(await keysOf('ana', { connections: ['globex', 'acme'], limit: 1 })).toEqual(['ana-7', 'E100', 'E101', 'G1'])
     expect(await keysOf(undefined, { connections: ['acme'], limit: 2 })).toEqual([
       'E100',
@@ -94,18 +94,18 @@ describe.each(databases)('the search for people on $name', ({ createDatabase: pl
     ])
   })
 
-  test('answers what it has when its time is over, and where it goes on', async () => {
+  test('returns its matches so far when its time is over, and where to continue', async () => {
     await sql`
       insert into roster (connection, identity_id, desired, inferred, absences, as_of)
       select 'globex', 'H' || lpad(n::text, 6, '0'), jsonb_build_object('firstName', 'Zoe', 'lastName', 'Nr' || n), false, 0, now()
       from generate_series(1, 45000) as n`.execute(db)
-    const asked = { connections: ['globex'], search: 'nr44999', limit: 5, withinMs: 0 }
+    const request = { connections: ['globex'], search: 'nr44999', limit: 5, withinMs: 0 }
 
     const pages: string[][] = []
     let next: PeopleCursor | null | undefined
     do {
-      const page = await searchPeople(db, { ...asked, place: next ?? undefined })
-      pages.push(page.found.map(({ identityId }) => identityId))
+      const page = await searchPeople(db, { ...request, cursor: next ?? undefined })
+      pages.push(page.matches.map(({ identityId }) => identityId))
       next = page.next
     } while (next)
 

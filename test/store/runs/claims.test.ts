@@ -7,8 +7,8 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 
-describe.each(databases)('the rows that a connection had the last time, on $name', ({ createDatabase: place }) => {
-  test('are those of its newest run that read its source, and of no other connection', async () => {
+describe.each(bothDatabases)('the rows that a connection had the last time, on $name', ({ place }) => {
+  test('are those of its newest run that read the source', async () => {
     await using at = await place()
     await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     const { db } = store
@@ -24,8 +24,8 @@ describe.each(databases)('the rows that a connection had the last time, on $name
     await stored('acme', 2, 30)
     const now = await stored('acme', 3, null)
 
-    const found = await formerRows(db, [now, first])
+    const rowCounts = await formerRows(db, [now, first])
 
-    expect(Object.fromEntries(found)).toEqual({ [now]: 30, [first]: null })
+    expect(Object.fromEntries(rowCounts)).toEqual({ [now]: 30, [first]: null })
   })
 })

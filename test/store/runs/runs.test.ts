@@ -32,20 +32,20 @@ describe.each(databases)('the list of runs on $name', ({ createDatabase: place }
   })
 
   const walk = async (filter: Omit<RunFilter, 'limit' | 'after'>) => {
-    const found: Awaited<ReturnType<typeof listRuns>> = []
+    const listed: Awaited<ReturnType<typeof listRuns>> = []
     for (;;) {
-      const page = await listRuns(store.db, { ...filter, after: found.at(-1), limit: 4 })
-      found.push(...page)
-      if (page.length < 4) return found
+      const page = await listRuns(store.db, { ...filter, after: listed.at(-1), limit: 4 })
+      listed.push(...page)
+      if (page.length < 4) return listed
     }
   }
 
-  test('goes page by page from the newest to the oldest, and meets each run once', async () => {
-    const found = await walk({})
+  test('goes page by page from the newest to the oldest, and returns each run once', async () => {
+    const listed = await walk({})
 
-    expect(found.map(({ id }) => id).sort()).toEqual(ids.toSorted())
-    expect(found.map(({ createdAt }) => createdAt)).toEqual(
-      found
+    expect(listed.map(({ id }) => id).sort()).toEqual(ids.toSorted())
+    expect(listed.map(({ createdAt }) => createdAt)).toEqual(
+      listed
         .map(({ createdAt }) => createdAt)
         .sort()
         .reverse(),
@@ -62,7 +62,7 @@ describe.each(databases)('the list of runs on $name', ({ createDatabase: place }
   ])('is narrowed by %o', async (filter) => {
     const all = await walk({})
 
-    const found = await walk(filter)
+    const listed = await walk(filter)
 
     const expected = all.filter(
       ({ connection, state, trigger }) =>
@@ -70,10 +70,10 @@ describe.each(databases)('the list of runs on $name', ({ createDatabase: place }
         (filter.states ?? [state]).includes(state) &&
         (filter.triggers ?? [trigger]).includes(trigger),
     )
-    expect(found).toEqual(expected)
+    expect(listed).toEqual(expected)
   })
 
-  test('says what a connection does now, however many runs have ended since it began', async () => {
+  test('shows what a connection does now, however many runs have ended since', async () => {
     await ensureConnection(store.db, 'hooli')
     const atMinute = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute))
     const waiting = await storeRun(store.db, { connection: 'hooli', state: 'waiting', at: atMinute(0) })
@@ -85,11 +85,11 @@ describe.each(databases)('the list of runs on $name', ({ createDatabase: place }
 
     const first = (await currentRuns(store.db, ['hooli', 'acme'])).get('hooli')
     const held = await storeRun(store.db, { connection: 'hooli', state: 'held', at: atMinute(1) })
-    const found = await currentRuns(store.db, ['hooli', 'acme', 'new'])
+    const current = await currentRuns(store.db, ['hooli', 'acme', 'new'])
 
     expect([first?.active?.id, first?.last?.id]).toEqual([waiting, ended.at(-1)])
-    expect([found.get('hooli')?.active?.id, found.get('hooli')?.last?.id]).toEqual([held, ended.at(-1)])
-    expect(found.get('acme')).toMatchObject({ active: null, last: { connection: 'acme' } })
-    expect(found.get('new')).toEqual({ active: null, last: null })
+    expect([current.get('hooli')?.active?.id, current.get('hooli')?.last?.id]).toEqual([held, ended.at(-1)])
+    expect(current.get('acme')).toMatchObject({ active: null, last: { connection: 'acme' } })
+    expect(current.get('new')).toEqual({ active: null, last: null })
   })
 })

@@ -26,7 +26,7 @@ async function cut({ link, store: { pool } }: Awaited<ReturnType<typeof open>>):
   for (let removed = 0; removed < sessions; removed++) await removals.next()
 }
 
-test('a lease is given back cleanly while the database is away', async () => {
+test('a lease is released cleanly while the database is unreachable', async () => {
   await using opened = await open()
   const { store, lease } = opened
   await cut(opened)
@@ -37,7 +37,7 @@ test('a lease is given back cleanly while the database is away', async () => {
   expect(store.pool.ended).toBe(true)
 })
 
-test('a lease is given back cleanly while its session is being taken again', async () => {
+test('a lease is released cleanly while its session is being reopened', async () => {
   await using opened = await open()
   const { link, store, lease } = opened
   await cut(opened)
@@ -70,7 +70,7 @@ test('a lease whose session broke is live again once the database is back', asyn
   await store[Symbol.asyncDispose]()
 })
 
-test('a lease whose session is gone though its socket is open takes its lock again', async () => {
+test('a lease whose session is gone while its socket is open takes its lock again', async () => {
   await using opened = await open({ renewMs: 50, answerMs: 300 })
   const { at, link, store, lease } = opened
   await using other = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })

@@ -9,12 +9,12 @@ import { type Host, openWorld, startHost, type World } from '../../helpers/world
 
 const day = new Date('2026-11-19T03:00:00.000Z')
 
-describe('the place of a batch', () => {
+describe('the position of a batch', () => {
   const due = (batch: number, kind: DueDelivery['kind'], isLong = true): DueDelivery => {
     return { runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f', batch, kind, jobId: `${batch}`, isLong }
   }
 
-  test('of a run with many: departures first, though they are numbered last, and joiners round by round', () => {
+  test('puts the departures of a large run first and its joiners round by round', () => {
     const jobs = [due(1, 'upsert'), due(2, 'upsert'), due(70, 'update'), due(71, 'delete')].map(deliveryJob)
 
     expect(jobs.map(({ line, round }) => [line, round])).toEqual([
@@ -25,7 +25,7 @@ describe('the place of a batch', () => {
     ])
   })
 
-  test('of a run with few is ahead of runs that have not begun', () => {
+  test('puts a small run ahead of runs that have not begun', () => {
     const jobs = [due(1, 'upsert', false), due(4, 'update', false)].map(deliveryJob)
 
     expect(jobs.map(({ line, round = 0 }) => [line, round])).toEqual([
@@ -52,23 +52,23 @@ describe('what is due', () => {
 
   const linesOf = () => world.jobs.map(({ payload, line = 'short' }) => [payload.runId, line])
 
-  test('a request tells the queue what is due of its connection, and leaves the others to the sweep', async () => {
+  test('a request enqueues what is due of its connection, and leaves other connections to the sweep', async () => {
     const { db } = world.sync.store
     const other = await storeRun(db, { connection: 'globex', state: 'waiting', at: day, digest: null })
 
     const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
-    const asked = linesOf()
+    const requested = linesOf()
     await sweep(world.sync)
 
-    expect(asked).toEqual([[id, 'long runs']])
+    expect(requested).toEqual([[id, 'long runs']])
     expect(linesOf()).toContainEqual([other, 'long runs'])
   })
 
-  test('runs go by the rows of the last one: many, few, and not known', async () => {
+  test('a run is ordered by the rows of the last run: many, few or unknown', async () => {
     const { db } = world.sync.store
     await sql`delete from runs`.execute(db)
     const waiting = { state: 'waiting', at: world.clock.now, digest: null } as const
-    const asks = async (connection: string, rows: number | null) => {
+    const requestRunOf = async (connection: string, rows: number | null) => {
       await ensureConnection(db, connection)
       if (rows !== null) {
         const former = await storeRun(db, { connection, state: 'finished', at: day })
@@ -76,16 +76,16 @@ describe('what is due', () => {
       }
       return await storeRun(db, { ...waiting, connection })
     }
-    const long = await asks('acme', 5000)
+    const long = await requestRunOf('acme', 5000)
     const events = await storeRun(db, { ...waiting, feed: 'webhook' })
-    const short = await asks('globex', 4999)
-    const first = await asks('initech', null)
+    const short = await requestRunOf('globex', 4999)
+    const first = await requestRunOf('initech', null)
     world.jobs.length = 0
 
     await sweep(world.sync)
 
-    const places = world.jobs.map(({ payload, line, round = 0 }) => [payload.runId, [line, round]])
-    expect(Object.fromEntries(places)).toEqual({
+    const positions = world.jobs.map(({ payload, line, round = 0 }) => [payload.runId, [line, round]])
+    expect(Object.fromEntries(positions)).toEqual({
       [long]: ['long runs', 1],
       [events]: ['short', 1],
       [short]: ['short', 1],

@@ -38,7 +38,7 @@ function keys(from: number, to: number): string[] {
     .map(({ id }) => id)
 }
 
-test('a date that can never be cleared keeps no other departure of its batch back', async () => {
+test('a date that can never be cleared does not delay other departures of its batch', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(change(staff(20), { id: 'E0001', leavingDate: '2026-11-10' }))
@@ -58,7 +58,7 @@ test('a date that can never be cleared keeps no other departure of its batch bac
   ])
 })
 
-test('dates that can never be cleared keep no other departure back, also where they open the circuit', async () => {
+test('dates that can never be cleared do not delay other departures, even if they open the circuit', async () => {
   await using opened = await open()
   const { world } = opened
   Object.assign(world.sync, { platform: { ...world.sync.platform, inFlight: 1 } })
@@ -80,8 +80,14 @@ test('dates that can never be cleared keep no other departure back, also where t
 function breakLong({ sync }: World): void {
   const { baseUrl, inFlight } = sync.platform
   const circuit = { failures: 5, firstMs: 60_000, maxMs: 60_000 }
-  const pace = createRateLimiter({ pool: null, platform: baseUrl, requestsPerMinute: 1_000_000, inFlight, circuit })
-  Object.assign(sync, { platform: { ...sync.platform, rateLimiter: pace } })
+  const rateLimiter = createRateLimiter({
+    pool: null,
+    platform: baseUrl,
+    requestsPerMinute: 1_000_000,
+    inFlight,
+    circuit,
+  })
+  Object.assign(sync, { platform: { ...sync.platform, rateLimiter: rateLimiter } })
 }
 
 test.each([

@@ -39,7 +39,7 @@ async function pass(world: World, minutes: number): Promise<void> {
   await world.minute()
 }
 
-test('a process that does not know a connection blocks it for no other', async () => {
+test('a process that does not know a connection does not block it for others', async () => {
   await using opened = await open()
   const { world, client } = opened
   world.setExport(afterwards, nextNight)
@@ -57,7 +57,7 @@ test('a process that does not know a connection blocks it for no other', async (
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('where no process knows a connection, its batches are looked at more and more rarely', async () => {
+test('batches of a connection that no process knows are checked less and less often', async () => {
   await using opened = await open()
   const { world } = opened
   world.setExport(afterwards, nextNight)
@@ -81,7 +81,7 @@ test('where no process knows a connection, its batches are looked at more and mo
   expect(pauses).toEqual([10_000, 20_000, 30_000])
 })
 
-test('a platform that asks for patience without end is listed, and no longer once it takes something', async () => {
+test('a platform that keeps asking to wait is listed until it takes something', async () => {
   await using opened = await open()
   const { world } = opened
   const { rateLimiter } = world.sync.platform
@@ -107,7 +107,7 @@ test('a platform that asks for patience without end is listed, and no longer onc
   expect(await listProblems(db, { now: world.clock.now })).toEqual([])
 })
 
-test('an attempt that was overtaken blocks nothing', async () => {
+test('an overtaken attempt does not block the connection', async () => {
   await using opened = await open()
   const { world } = opened
   const { db } = world.sync.store
@@ -123,7 +123,7 @@ test('an attempt that was overtaken blocks nothing', async () => {
   expect(await blocked(world)).toBeNull()
 })
 
-test('a probe that gets somebody through frees the connection, though it stops at another', async () => {
+test('a probe that delivers one person unblocks the connection, even if it stops at another', async () => {
   await using opened = await open()
   const { world } = opened
   const answers = { status: 403 }
@@ -175,7 +175,7 @@ test.each([
   },
 )
 
-test('an error that comes after the request went out leaves its outcome open', () => {
+test('an error after the request was sent leaves its outcome unknown', () => {
   const tls = { status: 'unreachable', reason: 'tls', message: 'bad record', sent: true } as const
   expect(classifyAnswer(tls)).toMatchObject({ kind: 'retry', code: 'connection_lost' })
   expect(classifyAnswer({ ...tls, sent: false })).toMatchObject({ kind: 'retry', code: 'tls_failed' })

@@ -35,25 +35,20 @@ function offset(ms: number): () => void {
 }
 
 describe.each(moves)('a clock that %s', (_name, offsetMs) => {
-  test.each(databases)(
-    'keeps no request back for longer than a window or a pause in $name',
-    async ({ createDatabase: place }) => {
-      await using at = await place()
-      await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
-      const [used, paused] = ['used', 'paused'].map((name) => sharedBudget(store.pool, name, window)) as [
-        Budget,
-        Budget,
-      ]
-      for (let taken = 0; taken < 3; taken++) await used.take()
-      await paused.pause(30_000)
-      await sql`update request_budget set expire = expire + ${offsetMs}`.execute(store.db)
+  test.each(bothDatabases)('delays no request longer than a window or a pause in $name', async ({ place }) => {
+    await using at = await place()
+    await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
+    const [used, paused] = ['used', 'paused'].map((name) => sharedBudget(store.pool, name, window)) as [Budget, Budget]
+    for (let taken = 0; taken < 3; taken++) await used.take()
+    await paused.pause(30_000)
+    await sql`update request_budget set expire = expire + ${offsetMs}`.execute(store.db)
 
       expect((await used.take()).waitMs).toBeLessThanOrEqual(window.ms)
       expect((await paused.take()).waitMs).toBeLessThanOrEqual(30_000)
     },
   )
 
-  test('keeps no request of a process without a store back for longer than a window', async () => {
+  test('delays no request of a process without a store longer than a window', async () => {
     const setRight = offset(offsetMs)
     const budget = ownBudget(window)
     for (let taken = 0; taken < 3; taken++) await budget.take()
@@ -72,7 +67,7 @@ describe.each(moves)('a clock that %s', (_name, offsetMs) => {
     await expect.poll(() => circuit.run(async () => 'fine', signal)).toEqual({ answer: 'fine' })
   })
 
-  test('neither keeps a batch that failed back nor hides it', async () => {
+  test('neither delays nor hides a failed batch', async () => {
     const { client } = await host.tenant()
     await using world = await openWorld({ client })
     await world.night(staff(10))
@@ -93,7 +88,7 @@ describe.each(moves)('a clock that %s', (_name, offsetMs) => {
     expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
   })
 
-  test('has a blocked connection probed within a quarter of an hour', async () => {
+  test('still probes a blocked connection within a quarter of an hour', async () => {
     const { client } = await host.tenant()
     await using world = await openWorld({ client })
     await world.night(staff(10))
@@ -111,7 +106,7 @@ describe.each(moves)('a clock that %s', (_name, offsetMs) => {
     expect((await world.runOf(id)).state).toBe('finished')
   })
 
-  test('has people in doubt read back until they no longer are', async () => {
+  test('still looks people in doubt up until their doubt ends', async () => {
     const { client } = await host.tenant()
     await using world = await openWorld({ client })
     await world.night(staff(10))

@@ -44,7 +44,7 @@ test('a corrected leaving date is cleared first and set in a second request', as
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('a correction that is refused in its first step is a problem of the batch and of the run', async () => {
+test('a correction whose first step is refused is a problem of the batch and of the run', async () => {
   await using opened = await open()
   const { world, client } = opened
   const leavers = ['E0001', 'E0002', 'E0003']
@@ -71,7 +71,7 @@ test('a correction that is refused in its first step is a problem of the batch a
   expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('the history of a corrected leaving date tells the last request and how many it took', async () => {
+test('the history of a corrected leaving date shows the last request and the number of requests', async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-10' }))
@@ -107,7 +107,7 @@ test('the history counts the request whose leaving date the platform ignored', a
   expect(await changesOf(world.sync.store.db, run.id)).toMatchObject([{ state: 'confirmed', requests: 3 }])
 })
 
-test('a correction that died between its two steps ends with the right date', async () => {
+test('a correction that was interrupted between its two steps ends with the right date', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(change(staff(10), { id: 'E0001', leavingDate: '2026-11-10' }))
@@ -129,7 +129,7 @@ test('a correction that died between its two steps ends with the right date', as
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('whoever already holds another leaving date on the platform is corrected too', async () => {
+test('a person with another leaving date on the platform is corrected too', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))
@@ -146,7 +146,7 @@ test('whoever already holds another leaving date on the platform is corrected to
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('a joiner who has left and whom the platform holds with another date is read back and corrected', async () => {
+test('a joiner who has left, and has another date on the platform, is looked up and corrected', async () => {
   await using opened = await open()
   const { world, client } = opened
   const gone = change(staff(10), { id: 'E0002', leavingDate: '2026-11-05' })
@@ -167,7 +167,7 @@ test('a joiner who has left and whom the platform holds with another date is rea
   expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('a leaver who is refused beside one whose date needs a second request is not acknowledged', async () => {
+test('a refused leaver is not acknowledged with another leaver whose date needs a second request', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))

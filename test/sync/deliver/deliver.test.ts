@@ -34,7 +34,7 @@ const unreachable = { status: 'unreachable', reason: 'reset', message: 'connecti
 const listed = <S extends number>(status: S, message: string) =>
   ({ status, error: { message, code: null, name: null }, headers: {} }) as const
 
-test('once one of several requests broke off, no further one begins, and the batch is let go after those under way', async () => {
+test('after one of several requests throws, no further one begins, and the batch is released when the others end', async () => {
   await using opened = await open({ guards: Guards.parse({ leavers: { count: 20, share: 1 } }) })
   const { world } = opened
   await world.night(staff(40))
@@ -78,7 +78,7 @@ test('once one of several requests broke off, no further one begins, and the bat
   expect(answered).toEqual(begun.slice(0, 1))
 })
 
-test('a batch that is refused as a whole is halved until the guilty person is alone', async () => {
+test('a batch that is refused as a whole is halved until the refused person is alone', async () => {
   await using opened = await open()
   const { world, client } = opened
   let requests = 0
@@ -104,7 +104,7 @@ test.each([
   ['shorter', (results: unknown[]) => results.slice(1)],
   ['longer', (results: unknown[]) => [...results, results[0]]],
   ['in another order', (results: unknown[]) => results.toReversed()],
-])('results that come back %s are not believed: everybody is read back', async (_name, spoil) => {
+])('results that come back %s are not trusted: everybody is looked up', async (_name, spoil) => {
   await using opened = await open()
   const { world } = opened
   between(world, (real) => ({
@@ -120,7 +120,7 @@ test.each([
   expect(run.sent.upsert.requests).toBeGreaterThan(1)
 })
 
-test('a lost answer leaves people due, and the next attempt settles them without doing anything twice', async () => {
+test('a lost answer leaves people due, and the next attempt closes them without repeating anything', async () => {
   await using opened = await open()
   const { world, client } = opened
   const sound = world.sync.platform
@@ -141,7 +141,7 @@ test('a lost answer leaves people due, and the next attempt settles them without
   expect((await peopleOn(client)).size).toBe(30)
 })
 
-test('patience that the platform asks for postpones the batch, and costs no attempt', async () => {
+test('a pause that the platform asks for postpones the batch and does not count as a failed attempt', async () => {
   await using opened = await open()
   const { world } = opened
   between(world, () => ({
@@ -197,7 +197,7 @@ test.each([
   },
 )
 
-test('a person whom the platform does not know when they leave is sent whole', async () => {
+test('a leaver whom the platform does not know is sent with the full record', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))
@@ -215,7 +215,7 @@ test('a person whom the platform does not know when they leave is sent whole', a
   })
 })
 
-test('a platform without the update operation is found out once, and gets leavers through the batch upsert', async () => {
+test('a platform without the update operation is detected once, and gets leavers through the batch upsert', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))
@@ -254,7 +254,7 @@ test('a wave of leavers goes through the batch upsert', async () => {
   expect([...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt)).toHaveLength(4)
 })
 
-test('batches hold no more people and no more bytes than configured', async () => {
+test('batches contain at most the configured number of people and bytes', async () => {
   await using opened = await open({ delivery: { batchSize: 8, batchBytes: 1000, updateWave: 100 } })
   const { world } = opened
   const sizes: { people: number; bytes: number }[] = []
@@ -272,7 +272,7 @@ test('batches hold no more people and no more bytes than configured', async () =
   expect(Math.max(...sizes.map(({ bytes }) => bytes))).toBeLessThanOrEqual(1000)
 })
 
-test('a run that asks for everybody sends everybody again', async () => {
+test('a full run sends everybody again', async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(10))
@@ -282,7 +282,7 @@ test('a run that asks for everybody sends everybody again', async () => {
   expect(run).toMatchObject({ state: 'finished', sent: { upsert: { requests: 1, people: 10 } } })
 })
 
-test('a verifying run repairs who is lost or changed, counts who is foreign, and deletes nobody', async () => {
+test('a verifying run repairs lost and changed people, counts foreign people, and deletes nobody', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))
@@ -309,7 +309,7 @@ test('a verifying run repairs who is lost or changed, counts who is foreign, and
   expect([people.has('E0001'), people.has('X1')]).toEqual([true, true])
 })
 
-test('an export that names a key twice leaves that person as they were', async () => {
+test('a duplicate key in an export leaves that person unchanged', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))
@@ -331,7 +331,7 @@ test('an export that names a key twice leaves that person as they were', async (
 test.each([
   ['before', (sound: HrPerson[], broken: HrPerson) => [broken, ...sound]],
   ['behind', (sound: HrPerson[], broken: HrPerson) => [...sound, broken]],
-])('a broken row %s a sound one of the same key costs both', async (_name, together) => {
+])('a broken row %s a valid one with the same key rejects both', async (_name, together) => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(10))
@@ -346,7 +346,7 @@ test.each([
   expect(run).toMatchObject({ state: 'unchanged', rows: 11, records: 9, counts: { rejected: 2, update: 0, leave: 0 } })
 })
 
-test('the second row of a key takes back what the first one had planned, however far apart they stand', async () => {
+test('the second row of a key withdraws what the first one planned, however far apart they are', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))
@@ -361,7 +361,7 @@ test('the second row of a key takes back what the first one had planned, however
   expect((await peopleOn(client)).get('E0002')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
 })
 
-test('rows whose key cannot be read hold the plan while somebody is absent', async () => {
+test('rows with an unreadable key hold the plan while somebody is absent', async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(10))

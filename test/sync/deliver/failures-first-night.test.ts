@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe('a first night, before the connection has been made', () => {
+describe('a first night, before the connection exists', () => {
   test.each([
     ['a reset', faults.resetAfter],
     ['a reset before it was applied', faults.resetBefore],
@@ -20,7 +20,7 @@ describe('a first night, before the connection has been made', () => {
     ['a page for people', faults.html({ status: 200, forwarded: true })],
     ['a failure', faults.answer({ status: 500, forwarded: true })],
     ['silence', faults.hang({ forwarded: true })],
-  ])('the making of it answered with %s: it is made once', async (_name, fault) => {
+  ])('its creation is answered with %s: it is created once', async (_name, fault) => {
     await using story = await openStory(host)
     story.impatient()
     story.proxy.fault(({ operation }) => (operation === 'createCustomConnection' ? fault : faults.pass))
@@ -41,22 +41,25 @@ describe('a first night, before the connection has been made', () => {
     ['a refusal', faults.answer({ status: 400 })],
     ['nothing found', faults.answer({ status: 404 })],
     ['silence', faults.hang({ forwarded: false })],
-  ])('everything answered with %s: nothing is made, and everybody comes once it is over', async (_name, fault) => {
-    await using story = await openStory(host)
-    story.impatient()
-    story.proxy.fault(() => fault)
-    const run = await story.night()
-    const made = story.proxy.requests.filter(({ applied }) => applied !== null)
-    await story.heal()
+  ])(
+    'every request is answered with %s: nothing is created, and everybody arrives afterwards',
+    async (_name, fault) => {
+      await using story = await openStory(host)
+      story.impatient()
+      story.proxy.fault(() => fault)
+      const run = await story.night()
+      const made = story.proxy.requests.filter(({ applied }) => applied !== null)
+      await story.heal()
 
-    const ended = await story.end(run)
+      const ended = await story.end(run)
 
-    expect(run.state).toBe('delivering')
-    expect(made).toEqual([])
-    expect(ended.state).toBe('finished')
-    expect(story.timesSent()).toEqual(Object.fromEntries([...story.hr.people.keys()].map((id) => [id, 1])))
-    expect(await story.findings()).toEqual([])
-  })
+      expect(run.state).toBe('delivering')
+      expect(made).toEqual([])
+      expect(ended.state).toBe('finished')
+      expect(story.timesSent()).toEqual(Object.fromEntries([...story.hr.people.keys()].map((id) => [id, 1])))
+      expect(await story.findings()).toEqual([])
+    },
+  )
 })
 
 test.each(['refused', 'reset', 'silent'] as const)(
@@ -89,7 +92,7 @@ describe('the key goes to the configured address only', () => {
     expect((await story.batchesOf(run))[0]).toMatchObject({ last_code: 'redirected', state: 'due' })
   })
 
-  test('and only once the server there has proved who it is', async () => {
+  test('and only after the server has proved its identity', async () => {
     await using folder = await temporaryFolder()
     const { server } = await makeCertificates(folder.path)
     await using stranger = await startHrServer(json({ data: [], pagination: {} }), server)
@@ -109,7 +112,7 @@ describe('a list that is read to verify', () => {
     ['breaks off', faults.half('chunked')],
     ['is a page for people', faults.html({ status: 200 })],
     ['fails', faults.answer({ status: 500 })],
-  ])('%s: nobody is taken for lost, and nothing is sent', async (_name, fault) => {
+  ])('%s: nobody counts as lost, and nothing is sent', async (_name, fault) => {
     await using story = await openStory(host)
     await story.night()
     story.proxy.forget()

@@ -16,7 +16,7 @@ function isUpdateOf(id: string) {
     operation === 'updateHrisUserIdentity' && identityIds.includes(id)
 }
 
-test('a request that reaches the platform long after it was given up is found and repaired by the next run', async () => {
+test('the next run finds and repairs a request that reached the platform long after it was abandoned', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.correct('E0005', '2026-11-05')
@@ -40,7 +40,7 @@ test('a request that reaches the platform long after it was given up is found an
   expect(await story.findings()).toEqual([])
 })
 
-test('what was applied without an answer before its run was cancelled is undone when HR says so', async () => {
+test('a change that was applied without an answer before its run was cancelled is undone when HR states otherwise', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.change('E0002', { title: 'Director' })
@@ -58,7 +58,7 @@ test('what was applied without an answer before its run was cancelled is undone 
   expect(await story.findings()).toEqual([])
 })
 
-test('an answer that is certain does not end the doubt about one before it', async () => {
+test('a certain answer does not end the doubt about an earlier request', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.change('E0002', { title: 'Director' })
@@ -76,13 +76,13 @@ test('an answer that is certain does not end the doubt about one before it', asy
   expect(await story.findings()).toEqual([])
 })
 
-test('of several requests at once, the one without an answer leaves the batch uncertain', async () => {
+test('one of several concurrent requests without an answer leaves the batch uncertain', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
-  story.trouble((seen) =>
-    isUpdateOf('E0002')(seen) ? faults.answer({ status: 429 }) : faults.delayed(100, faults.resetAfter),
+  story.trouble((request) =>
+    isUpdateOf('E0002')(request) ? faults.answer({ status: 429 }) : faults.delayed(100, faults.resetAfter),
   )
   const run = await story.night()
   const [batch] = await story.batchesOf(run)

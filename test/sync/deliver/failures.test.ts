@@ -6,8 +6,8 @@ import { type Host, startHost } from '../../helpers/world.ts'
 
 type Row = { readonly code: DeliveryFailureCode; readonly name: string; readonly trouble: Trouble }
 
-const rows = Object.entries(troubles).flatMap(([code, some]) =>
-  some.map((trouble): Row => ({ code: code as DeliveryFailureCode, name: trouble.name, trouble })),
+const rows = Object.entries(troubles).flatMap(([code, troublesOfCode]) =>
+  troublesOfCode.map((trouble): Row => ({ code: code as DeliveryFailureCode, name: trouble.name, trouble })),
 )
 const secondNight = Date.parse('2026-11-21T03:00:00.000Z')
 const batchesOfANight = 2
@@ -45,20 +45,20 @@ function onceEach(identityIds: readonly string[]): Record<string, number> {
   return Object.fromEntries(identityIds.map((id) => [id, id === 'E0005' ? 2 : 1]))
 }
 
-/** Everything is over, and time goes by. Answers how often whom the platform was sent. */
+/** The trouble is over, and time passes. Returns how often each person was sent. */
 async function recovered({ story, run, recover }: Awaited<ReturnType<typeof inTrouble>>) {
   const refused = await story.refused()
   const behind = (await story.unlike()).filter((id) => !refused.includes(id))
   await recover()
   const { state } = await story.end(run)
   const timesSent = story.timesSent()
-  // Whoever was refused is tried again by the next run.
+  // The next run tries refused people again.
   if (refused.length > 0) await story.night()
   return { state, behind, timesSent, isWithProblems: refused.length > 0 }
 }
 
 describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
-  test('leaves the batch due, and is over without anybody lost, wrong or sent twice', async () => {
+  test('leaves the batch due, and ends with nobody lost, wrong or sent twice', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const batches = (await story.batchesOf(run)).filter(({ last_code }) => last_code === code)
@@ -67,7 +67,7 @@ describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
 
     const { state, behind, timesSent } = await recovered(met)
 
-    // A process that is told to stop hands back what it has; that is nobody's failure.
+    // A process that is asked to stop releases its batches; that is not a failure.
     const failed = code !== 'stopped'
     const { waitMs = 0 } = trouble
     expect(run.state).toBe('delivering')
@@ -88,7 +88,7 @@ describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
 })
 
 describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
-  test('postpones the batch as told and counts as no failure', async () => {
+  test('postpones the batch as requested and does not count as a failure', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const batches = (await story.batchesOf(run)).filter(({ last_code }) => last_code === code)
@@ -100,7 +100,7 @@ describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
     expect(run.state).toBe('delivering')
     expect(batches.length).toBeGreaterThan(0)
     for (const batch of batches) {
-      // What may last for ever although nothing failed is listed if it lasts.
+      // A wait that may last forever without a failure is listed if it lasts.
       const lasting = ['circuit_open', 'rate_limited', 'connection_unknown']
       const failing_since = lasting.includes(code) ? expect.any(Date) : null
       expect(batch).toMatchObject({ state: 'due', uncertain: false, failures: 0, failing_since })
@@ -115,7 +115,7 @@ describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
 })
 
 describe.each(after('block'))('$code ($name)', ({ code, trouble }) => {
-  test('blocks the connection, is probed every quarter of an hour with one request, and is freed by the first that passes', async () => {
+  test('blocks the connection, which is probed with one request every quarter of an hour and unblocked by the first success', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const blocked = await story.blocked()
@@ -145,7 +145,7 @@ describe.each(after('block'))('$code ($name)', ({ code, trouble }) => {
 describe.each(after('problem', 'split'))('$code ($name)', ({ trouble }) => {
   const { refused = [], timesSentAgain = onceEach(refused) } = trouble
 
-  test('settles everybody in the same night, the guilty as problems, who pass the next night', async () => {
+  test('closes everybody in the same night, the refused people as problems that pass the next night', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
     const astray = await story.astray()
@@ -164,7 +164,7 @@ describe.each(after('problem', 'split'))('$code ($name)', ({ trouble }) => {
 })
 
 test.each(after('read_back'))(
-  '$code ($name): everybody of the batch is read back, and settled in the same night',
+  '$code ($name): everybody in the batch is looked up, and closed in the same night',
   async ({ trouble }) => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
@@ -176,7 +176,7 @@ test.each(after('read_back'))(
   },
 )
 
-test.each(after('correct', 'upsert'))('$code ($name) is settled in the same night', async ({ trouble }) => {
+test.each(after('correct', 'upsert'))('$code ($name) is resolved in the same night', async ({ trouble }) => {
   await using met = await inTrouble(trouble)
   const { story, run } = met
 

@@ -61,7 +61,7 @@ describe('a retraction', () => {
     },
   )
 
-  test('that is answered 404, as the list of the connection is, blocks the connection', async () => {
+  test('blocks the connection if it and the list of the connection are answered with 404', async () => {
     await using opened = await open()
     const { world, client } = opened
     between(world, () => ({
@@ -76,7 +76,7 @@ describe('a retraction', () => {
     expect((await peopleOn(client)).has('E0001')).toBe(true)
   })
 
-  test('of a person whom somebody deleted on the platform before is done', async () => {
+  test('is done for a person who was already deleted on the platform', async () => {
     await using opened = await open()
     const { world, client } = opened
     const [state] = await connectionStates(world.sync.store.db)
@@ -88,7 +88,7 @@ describe('a retraction', () => {
     expect(run).toMatchObject({ state: 'finished', confirmed: 1 })
   })
 
-  test('whose answer was lost is asked for again, and is not taken as done because the person cannot be read', async () => {
+  test('is repeated after a lost answer, and is not done only because the person cannot be read', async () => {
     await using opened = await open()
     const { world, client } = opened
     const lost = { status: 'unreachable', reason: 'reset', message: 'connection reset', sent: true } as const
@@ -109,7 +109,7 @@ describe('a retraction', () => {
   })
 })
 
-test('a deletion whose answer never comes is done once the list no longer has the person', async () => {
+test('a deletion without an answer is done once the list no longer has the person', async () => {
   await using opened = await open()
   const { world, client } = opened
   between(world, (real) => ({
@@ -127,7 +127,7 @@ test('a deletion whose answer never comes is done once the list no longer has th
   expect((await peopleOn(client)).has('E0001')).toBe(false)
 })
 
-test('a record of a person who has left is not taken as removed when a gateway answers 404', async () => {
+test("a leaver's record does not count as removed when a gateway answers 404", async () => {
   const { client, name } = await host.tenant()
   await using world = await openRecordWorld(client, { workspaceId: await workspaceOf(host, name), deliver: 'direct' })
   await recordNight(world, workers(30))

@@ -3,7 +3,7 @@ import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { noLimits } from '../../helpers/guards/no-limits.ts'
 import { between, type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
 
-const left = '2026-10-01'
+const leavingDate = '2026-10-01'
 const error = { message: 'the platform says no', code: null, name: null }
 
 let host: Host
@@ -12,9 +12,9 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** Every second one has left: in each batch more than are asked for one by one. */
+/** Every second person has left: in each batch more than are looked up one by one. */
 function company(): HrPerson[] {
-  return staff(100).map((person, at) => (at % 2 === 0 ? { ...person, leavingDate: left, status: 'Inactive' } : person))
+  return staff(100).map((person, at) => (at % 2 === 0 ? { ...person, left: leavingDate, status: 'Inactive' } : person))
 }
 
 /** The first half of the keys came last, so that the platform lists it first. */
@@ -29,7 +29,7 @@ async function open() {
   return { world, client, connectionId, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
-test('a leaving date that was set by a request whose answer was lost is not cleared, though the list was read before', async () => {
+test('a leaving date that was set by a request with a lost answer is not cleared, although the list was read before', async () => {
   await using opened = await open()
   const { world, client, connectionId } = opened
   const params = { connectionId, userIdentityId: 'identity-id:E0051' } as const
@@ -46,7 +46,7 @@ test('a leaving date that was set by a request whose answer was lost is not clea
       failing = 1
       return { status: 'unreachable', reason: 'reset', message: 'lost', sent: true }
     },
-    // So that the second batch is sent again without being read back.
+    // So that the second batch is sent again without a look-up.
     listHrisUserIdentities: async (input, options) =>
       failing-- > 0 ? failed : await real.listHrisUserIdentities(input, options),
   }))

@@ -17,7 +17,7 @@ import { between, change, type Host, openWorld, peopleOn, staff, startHost, type
 
 const secondNight = '2026-11-21T01:00:00.000Z'
 const thirdNight = '2026-11-22T01:00:00.000Z'
-const left = '2026-11-05'
+const leavingDate = '2026-11-05'
 const failure = { status: 500, error: { message: 'no', code: null, name: null }, headers: {} } as const
 const noAnswer = { status: 'unreachable', reason: 'timeout', message: 'no answer in time', sent: true } as const
 
@@ -50,7 +50,7 @@ function failingOn(world: World, ids: readonly string[], answer: typeof failure 
   return failing
 }
 
-/** So many minutes go by. A daemon does what is due at the end of each, or of each `step` of them. */
+/** Lets minutes pass. A daemon does what is due at the end of each minute, or of each `step` minutes. */
 async function minutes(world: World, count: number, { step = 1 } = {}): Promise<void> {
   for (let passed = 0; passed < count; passed += step) {
     world.clock.now = new Date(world.clock.now.getTime() + step * 60_000)
@@ -78,8 +78,8 @@ test.each([{ answer: failure }, { answer: noAnswer }])(
     const { world, client } = opened
     await world.night(staff(40))
     failingOn(world, ['E0001'], answer)
-    const first = await world.night(change(staff(40), { id: 'E0001', leavingDate: left }), { asOf: secondNight })
-    const both = ['E0001', 'E0002'].map((id) => ({ id, leavingDate: left }))
+    const first = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+    const both = ['E0001', 'E0002'].map((id) => ({ id, left: leavingDate }))
     const next = await world.night(change(staff(40), ...both), { asOf: thirdNight })
     const waiting = await world.runOf(next.id)
 
@@ -92,13 +92,13 @@ test.each([{ answer: failure }, { answer: noAnswer }])(
   },
 )
 
-test('whoever is closed so is listed as undelivered and in doubt, and arrives once the platform takes the change', async () => {
+test('a closed person is listed as undelivered and in doubt, and arrives once the platform takes the change', async () => {
   await using opened = await open()
   const { world, client } = opened
   const { db } = world.sync.store
   await world.night(staff(40))
   const failing = failingOn(world, ['E0001'])
-  const run = await world.night(change(staff(40), { id: 'E0001', leavingDate: left }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await untilClosed(world, run.id)
   const problems = await problemsOf(world)
   const closedAt = world.clock.now
@@ -124,13 +124,13 @@ test('whoever is closed so is listed as undelivered and in doubt, and arrives on
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('whoever is closed so is in doubt also if the process ends before it ends its attempt', async () => {
+test('a closed person is in doubt even if the process ends before its attempt does', async () => {
   await using opened = await open()
   const { world } = opened
   const { db } = world.sync.store
   await world.night(staff(40))
   failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', leavingDate: left }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await refuse(db, 'update on deliveries', sql`new.state = 'done'`)
 
   const closed = async () => (await sql`select identity_id from problems`.execute(db)).rows
@@ -142,12 +142,12 @@ test('whoever is closed so is in doubt also if the process ends before it ends i
   expect((await inDoubtCounts(db)).get('acme')).toMatchObject({ people: 1, leavers: 1 })
 })
 
-test('the platform is asked again about such a person every hour, and no other run waits longer than minutes for that', async () => {
+test('a closed person is tried again every hour, and no other run waits longer than minutes for that', async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(40))
   failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', leavingDate: left }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await minutes(world, patience)
   const delivering: string[] = []
   let mostInRow = 0
@@ -172,13 +172,13 @@ async function listed(world: World) {
   return { runs: await listRuns(world.sync.store.db, { limit: 100 }) }
 }
 
-test('while the platform answers nobody, no person is closed', async () => {
+test('nobody is closed while the platform does not answer at all', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
   const failing = failingOn(world, [])
   failing.isAway = true
-  const run = await world.night(change(staff(40), { id: 'E0001', leavingDate: left }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
 
   await minutes(world, 4 * 60, { step: 20 })
   const meanwhile = await world.runOf(run.id)
@@ -190,7 +190,7 @@ test('while the platform answers nobody, no person is closed', async () => {
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('a change that the platform applied without an answer is found when the person is read back', async () => {
+test('looking the person up finds a change that was applied without an answer', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
@@ -199,7 +199,7 @@ test('a change that the platform applied without an answer is found when the per
     updateHrisUserIdentity: async (input, options) =>
       isLost ? noAnswer : await real.updateHrisUserIdentity(input, options),
   }))
-  const run = await world.night(change(staff(40), { id: 'E0001', leavingDate: left }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await untilClosed(world, run.id)
   // HR takes the departure back, and the request arrives after all.
   await world.night(staff(40), { asOf: thirdNight })
@@ -222,12 +222,12 @@ async function connectionOn(client: World['sync']['platform']['client']) {
   return connection
 }
 
-test('an operator who asks for a run has such a person tried at once', async () => {
+test('a run that an operator requests tries such a person at once', async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
   const failing = failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', leavingDate: left }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
   await minutes(world, patience)
   failing.ids = new Set()
 
@@ -238,7 +238,7 @@ test('an operator who asks for a run has such a person tried at once', async () 
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('a session that the platform never takes is closed once another run waits, and never before', async () => {
+test('a session that the platform never takes is closed only once another run waits', async () => {
   const { client, name } = await host.tenant()
   const workspaceId = await workspaceOf(host, name)
   await using world = await openRecordWorld(client, { workspaceId, deliver: 'session' })
@@ -264,15 +264,15 @@ test('a session that the platform never takes is closed once another run waits, 
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('a held plan of departures that are due is not replaced every hour for the sake of such a person', async () => {
+test('the hourly repair of such a person does not replace a held plan of due departures', async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(40))
   failingOn(world, ['E0001'])
   const later = staff(40)
     .slice(10, 25)
-    .map(({ id }) => ({ id, leavingDate: '2026-11-21' }))
-  await world.night(change(staff(40), { id: 'E0001', leavingDate: left }, ...later), {
+    .map(({ id }) => ({ id, left: '2026-11-21' }))
+  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }, ...later), {
     asOf: '2026-11-20T06:00:00.000Z',
   })
   await minutes(world, patience)

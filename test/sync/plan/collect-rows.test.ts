@@ -28,7 +28,7 @@ function read(slices: AsyncIterable<readonly SourceRow[]>, onPage: (keys: readon
   })
 }
 
-test('a slice is read while the people of the one before are looked up, and counts once they are', async () => {
+test('a slice is read while the people of the previous one are looked up, and is used afterwards', async () => {
   const second = Promise.withResolvers<void>()
   const pages: (readonly string[])[] = []
   async function* slices() {
@@ -38,7 +38,7 @@ test('a slice is read while the people of the one before are looked up, and coun
   }
 
   const rows = await read(slices(), async (keys) => {
-    // Ends only where the second slice is asked for by now.
+    // Resolves only once the second slice is requested.
     await second.promise
     pages.push(keys)
   })
@@ -47,8 +47,8 @@ test('a slice is read while the people of the one before are looked up, and coun
   expect(rows).toBe(3)
 })
 
-test('what the next slice fails with shows once the people before it are decided about', async () => {
-  const seen: string[] = []
+test('an error of the next slice is thrown once the people before it are decided about', async () => {
+  const decidedKeys: string[] = []
   async function* slices() {
     yield slice('ada')
     throw new Error('the disk is gone')
@@ -56,14 +56,14 @@ test('what the next slice fails with shows once the people before it are decided
 
   const reading = read(slices(), async (keys) => {
     await new Promise<void>((resolve) => setImmediate(resolve))
-    seen.push(...keys)
+    decidedKeys.push(...keys)
   })
 
   await expect(reading).rejects.toThrow('the disk is gone')
-  expect(seen).toEqual(['ada'])
+  expect(decidedKeys).toEqual(['ada'])
 })
 
-test('the source is closed where deciding about people fails, whatever the next slice fails with', async () => {
+test('the source is closed if deciding about people fails, also if the next slice fails', async () => {
   const closed: string[] = []
   async function* slices() {
     try {
@@ -80,7 +80,7 @@ test('the source is closed where deciding about people fails, whatever the next 
   expect(closed).toEqual(['people.csv'])
 })
 
-test('other work has its turn between the rows of a source that never has to be waited for', async () => {
+test('other work runs between the rows of a source that never waits', async () => {
   const turns: number[] = []
   const takeTurn = () => {
     turns.push(1)

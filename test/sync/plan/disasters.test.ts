@@ -44,7 +44,7 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]()
 })
 
-/** So many people may be changed by an export that no guard stops: the limits of docs/guards.md for a company of this size. */
+/** How many people an export may change without a hold: the limits of docs/guards.md for a company of this size. */
 const allowed: Readonly<Record<string, number>> = {
   leave: employed * 0.05,
   join: employed * 0.25,
@@ -56,7 +56,7 @@ const allowed: Readonly<Record<string, number>> = {
   field: employed * 0.2,
 }
 
-test('no export, however wrong, changes more people than the guards allow', { timeout: 120_000 }, async ({ task }) => {
+test('no wrong export changes more people than the guards allow', { timeout: 120_000 }, async ({ task }) => {
   const outcomes: Outcome[] = []
   const page = 'disasters.md'
   for (const [at, disaster] of disasters.entries()) {
@@ -75,7 +75,7 @@ test('no export, however wrong, changes more people than the guards allow', { ti
   expect(outcomes.map(disasterRow).filter((row) => !lines.has(row))).toEqual([])
 })
 
-test('each of the wrong exports has a name of its own', () => {
+test('each wrong export has its own name', () => {
   expect(new Set(disasters.map(({ file }) => file)).size).toBe(disasters.length)
 })
 
@@ -92,10 +92,10 @@ async function outcomeOf({ name, file, content, daysOld = 0 }: Disaster, mode: '
     const counts = countsOf(plan.changes.map(({ change }) => change))
     const over = Object.entries(counts).filter(([kind, count]) => count > (allowed[kind] ?? allowed.field ?? 0))
     expect({ name, mode, over }).toEqual({ name, mode, over: [] })
-    const said = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
+    const sentences = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
     const unread = plan.counts.rejected + plan.counts.incomplete
     return [
-      ...(said.length === 0 ? ['changes no one'] : said),
+      ...(sentences.length === 0 ? ['changes no one'] : sentences),
       ...(unread > 0 ? [`rows not read ${unread}`] : []),
     ].join(', ')
   } catch (error) {
@@ -107,8 +107,8 @@ async function outcomeOf({ name, file, content, daysOld = 0 }: Disaster, mode: '
 /** How many people are changed in which way, counted from what would be sent. */
 function countsOf(changes: readonly Change[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  const count = (what: string) => {
-    counts[what] = (counts[what] ?? 0) + 1
+  const count = (kind: string) => {
+    counts[kind] = (counts[kind] ?? 0) + 1
   }
   for (const change of changes) {
     if (change.kind !== 'update') count(change.kind)

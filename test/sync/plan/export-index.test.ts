@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** What can become of an index in the database. */
+/** Damages of an index in the database. */
 const harm = {
   part: sql`update export_index_parts set data = set_byte(data, 9, get_byte(data, 9) # 1)`,
   digest: sql`update export_index_parts set data = set_byte(data, 20, get_byte(data, 20) # 1)`,
@@ -55,7 +55,7 @@ const damages = Object.keys(harm) as (keyof typeof harm)[]
 
 type Line = HrPerson | { readonly raw: string }
 
-/** What HR has, and how it is written. */
+/** The data of HR, and how it is written. */
 type Hr = {
   lines: Line[]
   gone: HrPerson[]
@@ -67,7 +67,7 @@ type Hr = {
 
 const anyIndex = fc.nat({ max: 40 })
 const days = fc.integer({ min: -4, max: 4 })
-/** What HR does between two exports. */
+/** The actions of HR between two exports. */
 const edit = fc.oneof(
   {
     weight: 4,
@@ -130,7 +130,7 @@ const edit = fc.oneof(
 )
 type Edit = typeof edit extends fc.Arbitrary<infer T> ? T : never
 
-/** What happens beside the exports. */
+/** Events besides the exports. */
 const anyHappening = fc.oneof(
   fc.record({ does: fc.constant('updates' as const), at: anyIndex, hours: fc.integer({ min: -30, max: 3 }) }),
   fc.record({ does: fc.constant('terminates' as const), at: anyIndex, days }),
@@ -168,7 +168,7 @@ const nightOf = (...edits: Edit[]): Night => ({ ...quiet, edits })
 
 /** Nights that chance brings together too seldom. */
 const rare: [number, number, Night[]][] = [
-  // A person who has left stands there again, in rows that cannot be used.
+  // A leaver is in the export again, in unusable rows.
   [
     12,
     3,
@@ -186,11 +186,11 @@ const rare: [number, number, Night[]][] = [
   [12, 3, [quiet, nightOf({ does: 'dates', at: 5, days: 2 }), quiet, quiet, quiet]],
 ]
 
-describe('an export beside what the last one left behind', () => {
-  test('makes the same plans as one that is read whole, whatever HR, people and days do', {
+describe('an export that is compared with the last index', () => {
+  test('makes the same plans as a full read, whatever HR, people and days do', {
     timeout: 60_000 + (stories + rare.length) * msPerStory,
   }, async ({ task }) => {
-    const told = { nights: 0, leftOut: 0, together: 0, whole: 0 }
+    const counts = { nights: 0, leftOut: 0, together: 0, whole: 0 }
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 12, max: 24 }),
@@ -212,24 +212,24 @@ describe('an export beside what the last one left behind', () => {
             const text = written(hr)
             const [ours, theirs] = [await pass(sparing, text, hr, each), await pass(whole, text, hr, each)]
             expect(ours).toEqual(theirs)
-            told.nights += 1
+            counts.nights += 1
           }
-          told.leftOut += sparing.skipped.total
-          told.together += sparing.skipped.inRanges
-          told.whole += sparing.world.events.filter(
+          counts.leftOut += sparing.counted.leftOut
+          counts.together += sparing.counted.together
+          counts.whole += sparing.world.events.filter(
             (event) => 'event' in event && event.event === 'run.full_read',
           ).length
         },
       ),
       { numRuns: stories + rare.length, seed, endOnFailure: true, examples: rare },
     )
-    reportTrials(task, {
-      subject: 'exports beside what the last one left behind against ones that are read whole',
-      times: `${told.nights} nights (seed ${seed})`,
-      result: `${told.leftOut} rows left out, ${told.together} of them together, ${told.whole} exports read whole after all`,
+    tell(task, {
+      what: 'exports beside what the last one left behind against ones that are read whole',
+      times: `${counts.nights} nights (seed ${seed})`,
+      found: `${counts.leftOut} rows left out, ${counts.together} of them together, ${counts.whole} exports read whole after all`,
     })
-    expect(told.leftOut).toBeGreaterThan(told.nights)
-    expect(told.together).toBeGreaterThan(told.nights)
+    expect(counts.leftOut).toBeGreaterThan(counts.nights)
+    expect(counts.together).toBeGreaterThan(counts.nights)
   })
 })
 
@@ -239,21 +239,21 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     const { at } = stack.use(await place())
     const file = stack.use(await openFileWorld(host, { isSparing: true, at, ...options }))
     const night = async (lines: readonly Line[], day: number) => {
-      const before = file.skipped.total
-      const told = file.world.events.length
+      const before = file.counted.leftOut
+      const eventCount = file.world.events.length
       const hr = { ...nothingYet(), lines: [...lines] }
       const asOf = `2026-11-${day}T01:00:00.000Z`
       file.world.clock.now = new Date(`2026-11-${day}T03:00:00.000Z`)
       Object.assign(file.shown, { text: written(hr), asOf })
       const { id } = await requestRun(file.world.sync, { connection: 'acme', trigger: 'operator' })
       await file.world.drain()
-      const reasons = file.world.events.slice(told).flatMap((event) => ('reason' in event ? [event.reason] : []))
-      return { run: await file.world.runOf(id), leftOut: file.skipped.total - before, reasons }
+      const reasons = file.world.events.slice(eventCount).flatMap((event) => ('reason' in event ? [event.reason] : []))
+      return { run: await file.world.runOf(id), leftOut: file.counted.leftOut - before, reasons }
     }
     return { ...file, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
-  test('rows that say what they said are counted and not read again', async () => {
+  test('unchanged rows are counted and not parsed again', async () => {
     await using file = await open()
 
     const first = await file.night(company(30), 20)
@@ -267,7 +267,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(third.run).toMatchObject({ state: 'finished', counts: { unchanged: 29, update: 1 } })
   })
 
-  test('people who are missing are found among the rows that were left out before', async () => {
+  test('missing people are found among rows that were skipped before', async () => {
     await using file = await open()
     await file.night(company(30), 20)
     await file.night(company(30), 21)
@@ -278,7 +278,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(leftOut).toBeGreaterThan(20)
   })
 
-  test('a person whose row was read every night for a date ahead is found missing', async () => {
+  test('a person whose row was parsed every night because of a future date is found missing', async () => {
     await using file = await open()
     const announced = change(company(30), { id: 'E0025', leavingDate: '2026-12-24' })
     await file.night(announced, 20)
@@ -291,12 +291,12 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(run).toMatchObject({ state: 'finished', counts: { leave: 1, unchanged: 29 } })
   })
 
-  test.each(damages.filter((what) => what !== 'all'))(
-    'a damaged index (%s) has every row read once more, which is told',
-    async (what) => {
+  test.each(damages.filter((column) => column !== 'all'))(
+    'a damaged index (%s) causes a full read, which is logged',
+    async (column) => {
       await using file = await open()
       await file.night(company(30), 20)
-      await damage(file.world, what)
+      await damage(file.world, column)
 
       const damaged = await file.night(company(30), 21)
       const next = await file.night(company(30), 22)
@@ -307,7 +307,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     },
   )
 
-  test('a row that stands in the export twice has every row read, which is told', async () => {
+  test('a duplicate row causes a full read, which is logged', async () => {
     await using file = await open()
     await file.night(company(30), 20)
 
@@ -317,25 +317,25 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(reasons).toEqual(['a key stands in the export twice'])
   })
 
-  test('an address that two people share is found where they stand among the first only since', async () => {
-    await using file = await open({ sampleSize: 20 })
+  test('a shared address is found when its people move into the sample', async () => {
+    await using file = await open({ telling: 20 })
     const people = company(60).map((person, at) =>
       at === 41 || at === 42 ? { ...person, email: 'both@acme.example' } : person,
     )
 
     const first = await file.night(people, 20)
     const second = await file.night(people, 21)
-    // So many that stand elsewhere have all others looked up, wherever they stand.
+    // With so many moved rows, all other rows are looked up, wherever they are.
     const third = await file.night(people.toReversed(), 22)
 
-    const found = expect.stringContaining('the e-mail address of somebody else')
-    expect(first.run.warnings).not.toContainEqual(found)
+    const warning = expect.stringContaining('the e-mail address of somebody else')
+    expect(first.run.warnings).not.toContainEqual(warning)
     expect(second.run.warnings).toEqual(first.run.warnings)
-    expect(third.run.warnings).toContainEqual(found)
+    expect(third.run.warnings).toContainEqual(warning)
     expect(third.leftOut).toBeGreaterThan(20)
   })
 
-  test('a person of whom something was written since is read again', async () => {
+  test('a person who was changed since the last export is parsed again', async () => {
     await using file = await open()
     const { sync } = file.world
     await file.night(company(30), 20)
@@ -352,7 +352,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
   })
 })
 
-/** People who began on different days: where all dates of a column are the same, every row has to be looked at. */
+/** People with different start dates: if all dates of a column are equal, every row has to be checked. */
 function company(people: number): HrPerson[] {
   return staff(people).map((person, at) => ({ ...person, start: `2020-01-${String(10 + (at % 20))}` }))
 }
@@ -363,16 +363,16 @@ function nothingYet(): Hr {
 
 /** One night in one of the worlds. */
 async function pass(
-  place: FileWorld,
+  opened: FileWorld,
   text: string,
   hr: Hr,
   { happenings, days: passed, refuses, approves, chunkBytes, isStale }: Night,
 ) {
-  const { world, shown } = place
+  const { world, shown } = opened
   const { sync, clock } = world
   clock.now = new Date(clock.now.getTime() + passed * dayMs + 60_000)
   for (const each of happenings) {
-    await happen(place, hr, each)
+    await happen(opened, hr, each)
     await world.drain()
   }
   const asOf = new Date(clock.now.getTime() - (isStale ? 40 : 0) * dayMs - 60 * 60_000).toISOString()
@@ -400,9 +400,9 @@ async function pass(
 async function happen({ world }: FileWorld, hr: Hr, happening: Happening): Promise<void> {
   const { sync, clock } = world
   const { db } = sync.store
-  const person = (place: number) => ({
+  const person = (index: number) => ({
     connection: 'acme',
-    identityId: keyAt(hr, place) ?? 'E0001',
+    identityId: keyAt(hr, index) ?? 'E0001',
     by: 'ana',
     reason: 'so',
   })
@@ -458,8 +458,8 @@ async function happen({ world }: FileWorld, hr: Hr, happening: Happening): Promi
   }
 }
 
-async function damage({ sync }: FileWorld['world'], what: keyof typeof harm): Promise<void> {
-  await harm[what].execute(sync.store.db)
+async function damage({ sync }: FileWorld['world'], column: keyof typeof harm): Promise<void> {
+  await harm[column].execute(sync.store.db)
 }
 
 type Client = FileWorld['world']['sync']['platform']['client']
@@ -479,8 +479,8 @@ function refusing(client: Client, identityId: string): Client {
 
 function apply(hr: Hr, done: Edit, now: Date): void {
   const dayOf = (count: number) => new Date(now.getTime() + count * dayMs).toISOString().slice(0, 10)
-  const edited = (place: number, changed: Partial<HrPerson>) => {
-    const index = place % Math.max(1, hr.lines.length)
+  const edited = (nth: number, changed: Partial<HrPerson>) => {
+    const index = nth % Math.max(1, hr.lines.length)
     const line = hr.lines[index]
     if (line && 'id' in line) hr.lines[index] = { ...line, ...changed }
   }
@@ -522,10 +522,10 @@ function apply(hr: Hr, done: Edit, now: Date): void {
       return
     }
     case 'cleans': {
-      const seen = new Set<string>()
+      const keys = new Set<string>()
       hr.lines = hr.lines.filter((line) => {
-        const isFirst = 'id' in line && !seen.has(line.id)
-        if ('id' in line) seen.add(line.id)
+        const isFirst = 'id' in line && !keys.has(line.id)
+        if ('id' in line) keys.add(line.id)
         return isFirst
       })
       hr.lines = hr.lines.map((line) =>
@@ -554,9 +554,9 @@ function apply(hr: Hr, done: Edit, now: Date): void {
   }
 }
 
-function keyAt({ lines, gone }: Hr, place: number): string | undefined {
+function keyAt({ lines, gone }: Hr, index: number): string | undefined {
   const people = [...lines, ...gone].flatMap((line) => ('id' in line ? [line.id] : []))
-  return people[place % Math.max(1, people.length)]
+  return people[index % Math.max(1, people.length)]
 }
 
 function written({ lines, lineEnd, delimiter, enclosesAll }: Hr): string {
@@ -569,7 +569,7 @@ function written({ lines, lineEnd, delimiter, enclosesAll }: Hr): string {
   return [headers.join(delimiter), ...rows].map((line) => line + lineEnd).join('')
 }
 
-/** What comes too early or too late is refused, and changes nothing. */
+/** A request that comes too early or too late is refused, and changes nothing. */
 async function ifAllowed(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error

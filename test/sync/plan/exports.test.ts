@@ -39,10 +39,10 @@ afterAll(() => stack.disposeAsync())
 
 /** The source of the settings that the test gave last. */
 const open: ReturnType<typeof folderConnector>['open'] = (options) => {
-  const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool` }
+  const folders = { baseDir: folder.path, spoolDir: `${folder.path}/spool` }
   const secret = (path: string) => (path === 'decrypt.privateKey' ? { read: async () => owner.privateKey } : null)
   const source = { type: 'csv', path: 'people.csv', mode: 'snapshot', complete: { quietSeconds: 0 }, ...settings }
-  return folderConnector(FolderSource.parse(source), { ...place, secret }).open(options)
+  return folderConnector(FolderSource.parse(source), { ...folders, secret }).open(options)
 }
 
 /** The plan for an export that arrives after the accepted one. */
@@ -53,7 +53,7 @@ async function planFor(content: string | Uint8Array, format: FolderSettings = {}
   return { ...plan, held: plan.guards.filter(({ ok }) => !ok).map(({ name }) => name) }
 }
 
-describe('the size of an export is that of its text', () => {
+describe('the size of an export', () => {
   const half = csvOf(staff(20))
 
   test.for<[string, (text: string) => Promise<string | Uint8Array> | Uint8Array, FolderSettings]>([
@@ -66,22 +66,25 @@ describe('the size of an export is that of its text', () => {
       { decrypt: { privateKey: 'in a secret' } },
     ],
     ['in UTF-16', (text) => iconv.encode(text, 'utf-16le', { addBOM: true }), { encoding: 'utf-16le' }],
-  ])('so that the same people have the same size as %s', async ([, packed, format]) => {
+  ])('is the same for the same people as %s', async ([, packed, format]) => {
     const same = await planFor(await packed(everybody), format)
     const fewer = await planFor(await packed(half), format)
 
     expect(same.held).toEqual([])
     expect(same.source?.textBytes).toBe(everybody.length)
-    const [all = 0, some = 0] = [same.source?.cellBytes, fewer.source?.cellBytes]
-    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({ ok: false, actual: all - some })
+    const [allBytes = 0, fewerBytes = 0] = [same.source?.cellBytes, fewer.source?.cellBytes]
+    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({
+      ok: false,
+      actual: allBytes - fewerBytes,
+    })
   })
 
-  test('and is not said twice where the file is its text', async () => {
+  test('is not stated twice if the file is plain text', async () => {
     expect((await planFor(everybody)).source).not.toHaveProperty('textBytes')
   })
 })
 
-describe('what is compared is the text of the cells', () => {
+describe('the compared size is that of the text of the cells', () => {
   const rows = everybody.trimEnd().split('\r\n')
   const cells = rows.map((row) => row.split(','))
   const widest = Math.max(...cells.flat().map((cell) => cell.length))
@@ -94,7 +97,7 @@ describe('what is compared is the text of the cells', () => {
     ['another delimiter', everybody.replaceAll(',', ';').trimEnd(), { delimiter: ';' }],
     ['a title above the header', `People of Acme\n${rows.join('\n')}`, { headerLine: 2 }],
     ['longer names of columns', everybody.replace('Worker ID', 'The number of the worker').trimEnd(), {}],
-  ])('so that %s make it no larger or smaller', async ([, text, format]) => {
+  ])('and %s do not change it', async ([, text, format]) => {
     const plain = await planFor(everybody)
     const other = await planFor(`${text}\n`, format)
 
@@ -102,7 +105,7 @@ describe('what is compared is the text of the cells', () => {
     expect(other.source?.cellBytes).toBe(plain.source?.cellBytes)
   })
 
-  test('and the first export after an upgrade, which counted the whole text, is compared by its rows alone', async () => {
+  test('and the first export after an upgrade, which counted the whole text, is compared only by its rows', async () => {
     await using opened = await openWorld({
       client: (await host.tenant()).client,
       feed: { connector: { open } },
@@ -133,7 +136,7 @@ describe('one cause has one verdict', () => {
   test.for([
     ['is missing', 'Remarks'],
     ['is there twice', 'worker_id'],
-  ])('where a mapped column %s, nothing is said about the end of the export', async ([, other = '']) => {
+  ])('a mapped column that %s causes no verdict about the end of the export', async ([, other = '']) => {
     const twice = other === 'worker_id'
 
     const plan = await planFor(everybody.replace(twice ? 'First Name' : 'Worker ID', other))
@@ -151,7 +154,7 @@ describe('a header that names no columns', () => {
     ['People of Acme,,,,,,\r\n', ': it reads "People of Acme"', '2'],
     ['People of Acme,,,,20.11.2026,,\r\n,,,,,,\r\nby HR,,,,,,\r\n', ': it reads "People of Acme 20.11.2026"', '4'],
     ['E0001,a@example.com,Ana,,,,\r\n', '', '2'],
-  ])('is a title where a line below names them: %j', async ([title, reads, line]) => {
+  ])('is a title if a line below names them: %j', async ([title, reads, line]) => {
     const plan = await planFor(`${title}${everybody}`)
 
     expect(plan.held).toEqual(['missingColumn'])
@@ -160,7 +163,7 @@ describe('a header that names no columns', () => {
     )
   })
 
-  test('is shown where no delimiter splits it', async () => {
+  test('is shown if no delimiter splits it', async () => {
     const plan = await planFor('Your session has ended.\r\nPlease sign in.\r\n')
 
     expect(reasonOf(plan)).toContain(
@@ -168,14 +171,14 @@ describe('a header that names no columns', () => {
     )
   })
 
-  test('is no title where no line names them', async () => {
+  test('is not a title if no line names them', async () => {
     const plan = await planFor(everybody.replace('Worker ID', 'Number'))
 
     expect(reasonOf(plan)).toBe('column "Worker ID" (identityId) is not in the header')
   })
 })
 
-describe('a row that is about no person', () => {
+describe('a row that is not about a person', () => {
   const header = everybody.slice(0, everybody.indexOf('\r\n'))
   const totals = 'Total,40,40,40,40,,40\r\n'
 
@@ -190,7 +193,7 @@ describe('a row that is about no person', () => {
     expect(plan.warnings[0]).toMatch(warning)
   })
 
-  test('is refused where it names the columns in another order: its rows would be read by the wrong ones', async () => {
+  test('is refused if it names the columns in another order, because values would be read from wrong columns', async () => {
     const swapped = header.replace('Start Date,Leaving Date', 'Leaving Date,Start Date')
     const [, ...rows] = csvOf(staff(5)).split('\r\n')
 
@@ -200,7 +203,7 @@ describe('a row that is about no person', () => {
     })
   })
 
-  test('takes no one along whose key is a word for a total', async () => {
+  test('does not skip a person whose key is a word for a total', async () => {
     const { client } = await host.tenant()
     await using own = await openWorld({ client })
     await own.night([...staff(5), { id: 'SUM', first: 'Sumati', status: 'Active' }])
@@ -212,7 +215,7 @@ describe('a row that is about no person', () => {
     expect((await peopleOn(client)).get('SUM')).toMatchObject({ firstName: 'Sumati', separatedAt: null })
   })
 
-  test('does not hide that there are no people', async () => {
+  test('does not hide an export without people', async () => {
     const plan = await planFor(`${header}\r\n${totals}`)
 
     expect(plan.rows).toBe(0)
@@ -231,9 +234,9 @@ describe('a row that is about no person', () => {
       findDecided: async () => new Set(),
     })
 
-    const found = await summarizeReading(opened, feed, about)
+    const summary = await summarizeReading(opened, feed, about)
 
-    expect(found).toMatchObject({ rows, records, rejects, rejected: 2, warnings })
+    expect(summary).toMatchObject({ rows, records, rejects, rejected: 2, warnings })
     expect(warnings[0]).toMatch(/^line 42 is a row of totals/)
   })
 })

@@ -43,7 +43,7 @@ type DeltaRow = HrPerson & { readonly action?: 'J' | 'C' | 'L' | 'X'; readonly c
 /** A folder of deltas that takes each of them once, as the connector of real folders does. */
 function deltas() {
   const files: { name: string; asOf: string; rows: readonly DeltaRow[] }[] = []
-  const settled: [string, string][] = []
+  const archived: [string, string][] = []
   const connector: Connector = {
     async open({ findDecided: taken, now }) {
       const known = await taken(files.map(({ name }) => name))
@@ -57,30 +57,27 @@ function deltas() {
       })
     },
     async archive({ name }, outcome) {
-      settled.push([name, outcome])
+      archived.push([name, outcome])
     },
   }
-  return { files, settled, connector }
+  return { files, settled: archived, connector }
 }
 
-function reading(given: {
+function reading(content: {
   asOf: string
   source: SourceIdentity | null
   rows: readonly DeltaRow[]
   file?: string
 }): Reading {
-  const { file = '' } = given
+  const { file = '' } = content
   return {
     mode: 'delta',
-    asOf: given.asOf,
-    source: given.source,
+    asOf: content.asOf,
+    source: content.source,
     headers,
     rows: (async function* () {
-      yield given.rows.map(
-        (
-          { id, email = '', first = '', title = '', leavingDate: left = '', action = 'C', changed = '2026-01-01' },
-          i,
-        ) => ({
+      yield content.rows.map(
+        ({ id, email = '', first = '', title = '', left = '', action = 'C', changed = '2026-01-01' }, i) => ({
           values: [id, email, first, title, left, action, changed],
           origin: { file, line: i + 2 },
         }),
@@ -122,7 +119,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
   }
 
   describe('deltas', () => {
-    test('say who joined, changed and left; absence means nothing', async () => {
+    test('state joiners, changes and departures; absence means nothing', async () => {
       await using opened = await openDeltas()
       const { client, folder, ask } = opened
       folder.files.push({
@@ -146,7 +143,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0005')?.separatedAt).toBe('2026-11-18T00:00:00.000Z')
     })
 
-    test('that wait are taken in order, one run after the other, and are put away', async () => {
+    test('are read in order, one run after the other, and archived', async () => {
       await using opened = await openDeltas()
       const { world, client, folder, ask } = opened
       for (const [name, title] of [
@@ -170,7 +167,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(folder.settled).toEqual(['01', '02', '03', '04'].map((name) => [`${name}.csv`, 'accepted']))
     })
 
-    test('of which there is no new one change nothing, and a day that has come is still delivered', async () => {
+    test('change nothing if there is no new one, and due departures are still delivered', async () => {
       await using opened = await openDeltas()
       const { world, client, folder, ask } = opened
       folder.files.push({
@@ -192,7 +189,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-22T00:00:00.000Z')
     })
 
-    test('that retract are held, whatever else they say, and delete once somebody approves', async () => {
+    test('with retractions are held, whatever else they state, and delete after an approval', async () => {
       await using opened = await openDeltas()
       const { world, client, folder, ask } = opened
       folder.files.push({
@@ -215,7 +212,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0004')?.jobTitle).toBe('Lead')
     })
 
-    test('that a person rejects are put away as refused and not taken again', async () => {
+    test('are archived as refused after a rejection, and not read again', async () => {
       await using opened = await openDeltas()
       const { world, folder, ask } = opened
       folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', action: 'X' }] })
@@ -227,7 +224,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(folder.settled.at(-1)).toEqual(['02.csv', 'refused'])
     })
 
-    test('that wait behind a rejected one are read, also where the process ends as soon as it is decided', async () => {
+    test('that wait behind a rejected one are read, even if the process ends right after the decision', async () => {
       await using opened = await openDeltas()
       const { world, client, folder, ask } = opened
       folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', action: 'X' }] })
@@ -248,16 +245,16 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       }
       const decision = { runId: second?.id ?? '', digest: second?.digest ?? '', by: 'ops' }
       await expect(approveRun({ ...world.sync, events: dies }, decision)).rejects.toThrow('the process ends')
-      const asked = await waiting()
+      const waitingCount = await waiting()
       await world.minute()
 
       expect([id, digest]).not.toEqual([second?.id, second?.digest])
       expect(second?.source?.name).toBe('03.csv')
-      expect(asked).toBe(1)
+      expect(waitingCount).toBe(1)
       expect((await peopleOn(client)).get('E0009')?.jobTitle).toBe('Lead')
     })
 
-    test('that are held are read again, and those behind them, once an event was accepted about their people', async () => {
+    test('that are held, and those behind them, are read again once an event about their people is accepted', async () => {
       await using opened = await openDeltas({}, webhookFeed())
       const { world, client, folder, ask } = opened
       const leaving = staff(6).map(({ id }) => ({ id, leavingDate: '2026-11-18', action: 'L' as const }))
@@ -302,15 +299,15 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('what could not be put away is tried again with the next run', async () => {
+  test('an export that could not be archived is archived with the next run', async () => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['archive'] = async (source, outcome) => {
+    const archive: Connector['archive'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
       await folder.connector.archive?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, archive: settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, archive: archive }, mapping })
     const { world } = opened
     await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     await world.drain()
@@ -327,15 +324,15 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     )
   })
 
-  test('what two runs want to put away at the same time is put away once', async () => {
+  test('an export that two runs archive at the same time is archived once', async () => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['archive'] = async (source, outcome) => {
+    const archive: Connector['archive'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
       await folder.connector.archive?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, archive: settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, archive: archive }, mapping })
     const { sync, connection, drain } = opened.world
     await requestRun(sync, { connection: 'acme', trigger: 'operator' })
     await drain()
@@ -352,7 +349,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     test.each([
       ['near each other', 0],
       ['far apart', 2500],
-    ])('leave the latest one standing, %s', async (_where, between) => {
+    ])('the latest row applies, %s', async (_where, between) => {
       await using opened = await openDeltas({ mapping: latest }, undefined, noLimits)
       const { client, folder, ask } = opened
       const others = staff(between).map(({ id }) => ({ id: `F${id}`, action: 'J', changed: '2026-01-01' }) as const)
@@ -377,7 +374,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0004')?.jobTitle).toBe('New')
     })
 
-    test('of equal rank are rejected, all of them', async () => {
+    test('with equal rank are all rejected', async () => {
       await using opened = await openDeltas({ mapping: latest })
       const { client, folder, ask } = opened
       folder.files.push({
@@ -397,7 +394,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
   })
 
   describe('a snapshot that may have been cut off', () => {
-    test('is held where the person is missing whom the last one named last', async () => {
+    test('is held if the last person of the previous one is missing', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -408,7 +405,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0020')?.separatedAt).toBeNull()
     })
 
-    test('is not where that person had left long ago', async () => {
+    test('is not held if that person left long ago', async () => {
       await using opened = await open()
       const { world } = opened
       const people = change(staff(20), { id: 'E0020', leavingDate: '2026-10-31' })
@@ -419,7 +416,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(run.state).toBe('unchanged')
     })
 
-    test('is held where a fifth of its rows is gone, though few of them were people', async () => {
+    test('is held if a fifth of its rows is missing, even if few of them were people', async () => {
       await using opened = await open()
       const { world } = opened
       const gone = staff(40)
@@ -433,7 +430,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('a plan to look at takes no events and shows what waits', async () => {
+  test('a dry run takes no events and shows what waits', async () => {
     await using opened = await openDeltas()
     const { world, folder } = opened
     folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', title: 'Lead' }] })

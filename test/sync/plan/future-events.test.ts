@@ -64,7 +64,7 @@ describe('a departure event dated ahead', () => {
     expect(await listEvents(world.sync.store.db, { connection: 'acme', state: 'rejected' })).toEqual([])
   })
 
-  test('of a clock that runs hours ahead separates on the day that it names', async () => {
+  test('from a clock that is hours ahead separates on its stated day', async () => {
     await using opened = await open()
     const { world, person } = opened
     await receive(world, leaves('E0003', '2026-11-20T09:00:00.000Z'), leaves('E0004', '2026-11-21T01:00:00.000Z'))
@@ -76,7 +76,7 @@ describe('a departure event dated ahead', () => {
     expect((await person('E0004'))?.separatedAt).toBe('2026-11-21T00:00:00.000Z')
   })
 
-  test('that states a leaving date leaves on that one', async () => {
+  test('with a leaving date uses that date', async () => {
     await using opened = await open()
     const { world, person } = opened
     await receive(world, terminated('E0003', '2026-11-25', '2026-12-01T00:00:00.000Z'))
@@ -89,7 +89,7 @@ describe('a departure event dated ahead', () => {
     expect((await person('E0003'))?.separatedAt).toBe('2026-11-25T00:00:00.000Z')
   })
 
-  test('says no more than what was known when it was stated, however late it is read', async () => {
+  test('states only what was known at its time, however late it is read', async () => {
     await using opened = await open()
     const { world, person } = opened
     await receive(world, leaves('E0003', '2026-11-21T12:00:00.000Z'))
@@ -102,8 +102,8 @@ describe('a departure event dated ahead', () => {
   })
 })
 
-describe('an event that is dated ahead and speaks of no departure', () => {
-  test('is rejected with its person, and is read again by itself when its time has come', async () => {
+describe('an event that is dated ahead and is not about a departure', () => {
+  test('is rejected with its person, and is retried automatically when its time comes', async () => {
     await using opened = await open()
     const { world, person } = opened
     const { db } = world.sync.store
@@ -126,7 +126,7 @@ describe('an event that is dated ahead and speaks of no departure', () => {
     expect(await listEvents(db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
   })
 
-  test('is read again once for each of its items, which no other run undoes meanwhile', async () => {
+  test('is retried once for each of its items, and no other run undoes that meanwhile', async () => {
     await using opened = await open(webhookFeed({ events: '/items' }))
     const { world, person } = opened
     const title = (name: string, at: string) => ({ type: 'updated', at, employee: { id: 'E0003', title: name } })
@@ -142,7 +142,7 @@ describe('an event that is dated ahead and speaks of no departure', () => {
     expect(titles).toEqual(['Lead', 'Lead', 'Head', 'Director'])
   })
 
-  test('is read again by itself also where another part of it was held and approved', async () => {
+  test('is retried automatically even if another part of it was held and approved', async () => {
     await using opened = await open(webhookFeed({ events: '/items' }))
     const { world, person } = opened
     const items = [
@@ -161,7 +161,7 @@ describe('an event that is dated ahead and speaks of no departure', () => {
     expect([before?.jobTitle, (await person('E0003'))?.jobTitle]).toEqual(['Engineer', 'Head of Payments'])
   })
 
-  test('keeps its body until then, and is read no more once a person has dismissed it', async () => {
+  test('keeps its body until then, and is not retried once an operator dismisses it', async () => {
     await using opened = await open()
     const { world, person } = opened
     const { db } = world.sync.store
@@ -178,8 +178,8 @@ describe('an event that is dated ahead and speaks of no departure', () => {
   })
 })
 
-describe('a rejected event that speaks of leaving', () => {
-  test('is an alert, with or without a key that can be read', async () => {
+describe('a rejected event about leaving', () => {
+  test('raises an alert, with or without a readable key', async () => {
     await using opened = await open()
     const { world } = opened
     await receive(world, leaves('E0003', 'yesterday'), leaves('', '2026-11-20T02:10:00.000Z'))
@@ -197,7 +197,7 @@ describe('a rejected event that speaks of leaving', () => {
     expect(await alerts(world)).toMatchObject([{ kind: 'blockedPeople', people: 2 }])
   })
 
-  test('is an alert where its action is unknown and its cells speak of leaving', async () => {
+  test('raises an alert if its action is unknown and its cells are about leaving', async () => {
     await using opened = await open()
     const { world } = opened
     const employee = { id: 'E0003', left: '2026-11-19' }
@@ -208,7 +208,7 @@ describe('a rejected event that speaks of leaving', () => {
   })
 })
 
-test('of an event with several bad items all are listed', async () => {
+test('lists all bad items of an event', async () => {
   await using opened = await open(webhookFeed({ events: '/items' }))
   const { world } = opened
   const items = [{ type: 'updated', employee: { id: '' } }, leaves('E0003', 'yesterday')]

@@ -22,7 +22,7 @@ function readDeltas({ connection }: World): void {
   const open = connector?.open
   if (connector && open)
     Object.assign(connector, {
-      open: async (...asked: Parameters<typeof open>) => ({ ...(await open(...asked)), mode: 'delta' }),
+      open: async (...options: Parameters<typeof open>) => ({ ...(await open(...options)), mode: 'delta' }),
     })
 }
 const decision = ({ id, digest }: Run) => ({ runId: id, digest: digest ?? '', by: 'ops' })
@@ -57,7 +57,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
       people: [...many, ...staff(130).slice(30)],
       name: 'joiners',
     },
-  ])('hold it where $what', async ({ people, before = many, name, hints }) => {
+  ])('hold it if $what', async ({ people, before = many, name, hints }) => {
     await using opened = await open()
     const { world } = opened
     await world.night(before, { asOf: '2026-11-19T01:00:00.000Z' })
@@ -68,7 +68,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
     expect(failed(run)).toMatchObject([{ name, ...(hints && { hints }), people: { length: 10 } }])
   })
 
-  test('hold people who come back, and let them come back once a person approves', async () => {
+  test('hold people who come back until an operator approves', async () => {
     await using opened = await open()
     const { world, client } = opened
     const gone = many.map((person, at) =>
@@ -99,7 +99,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
         world.night(promoted(count, ++night), { asOf: `2026-11-${String(night).padStart(2, '0')}T01:00:00.000Z` })
     }
 
-    test('of accepted runs, of which an approved one is one and a rejected one is not', async () => {
+    test('from accepted runs, including approved and excluding rejected ones', async () => {
       await using opened = await open(usualAfter(3))
       const { world } = opened
       const night = nights(world)
@@ -121,7 +121,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
       expect(third.state).toBe('finished')
     })
 
-    test('of all but the first one, in which everybody joins', async () => {
+    test('from all runs but the first, in which everybody joins', async () => {
       await using opened = await open(limits({ joiners: wide, unusual: { runs: 2, times: 2, count: 3 } }))
       const night = (people: readonly HrPerson[], day: number) =>
         opened.world.night(people, { asOf: `2026-11-1${day}T01:00:00.000Z` })
@@ -136,7 +136,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
       ])
     })
 
-    test('of none before there are enough runs', async () => {
+    test('only after enough runs', async () => {
       await using opened = await open(usualAfter(4))
       const night = nights(opened.world)
       for (const count of [0, 2, 2]) await night(count)
@@ -144,7 +144,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
       expect((await night(9)).state).toBe('finished')
     })
 
-    test('of exports and of events by themselves', async () => {
+    test('separately for exports and events', async () => {
       await using opened = await open(usualAfter(3))
       const { world } = opened
       const night = nights(world)
@@ -160,13 +160,13 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
 
   describe('add what passed by exports of about the same time', () => {
     const gone = (world: World, people: readonly HrPerson[], asOf: string) => {
-      const left = people.map((person) => ({ ...person, leavingDate: '2026-11-18', status: 'Inactive' }))
-      return world.night(left, { asOf })
+      const rows = people.map((person) => ({ ...person, left: '2026-11-18', status: 'Inactive' }))
+      return world.night(rows, { asOf })
     }
     const separated = async (client: Parameters<typeof peopleOn>[0]) =>
       [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt).length
 
-    test('so that small delta files are no way around the limit of a large one', async () => {
+    test('so that small delta files do not evade the limit of a large one', async () => {
       await using opened = await open(limits())
       const { world, client } = opened
       await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
@@ -179,17 +179,17 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
       }
       const nextDay = await gone(world, many.slice(12, 15), '2026-11-21T01:00:00.000Z')
 
-      const said = /^leavers: \d+ of \d+ people would be separated within a day by exports; the limit is 5$/
+      const reason = /^leavers: \d+ of \d+ people would be separated within a day by exports; the limit is 5$/
       expect(states).toEqual([
         ['finished', null],
-        ['held', expect.stringMatching(said)],
-        ['held', expect.stringMatching(said)],
+        ['held', expect.stringMatching(reason)],
+        ['held', expect.stringMatching(reason)],
       ])
       expect(nextDay.state).toBe('finished')
       expect(await separated(client)).toBe(6)
     })
 
-    test('also of whole exports, and not of one that a person approved', async () => {
+    test('also of snapshots, but not of an approved one', async () => {
       await using opened = await open(limits())
       const { world, client } = opened
       await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
@@ -205,7 +205,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
     })
   })
 
-  test('add what passed by events within a day to what comes, in every limit', async () => {
+  test('add events that passed within a day, in every limit', async () => {
     await using opened = await open(limits({ fieldChanges: { count: 3, share: 0 } }))
     const { world, client } = opened
     await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })

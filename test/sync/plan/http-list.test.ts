@@ -30,7 +30,7 @@ function staff(count: number): readonly Person[] {
   }))
 }
 
-/** A list of people whose server answers 304 to whoever names the tag of the list as it is. */
+/** A list of people whose server answers 304 to a request with the current tag. */
 async function openList(rules: Partial<SourceFeed> = {}) {
   const stack = new AsyncDisposableStack()
   const list = { people: staff(20) }
@@ -42,8 +42,8 @@ async function openList(rules: Partial<SourceFeed> = {}) {
     }),
   )
   const folder = stack.use(await temporaryFolder())
-  const place = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
-  const connector = httpConnector(httpSource({ url: server.url }), place)
+  const options = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
+  const connector = httpConnector(httpSource({ url: server.url }), options)
   const { client } = await host.tenant()
   const world = stack.use(await openWorld({ client, feed: { connector, mapping, ...rules } }))
   async function night(): Promise<Run> {
@@ -55,7 +55,7 @@ async function openList(rules: Partial<SourceFeed> = {}) {
   return { list, world, client, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-test('an absence counts each night, also while the list stays as it is', async () => {
+test('an absence counts each night, even if the list is unchanged', async () => {
   await using opened = await openList({ graceRuns: 2 })
   const { list, night, client } = opened
   await night()
@@ -68,7 +68,7 @@ test('an absence counts each night, also while the list stays as it is', async (
   expect((await peopleOn(client)).get('E5')?.separatedAt).not.toBeNull()
 })
 
-test('what a person says of a status takes effect with the next run, also while the list stays as it is', async () => {
+test('a classified status takes effect with the next run, even if the list is unchanged', async () => {
   await using opened = await openList()
   const { list, world, night, client } = opened
   await night()

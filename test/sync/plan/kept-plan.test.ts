@@ -37,14 +37,14 @@ describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase: p
     expect(await opened.separated()).toBe('2026-11-20T00:00:00.000Z')
   })
 
-  test('that a guard stops is held as ever', async () => {
+  test('is held if a guard stops it', async () => {
     await using opened = await open()
     const { world } = opened
     world.setExport(staff(8), '2026-11-20T02:00:00.000Z')
     const { kept } = await planDryRun(world.sync, 'acme', new AbortController().signal)
 
-    const asked = { connection: 'acme', trigger: 'operator', options: { plan: kept } } as const
-    const { id } = await requestRun(world.sync, asked)
+    const request = { connection: 'acme', trigger: 'operator', options: { plan: kept } } as const
+    const { id } = await requestRun(world.sync, request)
     await world.drain()
 
     expect(await world.runOf(id)).toMatchObject({ state: 'held', digest: kept.digest })
@@ -52,36 +52,36 @@ describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase: p
 
   test.each([
     {
-      what: 'the source was replaced',
-      meanwhile: async ({ world }: Opened) => world.setExport(without(staff(20), 'E0007'), '2026-11-20T02:00:00.000Z'),
-      says: 'the source was replaced since',
+      cause: 'the source was replaced',
+      meanwhile: async ({ world }: Opened) => world.hrSays(without(staff(20), 'E0007'), '2026-11-20T02:00:00.000Z'),
+      reason: 'the source was replaced since',
     },
     {
-      what: 'the configuration is another one',
+      cause: 'the configuration is another one',
       meanwhile: async ({ world }: Opened) => Object.assign(world.connection, { configuration: 'another' }),
-      says: 'the configuration of the connection, or what its values mean, has changed since',
+      reason: 'the configuration of the connection, or what its values mean, has changed since',
     },
     {
-      what: 'facts were accepted',
+      cause: 'facts were accepted',
       meanwhile: async ({ world }: Opened) => {
         const rows = world.source.rows
         await world.night(change(staff(20), { id: 'E0008', title: 'Lead' }), { asOf: '2026-11-19T02:00:00.000Z' })
         Object.assign(world.source, { rows, asOf: '2026-11-20T01:00:00.000Z' })
       },
-      says: 'facts were accepted since, by run ',
+      reason: 'facts were accepted since, by run ',
     },
-  ])('is refused where $what since, and sends nothing', async ({ meanwhile, says }) => {
+  ])('is refused if $cause since, and sends nothing', async ({ meanwhile, reason }) => {
     await using opened = await open()
     await meanwhile(opened)
 
     const run = await opened.ask()
 
     expect(run).toMatchObject({ state: 'failed', failure: 'conflict' })
-    expect(run.reason).toContain(`this is not the plan that was kept: ${says}`)
+    expect(run.reason).toContain(`this is not the plan that was kept: ${reason}`)
     expect(await opened.separated()).toBeNull()
   })
 
-  test('binds no run that waits for others, and none that joins it', async () => {
+  test('does not bind waiting runs of others, or requests that join it', async () => {
     await using opened = await open()
     const { world, kept } = opened
     const options = { plan: kept }

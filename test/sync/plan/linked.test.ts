@@ -35,7 +35,7 @@ test('an export is fetched once, and each connection plans and delivers it in it
   expect(opened.archived).toEqual([run.source?.version])
 })
 
-test('each connection opens a source that fetches no copy', async () => {
+test('each connection opens a source itself if there is no copy', async () => {
   await using opened = await openLinked(host, { copies: false })
   const { world, client } = opened
 
@@ -76,7 +76,7 @@ test.each([
   expect(settled).toEqual([run.source?.version])
 })
 
-test('a plan to look at has the plans of linked connections, from one copy', async () => {
+test('a dry run includes the plans of linked connections, from one copy', async () => {
   await using opened = await openLinked(host)
   const { world } = opened
   world.setExport(staff(30))
@@ -88,7 +88,7 @@ test('a plan to look at has the plans of linked connections, from one copy', asy
   expect(opened.count).toEqual({ opened: 1, closed: 1 })
 })
 
-test('what the source still lists is noted for linked connections too, so that none of them reads it again', async () => {
+test('what the source still lists is recorded for linked connections too, so that none of them reads it again', async () => {
   await using opened = await openLinked(host)
   const { world, listed } = opened
   const { db } = world.sync.store
@@ -98,8 +98,12 @@ test('what the source still lists is noted for linked connections too, so that n
 
   await world.night(staff(3), next)
 
-  const noted = await db.selectFrom('decided_sources').select('connection').where('listed_at', 'is not', null).execute()
-  expect(noted.map(({ connection }) => connection).toSorted()).toEqual(['acme', 'records'])
+  const listings = await db
+    .selectFrom('decided_sources')
+    .select('connection')
+    .where('listed_at', 'is not', null)
+    .execute()
+  expect(listings.map(({ connection }) => connection).toSorted()).toEqual(['acme', 'records'])
 })
 
 describe('a plan of a linked connection that is held', () => {
@@ -113,7 +117,7 @@ describe('a plan of a linked connection that is held', () => {
     return { ...opened, held: await opened.lastOf('records') }
   }
 
-  test('holds up no other, and the export is archived once it is approved', async () => {
+  test('delays no other connection, and the export is archived once it is approved', async () => {
     await using opened = await openHeld()
     const { world, client, held, archived: settled } = opened
 
@@ -128,7 +132,7 @@ describe('a plan of a linked connection that is held', () => {
     expect([between, settled]).toEqual([[], [next.asOf]])
   })
 
-  test('leaves the export to be archived once it is rejected', async () => {
+  test('lets the export be archived once it is rejected', async () => {
     await using opened = await openHeld()
 
     await rejectRun(opened.world.sync, { runId: opened.held.id, by: 'olga' })
@@ -136,7 +140,7 @@ describe('a plan of a linked connection that is held', () => {
     expect(opened.archived).toEqual([next.asOf])
   })
 
-  test('keeps the export where it is while its run was cancelled, since nothing was decided about it', async () => {
+  test('keeps the export after its run was cancelled, because nothing was decided about it', async () => {
     await using opened = await openHeld()
     const { world, held, archived: settled } = opened
     const people = world.sync.connections.get('acme')
@@ -194,7 +198,7 @@ test('a connection with another active run reads the source when that has ended'
   expect((await liveRecords(client)).size).toBe(30)
 })
 
-test('one that is asked for by itself reads the source of the other and leaves it alone', async () => {
+test('a linked connection that runs alone reads the source of the other and does not archive it', async () => {
   await using opened = await openLinked(host)
   const { world, client } = opened
   world.setExport(staff(30))
@@ -207,7 +211,7 @@ test('one that is asked for by itself reads the source of the other and leaves i
 })
 
 describe('a failing run of a linked connection', () => {
-  test('does not concern the other, and is made up for', async () => {
+  test('does not affect the other, and is repeated', async () => {
     await using opened = await openLinked(host)
     const { world, client } = opened
     await world.night(staff(30))
@@ -225,7 +229,7 @@ describe('a failing run of a linked connection', () => {
     expect(opened.archived).toEqual(['2026-11-20T01:00:00.000Z', next.asOf])
   })
 
-  test('is told with its code where another attempt may succeed, and not as an unexpected error', async () => {
+  test('is logged with its code if another attempt may succeed, and not as an unexpected error', async () => {
     await using opened = await openLinked(host, { copies: false })
     const { world } = opened
     const connector = world.sync.connections.get('records')?.feeds.source?.connector
@@ -245,7 +249,7 @@ describe('a failing run of a linked connection', () => {
     expect(world.events).not.toContainEqual(expect.objectContaining({ event: 'unexpected' }))
   })
 
-  test('keeps the export where it is after its last attempt, until another run reads it', async () => {
+  test('keeps the export after its last attempt, until another run reads it', async () => {
     await using opened = await openLinked(host)
     const { world, client, archived: settled } = opened
     const people = world.sync.connections.get('acme')
@@ -275,7 +279,7 @@ describe('a failing run of a linked connection', () => {
     expect([between, settled]).toEqual([[], [next.asOf]])
   })
 
-  test('of exports that are read one after another leaves none of them out', async () => {
+  test('skips none of several exports that are read in turn', async () => {
     await using folder = await exportFolder()
     const settings = { take: 'each', mode: 'delta', afterwards: { accepted: 'archive' } } as const
     await using opened = await openLinked(host, { connector: connectorFor(folder, settings) })
@@ -302,7 +306,7 @@ describe('a failing run of a linked connection', () => {
   })
 })
 
-test('an export whose kept plan was delivered stays where it is until linked connections have read it', async () => {
+test('an export whose kept plan was delivered is not archived until linked connections have read it', async () => {
   await using folder = await exportFolder()
   const settings = { take: 'each', mode: 'delta', afterwards: { accepted: 'archive' } } as const
   await using opened = await openLinked(host, { connector: connectorFor(folder, settings) })
@@ -328,7 +332,7 @@ test('an export whose kept plan was delivered stays where it is until linked con
   expect(await files()).toEqual([])
 })
 
-test('a linked connection that has not taken the same exports opens the source itself, since another one may be next', async () => {
+test('a linked connection that has decided about other exports opens the source itself, because another one may be next', async () => {
   await using opened = await openLinked(host)
   const { world, listed, count } = opened
   await world.night(staff(3))

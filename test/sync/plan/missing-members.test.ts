@@ -23,7 +23,7 @@ function person(number: number, more: Readonly<Record<string, unknown>> = {}): P
   return { id: `E${number}`, email: `e${number}@acme.example`, job: { title: 'Engineer', level: 3 }, ...more }
 }
 
-/** Twelve people, of whom these are as they are given. */
+/** Twelve people, with these as given. */
 function staff(...changed: readonly Person[]): readonly Person[] {
   const byId = new Map(changed.map((one) => [one.id, one]))
   return Array.from({ length: 12 }, (_, at) => byId.get(`E${at + 1}`) ?? person(at + 1))
@@ -41,11 +41,11 @@ async function openList(rules: Readonly<Record<string, unknown>> = {}, settings:
     }),
   )
   const folder = stack.use(await temporaryFolder())
-  const place = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
+  const options = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
   const source = httpSource({ url: server.url, records: '/people', next: '/next', ...settings })
   const mapping = Mapping.parse({ fields: { ...fields, separatedAt: leaving, ...rules } })
   const { client } = await host.tenant()
-  const feed = { connector: httpConnector(source, place), mapping }
+  const feed = { connector: httpConnector(source, options), mapping }
   const world = stack.use(await openWorld({ client, feed }))
 
   async function night(people: readonly Person[]): Promise<Run> {
@@ -66,8 +66,8 @@ async function openList(rules: Readonly<Record<string, unknown>> = {}, settings:
 
 const failedGuards = ({ guards }: Run) => guards?.filter(({ ok }) => !ok)
 
-describe('a member that a record of a snapshot lacks', () => {
-  test('takes a leaving date back, once', async () => {
+describe('a missing member of a record in a snapshot', () => {
+  test('withdraws a leaving date, once', async () => {
     await using list = await openList()
     await list.night(staff(person(3, { end: lastDay }), person(9, { end: lastDay })))
     const before = await list.known('E9')
@@ -96,7 +96,7 @@ describe('a member that a record of a snapshot lacks', () => {
     expect((await list.known('E7'))?.jobTitle).toBeNull()
   })
 
-  test('says nothing where an object stands in its place', async () => {
+  test('says nothing if an object is in its place', async () => {
     await using list = await openList()
     await list.night(staff(person(3, { end: lastDay })))
 
@@ -106,7 +106,7 @@ describe('a member that a record of a snapshot lacks', () => {
     expect((await list.known('E7'))?.jobTitle).toBe('Engineer')
   })
 
-  test('says nothing where a list stands in the place of the object that holds it', async () => {
+  test('says nothing if a list replaces the object that contains it', async () => {
     await using list = await openList({ separatedAt: { column: 'job.end' } })
     const gone = person(9, { job: { title: 'Engineer', end: lastDay } })
     await list.night(staff(person(3, { job: { title: 'Engineer', end: lastDay } }), gone))
@@ -131,7 +131,7 @@ describe('a member that a record of a snapshot lacks', () => {
     expect((await list.known('E9'))?.separatedAt).not.toBeNull()
   })
 
-  test('is missing to an expression too, and the result is a blank', async () => {
+  test('is missing in an expression too, and the result is blank', async () => {
     await using list = await openList({
       separatedAt: { expression: '$exists(end) ? $substring(end, 0, 10)' },
       jobTitle: { expression: '$exists(rank) ? "Chief" : "Engineer"' },
@@ -145,8 +145,8 @@ describe('a member that a record of a snapshot lacks', () => {
   })
 })
 
-describe('a mapped member that no record of a snapshot has any more', () => {
-  test('holds the plan, which takes it back from everybody once somebody approves', async () => {
+describe('a mapped member that no record of a snapshot has anymore', () => {
+  test('holds the plan, which clears it for everybody after an approval', async () => {
     await using list = await openList()
     await list.night(staff(person(9, { end: lastDay })))
 
@@ -165,7 +165,7 @@ describe('a mapped member that no record of a snapshot has any more', () => {
     expect(again.state).toBe('unchanged')
   })
 
-  test('holds the plan where it is one of several that a field is read from, until somebody approves', async () => {
+  test('holds the plan if it is one of several members of a field, until an approval', async () => {
     await using list = await openList({ separatedAt: { firstOf: ['end', 'job.until'] } })
     const employed = person(2, { job: { title: 'Engineer', until: '' } })
     await list.night(staff(employed, person(9, { end: lastDay })))
@@ -185,7 +185,7 @@ describe('a mapped member that no record of a snapshot has any more', () => {
     expect(again.state).toBe('unchanged')
   })
 
-  test('is a blank where the mapping says that it may be missing, each time', async () => {
+  test('is blank if the mapping allows that it is missing', async () => {
     await using list = await openList({ separatedAt: { ...leaving, optional: true } })
     await list.night(staff())
     await list.night(staff(person(9, { end: lastDay })))
@@ -201,7 +201,7 @@ describe('a mapped member that no record of a snapshot has any more', () => {
     expect((await list.known('E4'))?.separatedAt).toBeNull()
   })
 
-  test('holds where nobody knows what earlier exports had', async () => {
+  test('holds the plan if the fields of earlier exports are unknown', async () => {
     await using list = await openList()
     await list.night(staff(person(9, { end: lastDay })))
     await list.world.sync.store.db.updateTable('connections').set({ accepted_fields: null }).execute()
@@ -211,7 +211,7 @@ describe('a mapped member that no record of a snapshot has any more', () => {
     expect(held).toMatchObject({ state: 'held', counts: { return: 1 } })
   })
 
-  test('holds the first plan, and names a member like it', async () => {
+  test('holds the first plan, and suggests a similar member', async () => {
     await using list = await openList()
 
     const held = await list.night(staff(person(9, { ende: lastDay })))
@@ -224,7 +224,7 @@ describe('a mapped member that no record of a snapshot has any more', () => {
     expect(next.state).toBe('unchanged')
   })
 
-  test('refuses a source of whose expression nothing is left, unless it may be missing', async () => {
+  test('refuses a source without any member of an expression, unless it may be missing', async () => {
     const expression = '$substring(end, 0, 10)'
     await using list = await openList({ separatedAt: { expression } })
     await using lenient = await openList({ separatedAt: { expression, optional: true } })

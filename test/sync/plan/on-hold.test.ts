@@ -38,7 +38,7 @@ const doubtful = [
 
 const leaver: HrPerson = { id: '', first: 'Former', leavingDate: '2026-11-01', status: 'Inactive' }
 
-describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) => {
+describe.each(databases)('a held plan on $name', ({ place }) => {
   async function open(...send: ChangeKind[]) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -51,7 +51,7 @@ describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) 
     return { world, night, wentOn, people: () => peopleOn(client), [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
-  test('departures go on at once where only values are in doubt, and without those values', async () => {
+  test('sends departures at once if only values are in doubt, without those values', async () => {
     await using opened = await open('leave', 'join')
     const { world, night, wentOn, people } = opened
 
@@ -90,7 +90,7 @@ describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) 
     expect(after.get('N1')?.email).toBe('n1@globex.example')
   })
 
-  test('joiners who have left already are counted with the joiners, and no departures go on for them', async () => {
+  test('counts joiners who have already left with the joiners, and sends no departures for them', async () => {
     await using opened = await open('leave')
     const { world, night, wentOn } = opened
 
@@ -102,7 +102,7 @@ describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) 
     expect(of(held.id)).toMatchObject({ leavers: 2, leftJoiners: 2, joiners: 3 })
   })
 
-  test('the part goes on once, and the rest is held with the source until it is decided', async () => {
+  test('sends the part once, and holds the rest with the source until a decision', async () => {
     await using opened = await open('leave')
     const { world, night, wentOn, people } = opened
     const held = await night(doubtful, 20)
@@ -129,16 +129,16 @@ describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) 
 
   test.each([
     {
-      what: 'departures in doubt themselves wait with the joiners, who may be the same people with other keys',
+      name: 'holds departures that are in doubt, with the joiners, who may be the same people with other keys',
       people: [...staff(20), ...staff(33).slice(30)],
       guards: ['leavers'],
     },
     {
-      what: 'nothing goes on where the export is cut off',
+      name: 'sends nothing if the export is truncated',
       people: staff(24).slice(0, 23).concat({ id: 'N1', status: 'Active' }),
       guards: ['leavers', 'shrinkRows', 'shrinkBytes', 'endMissing'],
     },
-  ])('$what', async ({ people, guards }) => {
+  ])('$name', async ({ people, guards }) => {
     await using opened = await open('leave', 'join', 'update', 'return', 'correct')
 
     const held = await opened.night(people, 20)
@@ -149,25 +149,25 @@ describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) 
     expect((await opened.people()).size).toBe(30)
   })
 
-  test('corrections wait where people leave in doubt, and so does a date ahead that moves into the past', async () => {
+  test('holds corrections, and future dates that move into the past, if departures are in doubt', async () => {
     const stack = new AsyncDisposableStack()
     await using _ = stack
     const { client } = await host.tenant()
     const { at } = stack.use(await place())
     const rules = { feed: { future: 'send' }, connection: { onHold: { send: ['correct'] } } } as const
     const world = stack.use(await openWorld({ at, client, ...rules }))
-    const says = (left: string, who: readonly HrPerson[]) => [
-      ...change(staff(30), ...who.map(({ id }) => ({ id, leavingDate: left }))),
-      { id: 'E0099', leavingDate: left === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
+    const exportOf = (leavingDate: string, who: readonly HrPerson[]) => [
+      ...change(staff(30), ...who.map(({ id }) => ({ id, left: leavingDate }))),
+      { id: 'E0099', left: leavingDate === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
     ]
     const ahead = '2027-03-31'
-    await world.night(says(ahead, staff(5)), { asOf: '2026-11-18T01:00:00.000Z' })
-    await world.night(says(ahead, staff(10)), { asOf: '2026-11-19T01:00:00.000Z' })
+    await world.night(exportOf(ahead, staff(5)), { asOf: '2026-11-18T01:00:00.000Z' })
+    await world.night(exportOf(ahead, staff(10)), { asOf: '2026-11-19T01:00:00.000Z' })
     const sentAhead = [...(await peopleOn(client)).values()].filter(({ separatedAt }) =>
       separatedAt?.startsWith('2027'),
     )
 
-    const held = await world.night(says('2026-11-18', staff(10)), { asOf: '2026-11-20T01:00:00.000Z' })
+    const held = await world.night(exportOf('2026-11-18', staff(10)), { asOf: '2026-11-20T01:00:00.000Z' })
     const between = [...(await peopleOn(client)).values()].filter(({ separatedAt }) =>
       separatedAt?.startsWith('2026-11'),
     )
@@ -181,15 +181,15 @@ describe.each(databases)('of a held plan on $name', ({ createDatabase: place }) 
     expect([between, after].map(({ length }) => length)).toEqual([0, 10])
   })
 
-  test('movers go on where people come back in doubt, and joiners, who may have left as well, wait; nothing goes on unless it is desired', async () => {
-    const left = staff(30).map((person, at) =>
-      at < 6 ? { ...person, leavingDate: '2026-10-31', status: 'Inactive' } : person,
+  test('sends movers if returns are in doubt, holds joiners, who may have left too, and sends nothing if not configured', async () => {
+    const rows = staff(30).map((person, at) =>
+      at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person,
     )
     const back = [...change(staff(30), { id: 'E0020', title: 'Lead' }), { id: 'N1', first: 'New', status: 'Active' }]
     for (const send of [['join', 'update', 'return'], []] as const) {
       await using opened = await open(...send)
       const { world, night, people } = opened
-      const separated = await night(left, 20)
+      const separated = await night(rows, 20)
       await approveRun(world.sync, decision(separated))
       await world.drain()
 

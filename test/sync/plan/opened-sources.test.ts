@@ -26,8 +26,8 @@ async function openFailing(format: 'json' | 'csv') {
   await using opening = new AsyncDisposableStack()
   const server = opening.use(await startHrServer(answers[format]))
   const folder = opening.use(await temporaryFolder())
-  const place = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
-  const connector = httpConnector(httpSource({ url: server.url, format }), place)
+  const folders = { baseDir: folder.path, spoolDir: folder.path, secret: () => null }
+  const connector = httpConnector(httpSource({ url: server.url, format }), folders)
   const { client } = await host.tenant()
   const world = opening.use(await openWorld({ client, feed: { connector, mapping } }))
   const { sync, connection } = world
@@ -46,7 +46,7 @@ async function openFailing(format: 'json' | 'csv') {
     linked: () => ({ ...connection, name: 'linked', target: { name: 'Linked' }, linkedTo: 'acme' }),
     wasOpened: () => wasOpened,
     /** The copies of what was fetched, and the files among them that this process has open. */
-    async left() {
+    async remainingFiles() {
       const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''))
       const handles = (await Promise.all(links)).filter((path) => path.startsWith(folder.path))
       return { copies: await readdir(folder.path), handles }
@@ -99,6 +99,6 @@ test.each(readers.flatMap(([reader, read]) => (['json', 'csv'] as const).map((fo
     await read(failing)
 
     expect(failing.wasOpened()).toBe(true)
-    expect(await failing.left()).toEqual({ copies: [], handles: [] })
+    expect(await failing.remainingFiles()).toEqual({ copies: [], handles: [] })
   },
 )

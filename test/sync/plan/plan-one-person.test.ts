@@ -62,7 +62,7 @@ async function stateWithout(world: World, ...keys: string[]) {
   return { roster, connection, taken, accepted: await acceptedSource(db, 'acme') }
 }
 
-test('one person is read and delivered, and nothing about anybody else moves', async () => {
+test('one person is read and delivered, and nobody else changes', async () => {
   await using opened = await open()
   const { world, client, people } = opened
   const before = await stateWithout(world, 'E0003')
@@ -124,7 +124,7 @@ test('one person is read and delivered, and nothing about anybody else moves', a
   })
 })
 
-test('the next run of the source does what it would have done, and sends the person nothing again', async () => {
+test('the next run of the source makes the same plan as otherwise, and sends nothing again for the person', async () => {
   await using opened = await open()
   const { world, people } = opened
   const rows = change(people, { id: 'E0003', leavingDate: '2026-11-19' }, { id: 'E0005', title: 'Director' })
@@ -137,7 +137,7 @@ test('the next run of the source does what it would have done, and sends the per
   expect(run.sent.update.people).toBe(0)
 })
 
-test('a person is found by e-mail, which is kept nowhere, and by the address that is known of them', async () => {
+test('a person is found by e-mail, which is not stored, and by the known address', async () => {
   await using opened = await open()
   const { world, people } = opened
   world.setExport(change(people, { id: 'E0004', email: 'new@acme.example' }), morning)
@@ -165,57 +165,57 @@ test('a person is found by e-mail, which is kept nowhere, and by the address tha
   })
 })
 
-describe('what cannot be done for one person is said in a sentence', () => {
+describe('a run of one person fails with a sentence for', () => {
   const cases: {
-    what: string
+    name: string
     rows: (people: HrPerson[]) => HrPerson[]
-    asked: string
+    person: string
     failure: string
     reason: RegExp
   }[] = [
     {
-      what: 'a key that stands nowhere',
+      name: 'a key that stands nowhere',
       rows: (people) => people,
-      asked: 'X9999',
+      person: 'X9999',
       failure: 'not_found',
       reason: /person "X9999" stands neither in people\.csv \(20 rows\) nor in the roster of "acme"$/,
     },
     {
-      what: 'a key that is spelled otherwise',
+      name: 'a key that is spelled otherwise',
       rows: (people) => people,
-      asked: 'e-0007',
+      person: 'e-0007',
       failure: 'not_found',
       reason: /the key "E0007" in people\.csv:8 is spelled alike/,
     },
     {
-      what: 'an e-mail address that several rows have',
+      name: 'an e-mail address that several rows have',
       rows: (people) => change(people, { id: 'E0007', email: 'e8@acme.example' }),
-      asked: 'e8@acme.example',
+      person: 'e8@acme.example',
       failure: 'usage',
       reason: /is that of 2 people: E0008 \(people\.csv:9\), E0007 \(people\.csv:8\)\. Name the key of one of them/,
     },
     {
-      what: 'an e-mail address that no one has',
+      name: 'an e-mail address that no one has',
       rows: (people) => people,
-      asked: 'nobody@acme.example',
+      person: 'nobody@acme.example',
       failure: 'not_found',
       reason: /no row of people\.csv holds the e-mail address that was asked for/,
     },
   ]
 
-  test.each(cases)('$what', async ({ rows, asked, failure, reason }) => {
+  test.each(cases)('$name', async ({ rows, person, failure, reason }) => {
     await using opened = await open()
     const { world, people } = opened
     world.setExport(rows([...people]), morning)
 
-    const run = await one(world, asked)
+    const run = await one(world, person)
 
     expect(run).toMatchObject({ state: 'failed', failure })
     expect(run.reason).toMatch(reason)
     expect(run.reason).not.toContain('@')
   })
 
-  test('a key that stands twice: both rows are shown, and the person stays as they were', async () => {
+  test('a duplicate key: both rows are shown, and the person stays unchanged', async () => {
     await using opened = await open()
     const { world, people } = opened
     world.setExport([...change(people, { id: 'E0007', title: 'Lead' }), { id: 'E0007', title: 'Head' }], morning)
@@ -234,7 +234,7 @@ describe('what cannot be done for one person is said in a sentence', () => {
   })
 })
 
-test('a person who is not known yet and stands twice, far apart, does not join', async () => {
+test('an unknown person with two rows, far apart, does not join', async () => {
   await using opened = await open()
   const { world, people } = opened
   world.source.slice = 5
@@ -249,7 +249,7 @@ test('a person who is not known yet and stands twice, far apart, does not join',
   })
 })
 
-test('an absence from a file that was cut separates one person only once a person approves', async () => {
+test('an absence from a truncated file separates one person only after an approval', async () => {
   await using opened = await open(staff(40))
   const { world, client, people } = opened
   world.setExport(people.slice(0, 20), morning)
@@ -279,7 +279,7 @@ test('an absence from a file that was cut separates one person only once a perso
   expect((await peopleOn(client)).get('E0030')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
 })
 
-test('a person whose key HR seems to have issued again waits for an answer, under the old key and under the new one', async () => {
+test('a person with a key change candidate waits for an answer, under the old key and the new one', async () => {
   await using opened = await open()
   const { world, people } = opened
   const rekeyed = { ...people[5], id: 'N6' }
@@ -293,7 +293,7 @@ test('a person whose key HR seems to have issued again waits for an answer, unde
   expect(former.guards?.find(({ name }) => name === 'rekeyed')).toMatchObject({ ok: false, actual: 1 })
 })
 
-test('an absence that is one too few to leave is not counted, so that the nights that it takes stay as many', async () => {
+test('an absence below the grace is not counted, so that the number of nights stays the same', async () => {
   await using opened = await open(staff(20), { graceRuns: 2 })
   const { world, people } = opened
   world.setExport(without(people, 'E0006'), morning)
@@ -307,7 +307,7 @@ test('an absence that is one too few to leave is not counted, so that the nights
   expect([first.counts?.leave, second.counts?.leave]).toEqual([0, 1])
 })
 
-test('to be there in between takes back no absence that the nights have counted', async () => {
+test('being present in between does not undo counted absences', async () => {
   await using opened = await open(staff(20), { graceRuns: 2 })
   const { world, people } = opened
   await world.night(without(people, 'E0006'), { asOf: morning })
@@ -319,7 +319,7 @@ test('to be there in between takes back no absence that the nights have counted'
   expect([run.state, next.counts?.leave]).toEqual(['unchanged', 1])
 })
 
-test('an event from before the export that the person was read in changes nothing any more', async () => {
+test('an event that is older than the export of the person changes nothing', async () => {
   await using opened = await open()
   const { world, client, people } = opened
   world.setExport(people, morning)
@@ -336,7 +336,7 @@ test('an event from before the export that the person was read in changes nothin
   expect([held.get('E0006')?.jobTitle, held.get('E0007')?.jobTitle]).toEqual(['Engineer', 'Lead'])
 })
 
-test('a held plan that names the person is made again on approval, as anything accepted since has it', async () => {
+test('a held plan that contains the person is made again on approval, like after any accepted change', async () => {
   await using opened = await open()
   const { world, people } = opened
   const many = people.slice(0, 7).map(({ id }) => ({ id, leavingDate: '2026-11-19' }))
@@ -353,7 +353,7 @@ test('a held plan that names the person is made again on approval, as anything a
   expect(await world.runOf(again.id)).toMatchObject({ state: 'held', counts: { leave: 6 } })
 })
 
-test('people who are delivered one by one count together against the limits of a day', async () => {
+test('people who are delivered one by one are counted together in the limits of a day', async () => {
   await using opened = await open()
   const { world, people } = opened
   const many = people.slice(0, 7).map(({ id }) => ({ id, leavingDate: '2026-11-19' }))
@@ -365,7 +365,7 @@ test('people who are delivered one by one count together against the limits of a
   expect(states).toEqual(['finished', 'finished', 'finished', 'finished', 'finished', 'held', 'held'])
 })
 
-test('a person who waits already is asked for once, and another one later', async () => {
+test('a waiting run of the same person is joined, and another person has to wait', async () => {
   await using opened = await open()
   const { world } = opened
   const ask = (person: string) => requestPerson(world.sync, { connection: 'acme', person })

@@ -5,7 +5,7 @@ import { webhookFeed } from '../../helpers/events.ts'
 const at = '2026-11-20T02:10:00.000Z'
 const now = new Date('2026-11-20T03:00:00.000Z')
 
-function read(employees: readonly object[], mayLeave: boolean) {
+function read(employees: readonly object[], mayDefer: boolean) {
   const events = employees.map((employee, number) => ({
     id: String(number + 1),
     eventId: null,
@@ -13,53 +13,53 @@ function read(employees: readonly object[], mayLeave: boolean) {
     receivedAt: at,
     body: Buffer.from(JSON.stringify({ type: 'updated', at, employee })),
   }))
-  return readReadable(events, webhookFeed(), { now, mayLeave })
+  return readReadable(events, webhookFeed(), { now, mayDefer })
 }
 
 const rowsOf = async ({ reading }: ReturnType<typeof read>) => (await Array.fromAsync(reading.rows)).flat()
 
-test('one ambiguous event among many with a path of their own is set aside, and all others are read', async () => {
+test('rejects one ambiguous event among many with paths of their own, and reads all others', async () => {
   const many = Array.from({ length: 300 }, (_, i) => ({ id: `E${i}`, [`note ${i}`]: 'x' }))
-  const found = read([...many, { id: 'E4', left: '2026-11-19', Left: '2026-11-18' }], true)
+  const result = read([...many, { id: 'E4', left: '2026-11-19', Left: '2026-11-18' }], true)
 
-  const rows = await rowsOf(found)
+  const rows = await rowsOf(result)
   expect(rows.flatMap(({ fault, origin }) => (fault ? [[origin, fault.reason]] : []))).toEqual([
     [{ event: '301', line: 1 }, expect.stringContaining('employee.Left')],
   ])
-  expect([rows.length, found.left]).toEqual([301, []])
+  expect([rows.length, result.deferred]).toEqual([301, []])
 })
 
 test.each([
-  ['left to the next run', true, ['2', '4'], 0],
-  ['set aside where the run may leave none', false, [], 2],
-])('events that spell a mapped path otherwise are %s', async (_, mayLeave, left, faults) => {
-  const found = read(
+  ['deferred to the next run', true, ['2', '4'], 0],
+  ['rejected if the run may defer none', false, [], 2],
+])('events with another spelling of a mapped path are %s', async (_, mayDefer, deferred, faults) => {
+  const result = read(
     [
       { id: 'E1', left: '2026-11-19' },
       { id: 'E2', Left: '2026-11-19' },
       { id: 'E3', left: null },
       { id: 'E4', LEFT: null },
     ],
-    mayLeave,
+    mayDefer,
   )
 
-  expect(found.left).toEqual(left)
-  expect((await rowsOf(found)).filter(({ fault }) => fault)).toHaveLength(faults)
+  expect(result.deferred).toEqual(deferred)
+  expect((await rowsOf(result)).filter(({ fault }) => fault)).toHaveLength(faults)
 })
 
-test('a path that each event spells in its own way costs each event the same', () => {
+test('reading stays linear if each event spells a path differently', () => {
   const spelled = (i: number) => i.toString(2).padStart(12, '0').replaceAll('0', '-').replaceAll('1', '_')
   const many = Array.from({ length: 3000 }, (_, i) => ({ id: `E${i}`, [`no${spelled(i)}te`]: 'x' }))
   const started = performance.now()
 
-  const found = read([...many, { id: 'E4', left: '2026-11-19', Left: '2026-11-18' }], true)
+  const result = read([...many, { id: 'E4', left: '2026-11-19', Left: '2026-11-18' }], true)
 
-  expect(found.left).toEqual([])
+  expect(result.deferred).toEqual([])
   expect(performance.now() - started).toBeLessThan(5000)
 })
 
-test('a path that is not mapped may be spelled in several ways', async () => {
-  const found = read(
+test('an unmapped path may have several spellings', async () => {
+  const result = read(
     [
       { id: 'E1', note: 'x' },
       { id: 'E2', Note: 'x' },
@@ -69,5 +69,5 @@ test('a path that is not mapped may be spelled in several ways', async () => {
     true,
   )
 
-  expect(found.left).toEqual(['4'])
+  expect(result.deferred).toEqual(['4'])
 })

@@ -32,7 +32,7 @@ async function open(connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
   }
 }
 
-test('a person whose rows all say "left" is separated on the earliest day, and the rows stay listed until HR mends them', async () => {
+test('a person whose rows all say "left" is separated on the earliest day, and the rows stay listed until HR fixes them', async () => {
   const { world, people, blockedPeople } = await open()
   await using _world = world
 
@@ -54,7 +54,7 @@ test('a person whose rows all say "left" is separated on the earliest day, and t
   expect(await blockedPeople()).toEqual([])
 })
 
-test('a row that says something else makes a contradiction of it, until that row says "left" too', async () => {
+test('a row that says something else makes it a contradiction, until that row says "left" too', async () => {
   const { world, people, blockedPeople } = await open()
   await using _world = world
 

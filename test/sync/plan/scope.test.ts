@@ -15,7 +15,7 @@ import { exportRows } from '../../../src/identity/decide/row-models.ts'
 const headers = ['id', 'email', 'dept', 'left']
 const scope = '$assert($exists(dept) and dept != "", "no department"); dept != "Store"'
 
-/** What follows from rows of an export with a scope. */
+/** The decisions about rows of an export with a scope. */
 async function decided(
   rows: readonly (readonly string[])[],
   {
@@ -51,18 +51,18 @@ async function decided(
     signal: new AbortController().signal,
   })
   const roster = new Map(known.map((one) => [one.identityId, one]))
-  const told = decider.decideObserved(decider.book.lastPage().observed, roster)
+  const decisions = decider.decideObserved(decider.book.lastPage().observed, roster)
   const unseen = decider.book.unobserved([...roster.keys()]).flatMap((key) => roster.get(key) ?? [])
-  const changes = [...told, ...decider.decideUnobserved(mode === 'snapshot' ? unseen : [])].flatMap(({ change }) =>
-    change ? [`${change.kind} ${change.identityId}`] : [],
+  const changes = [...decisions, ...decider.decideUnobserved(mode === 'snapshot' ? unseen : [])].flatMap(
+    ({ change }) => (change ? [`${change.kind} ${change.identityId}`] : []),
   )
   const { book, outOfScopeLeavers, rejects } = decider
   return { inScope, changes, outside: book.account.outOfScope, outOfScopeLeavers, rejects: rejects() }
 }
 
-const row = (id: string, dept: string, left = '') => [id, `${id}@example.com`, dept, left]
+const row = (id: string, dept: string, leavingDate = '') => [id, `${id}@example.com`, dept, leavingDate]
 
-test('rows that are not in scope are counted, and are no rejects', async () => {
+test('rows outside the scope are counted, and are not rejected', async () => {
   const { inScope, outside, changes, rejects } = await decided([
     row('ada', 'IT'),
     row('bob', 'Store'),
@@ -82,20 +82,20 @@ describe('a person who falls out of scope', () => {
   ] as const)('$outOfScope, in a $mode', async ({ outOfScope, mode, ...expected }) => {
     const known = [entry('ada'), entry('bob')]
 
-    const found = await decided([row('ada', 'Store'), row('bob', 'IT')], { known, outOfScope, mode })
+    const result = await decided([row('ada', 'Store'), row('bob', 'IT')], { known, outOfScope, mode })
 
-    expect(found).toMatchObject(expected)
+    expect(result).toMatchObject(expected)
   })
 
-  test('stays where another row of theirs is in scope, whichever comes first', async () => {
+  test('stays if another of their rows is in scope, whichever comes first', async () => {
     const rows = [row('ada', 'Store'), row('ada', 'IT')]
 
-    const found = [
+    const results = [
       await decided(rows, { known: [entry('ada')] }),
       await decided(rows.toReversed(), { known: [entry('ada')] }),
     ]
 
-    expect(found.map(({ changes, outOfScopeLeavers }) => [changes, outOfScopeLeavers])).toEqual([
+    expect(results.map(({ changes, outOfScopeLeavers }) => [changes, outOfScopeLeavers])).toEqual([
       [[], []],
       [[], []],
     ])
@@ -130,13 +130,13 @@ test.each([
   ['', 'reject'],
   ['1', 'reject'],
   [undefined, 'reject'],
-])('of what an expression may give, %j is %s', (given, expected) => {
+])('an expression that yields %j is %s', (value, expected) => {
   const mapping = Mapping.parse({ fields: { identityId: 'id' }, scope: 'dept' })
   const compiled = compileMapping(mapping, ['id'])
   if (!compiled.ok) throw new Error(compiled.missing.join())
 
   const scoped = compiled.scopeOf(
-    { values: ['ada', given], origin: { file: 'people.csv', line: 2 } },
+    { values: ['ada', value], origin: { file: 'people.csv', line: 2 } },
     { identityId: 'ada' },
   )
 
@@ -147,7 +147,7 @@ describe('the guards', () => {
   const verdicts = (scoped: { rows: number; outOfScopeLeavers: string[]; holds: boolean }, rows: number) =>
     judge({ ...calm, rows, scope: scoped }, Guards.parse({})).filter(({ ok }) => !ok)
 
-  test('hold a plan in which people fall out of scope, and name them', () => {
+  test('hold a plan in which people fall out of scope, and list them', () => {
     const [held, passed] = [true, false].map((holds) => verdicts({ rows: 5, outOfScopeLeavers: ['ada'], holds }, 10))
 
     expect(held).toEqual([
@@ -159,7 +159,7 @@ describe('the guards', () => {
     expect(passed).toEqual([])
   })
 
-  test('hold a plan of an export of which nothing is in scope', () => {
+  test('hold a plan of an export without any row in scope', () => {
     const [verdict] = verdicts({ rows: 400, outOfScopeLeavers: [], holds: false }, 0)
 
     expect(verdict).toMatchObject({ name: 'zeroRows', reason: 'none of 400 rows is in scope' })

@@ -41,7 +41,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 const all = staff(6)
 const night = (day: number) => `2026-11-${day}T01:00:00.000Z`
 
-/** A new store beside a platform that a former one has filled with six people, the last of whom has left. */
+/** A new store for a platform that already has six people from an earlier one; the last of them has left. */
 async function open(connection: Partial<SyncConnection> = { guards: noLimits }) {
   const { client } = await host.tenant()
   {
@@ -79,9 +79,9 @@ function passDay({ clock }: World): void {
 async function ask(world: World, identityIds: readonly string[], on?: string): Promise<Run> {
   world.clock.now = new Date(world.clock.now.getTime() + 60_000)
   const reason = 'left before the move'
-  const asked = await requestSeparation(world.sync, { connection: 'acme', identityIds, on, reason, by: 'ana' })
+  const requested = await requestSeparation(world.sync, { connection: 'acme', identityIds, on, reason, by: 'ana' })
   await world.drain()
-  return await world.runOf(asked.id)
+  return await world.runOf(requested.id)
 }
 
 async function approve(world: World, { id, digest }: Run): Promise<Run> {
@@ -128,7 +128,7 @@ describe('people whom only the platform knows', () => {
     expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe(null)
   })
 
-  test('are nobody before an export was accepted, and those whom it does not state once it is', async () => {
+  test('are unknown before the first accepted export, and afterwards those whom it does not state', async () => {
     await using opened = await open({ guards: Guards.parse({ rejectedRows: { count: 0, share: 0 } }) })
     const { world } = opened
     const rows: readonly HrPerson[] = [...employed, { id: '', first: 'Nobody', status: 'Active' }]
@@ -142,7 +142,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.tally()).toEqual({ people: 2, separated: 1 })
   })
 
-  test('are over by themselves as soon as an export states them, and only new ones are another cause of the alert', async () => {
+  test('end as soon as an export states them, and only new ones change the cause of the alert', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -168,7 +168,7 @@ describe('people whom only the platform knows', () => {
     expect(later?.code).not.toBe(first?.code)
   })
 
-  test('count as new where they are employed there again', async () => {
+  test('count as new if they are employed there again', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -206,7 +206,7 @@ describe('people whom only the platform knows', () => {
     expect(pages).toEqual([['E0002', 'E0003'], ['E0004', 'E0005'], []])
   })
 
-  test('stay as they were known where the list ends in the middle', async () => {
+  test('stay as known if the list breaks off', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -266,7 +266,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual(['E0002', 'E0004'])
   })
 
-  test('are forgotten where the connection feeds another place', async () => {
+  test('are forgotten if the connection gets another target', async () => {
     await using opened = await open()
     const { world, connection } = { world: opened.world, connection: opened.world.connection }
     await world.night(employed, { asOf: night(19), verify: true })
@@ -277,7 +277,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual([])
   })
 
-  test('are no people who are held back, pinned or retracted, as long as HR has stated them', async () => {
+  test('exclude people who are held back, pinned or retracted, if HR has stated them', async () => {
     await using opened = await open({ guards: noLimits, pinned: new Set(['E0004']) })
     const { world } = opened
     await world.night(without(all, 'E0002'), { asOf: night(19), verify: true })
@@ -296,7 +296,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual(['E0002'])
   })
 
-  test('are nobody of whom the export holds a row, though it cannot be read or waits for its day', async () => {
+  test('exclude people with a row in the export, even if it is unreadable or waits for its day', async () => {
     await using opened = await open()
     const { world } = opened
     Object.assign(world.connection.feeds.source ?? {}, { mapping: withDays })
@@ -337,8 +337,8 @@ const withDays = Mapping.parse({
   severalRows: { latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } },
 })
 
-describe('a separation that a person asks for', () => {
-  test('is refused for people whom a held plan states as employed, also where that plan was made after it', async () => {
+describe('a separation that an operator requests', () => {
+  test('is refused for people whom a held plan states as employed, even if that plan is newer', async () => {
     await using opened = await open({ guards: Guards.parse({ rejectedRows: { count: 0, share: 0 } }) })
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -356,7 +356,7 @@ describe('a separation that a person asks for', () => {
     expect((await peopleOn(client)).get('E0002')?.separatedAt).not.toBe(null)
   })
 
-  test('waits for an approval, says who asked for it and why, and is delivered as any departure', async () => {
+  test('waits for an approval, shows who requested it and why, and is delivered like any departure', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -393,7 +393,7 @@ describe('a separation that a person asks for', () => {
     expect(next).toMatchObject({ state: 'unchanged', verification: { lost: 0, changed: 0, foreign: 0, separated: 1 } })
   })
 
-  test('is of today without a day, and a day that lies ahead or is none is refused', async () => {
+  test('uses today without a day, and refuses a future or invalid day', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -405,7 +405,7 @@ describe('a separation that a person asks for', () => {
     expect(run.options.separate?.on).toBe('2026-11-20')
   })
 
-  test('is refused for people whom HR knows, who have left there or whom nobody knows, and twice', async () => {
+  test('is refused for people whom HR knows, who have left there, who are unknown, and a second time', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -423,7 +423,7 @@ describe('a separation that a person asks for', () => {
     await expect(ask(world, ['E0002'])).rejects.toThrow('person E0002 is known, and has left on 2026-11-20')
   })
 
-  test('that an export overtakes is planned again when it is approved, and goes at once where it is the same', async () => {
+  test('is planned again on approval after a newer export, and sent at once if it is the same', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -438,7 +438,7 @@ describe('a separation that a person asks for', () => {
     expect((await peopleOn(client)).get('E0002')?.separatedAt).not.toBe(null)
   })
 
-  test('never separates a person whom HR has stated meanwhile', async () => {
+  test('never separates a person whom HR states meanwhile', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -458,7 +458,7 @@ describe('a separation that a person asks for', () => {
     ])
   })
 
-  test('is over for a person whom a later export states as employed', async () => {
+  test('ends for a person whom a later export states as employed', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -471,7 +471,7 @@ describe('a separation that a person asks for', () => {
     expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe(null)
   })
 
-  test('is not reverted, since the next export would separate its people without an approval', async () => {
+  test('cannot be reverted, because the next export would separate its people without an approval', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -483,7 +483,7 @@ describe('a separation that a person asks for', () => {
     )
   })
 
-  test('changes nothing of people who have left the platform by then, and is guarded by limits and pins', async () => {
+  test('changes nothing for people who have left the platform by then, and is judged by limits and pins', async () => {
     await using opened = await open({
       guards: Guards.parse({ leavers: { count: 1, share: 0 } }),
       pinned: new Set(['E0004']),

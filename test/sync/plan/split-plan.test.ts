@@ -66,7 +66,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
 
   const asideRun = async (world: World) => (await runsOf(world)).find((run) => run.heldPart !== null)
 
-  test('of a retraction, an unknown action and a departure in one delivery, the departure goes on', async () => {
+  test('of a retraction, an unknown action and a departure in one delivery, the departure proceeds', async () => {
     await using opened = await open()
     const { world, person } = opened
     const unknown = JSON.stringify({ type: 'promoted', at, employee: { id: 'E0005' } })
@@ -94,7 +94,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await eventsOf(world)).toEqual(['settled', 'rejected', 'settled', 'settled'])
   })
 
-  test('an event that names a field twice is set aside, and one that spells it otherwise has a run of its own', async () => {
+  test('an event that states a field twice is rejected, and one with another spelling has its own run', async () => {
     await using opened = await open()
     const { world, person } = opened
     const twice = { id: 'E0003', left: '2026-11-19', Left: '2026-11-19' }
@@ -116,7 +116,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('more rows that cannot be used than the limit allows hold nothing but themselves', async () => {
+  test('unusable rows beyond the limit hold nothing but themselves', async () => {
     await using opened = await open()
     const { world, person } = opened
     const unknown = Array.from({ length: 8 }, (_, i) =>
@@ -130,7 +130,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await eventsOf(world)).filter((state) => state === 'rejected').length).toBe(8)
   })
 
-  test('of more people who wait than a page holds, every departure stays in the plan', async () => {
+  test('every departure stays in the plan even if more people wait than fit on a page', async () => {
     await using opened = await open()
     const { db } = opened.world.sync.store
     const context = nightly({ mode: 'delta', asOf: '2026-11-20T02:30:00.000Z' })
@@ -154,7 +154,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(result).toMatchObject({ kind: 'part', part: { counts: { update: 7 } } })
   })
 
-  test('too many people who leave and are to be deleted at once wait, and nobody of them is separated', async () => {
+  test('too many people with both a departure and a retraction wait, and none of them is separated', async () => {
     await using opened = await open()
     const { world, person } = opened
     const people = staff(6)
@@ -168,7 +168,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await person('E0001'))?.separatedAt).toBeNull()
   })
 
-  test('too many e-mail changes wait, and neither departures nor other changes do', async () => {
+  test('too many e-mail changes wait, but departures and other changes proceed', async () => {
     await using opened = await open({ guards: twoEmails })
     const { world, person } = opened
     const moved = ['E0001', 'E0002', 'E0003'].map((id) => readdressed(id))
@@ -190,7 +190,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
   })
 
-  test('too many departures wait, and nothing else does', async () => {
+  test('too many departures wait, and everything else proceeds', async () => {
     await using opened = await open()
     const { world, person } = opened
     const leavers = staff(6).map(({ id }) => terminated(id, '2026-11-19', at))
@@ -207,7 +207,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await person('E0001'))?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
   })
 
-  test('what trips a limit for which a run is held waits behind that run', async () => {
+  test('people who exceed a limit for which a run is held queue behind that run', async () => {
     await using opened = await open({ guards: twoEmails })
     const { world, person } = opened
     await receive(world, ...['E0001', 'E0002', 'E0003'].map((id) => readdressed(id)))
@@ -237,7 +237,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
   })
 
-  test('what trips another limit has a run of its own, and so has every retraction', async () => {
+  test('people who exceed another limit have their own held run, and so has every retraction', async () => {
     await using opened = await open({ guards: twoEmails })
     const { world } = opened
     await receive(world, purged('E0010'))
@@ -256,7 +256,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  describe('of two held plans', () => {
+  describe('two held plans', () => {
     async function openTwo() {
       const opened = await open({ guards: twoEmails })
       const { world } = opened
@@ -270,7 +270,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       return { world, first, second, approving, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
     }
 
-    test('one can be approved once the other is delivered', async () => {
+    test('can be approved one after the other', async () => {
       await using opened = await openTwo()
       const { world, first, second, approving } = opened
 
@@ -282,7 +282,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await approve(world, second)).state).toBe('finished')
     })
 
-    test('one can be made again once the other was', async () => {
+    test('can be made again one after the other', async () => {
       await using opened = await openTwo()
       const { world, first, second, approving } = opened
       const before = '2026-11-20T02:05:00.000Z'
@@ -298,7 +298,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     })
   })
 
-  describe('of a person who waits in a held plan', () => {
+  describe('a person who waits in a held plan', () => {
     async function openHeld() {
       const opened = await open()
       const { world } = opened
@@ -307,7 +307,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       return { ...opened, held: await heldRun(world), [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
     }
 
-    test('a later event waits as well, and events about others go on', async () => {
+    test('waits with later events, while events about others proceed', async () => {
       await using opened = await openHeld()
       const { world, person, held } = opened
       await receive(world, updated('E0003', 'Lead', '2026-11-20T02:20:00.000Z'), updated('E0006', 'Lead', at))
@@ -326,11 +326,11 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect({ state, digest }).toEqual({ state: 'held', digest: held.digest })
     })
 
-    test('a later event waits also where the held plan knows something of the person and changes nothing', async () => {
+    test('waits with later events even if the held plan changes nothing about the person', async () => {
       await using opened = await openHeld()
       const { world, held } = opened
-      const noted = { identityId: 'E0007', entry: entry('E0007'), change: null, origin: null }
-      await stagePeople(world.sync.store.db, held.id, [noted])
+      const staged = { identityId: 'E0007', entry: entry('E0007'), change: null, origin: null }
+      await stagePeople(world.sync.store.db, held.id, [staged])
       await receive(world, updated('E0007', 'Lead', '2026-11-20T02:20:00.000Z'))
 
       await later(world, 6)
@@ -338,7 +338,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await eventsOf(world)).toEqual(['held', 'held'])
     })
 
-    test('the later event is planned once the held plan is rejected', async () => {
+    test('is planned with the later event once the held plan is rejected', async () => {
       await using opened = await openHeld()
       const { world, person, held } = opened
       await receive(world, updated('E0003', 'Lead', '2026-11-20T02:20:00.000Z'))
@@ -351,7 +351,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await person('E0003'))?.jobTitle).toBe('Lead')
     })
 
-    test('and once it is cancelled, together with what was held', async () => {
+    test('is planned with the later event and the held one once the held plan is cancelled', async () => {
       await using opened = await openHeld()
       const { world, person, held } = opened
       await receive(world, updated('E0003', 'Lead', '2026-11-20T02:20:00.000Z'))
@@ -365,7 +365,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await person('E0003'))?.jobTitle, 'a newer fact takes a retraction back').toBe('Lead')
     })
 
-    test('a departure goes on, and the held plan is made again on approval', async () => {
+    test('leaves without waiting, and the held plan is made again on approval', async () => {
       await using opened = await openHeld()
       const { world, person, held } = opened
       await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:05:00.000Z'))
@@ -402,7 +402,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('of one event about several people, those whom nothing stops go on, and the event is settled last', async () => {
+  test('the people of an event whom no guard stops proceed, and the event is closed last', async () => {
     await using opened = await open({ webhook: webhookFeed({ events: '/items', time: '/at' }) })
     const { world, person } = opened
     const items = [
@@ -423,7 +423,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await eventsOf(world)).toEqual(['rejected'])
   })
 
-  test('of an event with a status that no list holds the rest counts, and others go on; once it is classed, it is read again', async () => {
+  test('the rest of an event with an unlisted status is used, others proceed, and it is retried once the status is classified', async () => {
     const webhook = webhookFeed()
     const status = { column: 'employee.state', optional: true, leftWhen: ['Left'], employedWhen: ['Active'] }
     await using opened = await open({ webhook: { ...webhook, mapping: Mapping.parse({ ...webhook.mapping, status }) } })
@@ -466,7 +466,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(joined).toMatchObject({ state: 'held', runId: held.id })
   })
 
-  test('what cannot be understood is settled beside what waits', async () => {
+  test('unreadable events are closed while others wait', async () => {
     await using opened = await open()
     const { world } = opened
     await inOrder(world, purged('E0003'), JSON.stringify({ type: 'promoted', at, employee: { id: 'E0005' } }))
@@ -479,7 +479,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await eventsOf(world)).toEqual(['held', 'rejected'])
   })
 
-  test('what says nothing new is settled beside what waits', async () => {
+  test('events without news are closed while others wait', async () => {
     await using opened = await open()
     const { world } = opened
     await inOrder(world, purged('E0003'), updated('E0006', 'Engineer', at))
@@ -489,7 +489,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await eventsOf(world)).toEqual(['held', 'settled'])
   })
 
-  test('where all of a run waits, it is the run itself that is held', async () => {
+  test('if all people of a run wait, the run itself is held', async () => {
     await using opened = await open()
     const { world } = opened
     await receive(world, purged('E0003'))
@@ -500,7 +500,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await eventsOf(world)).toEqual(['held'])
   })
 
-  test('a person who asks for a run has everything that waits planned again', async () => {
+  test('a run that an operator requests plans everything that waits again', async () => {
     await using opened = await open()
     const { world } = opened
     await receive(world, purged('E0003'))
@@ -522,7 +522,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await eventsOf(world)).toEqual(['settled', 'held', 'settled'])
   })
 
-  test('a process that dies right after it has set people aside leaves nothing undone', async () => {
+  test('a process that dies right after a split leaves nothing undone', async () => {
     await using opened = await open()
     const { world, person } = opened
     await inOrder(world, purged('E0003'), terminated('E0004', '2026-11-19', at))

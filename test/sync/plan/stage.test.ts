@@ -52,8 +52,8 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     return claim
   }
 
-  const joiner = (key: string, firstName = 'Ana', told: Partial<IdentityRecord> = {}): PlannedPerson => {
-    const record = { identityId: key, firstName, ...told }
+  const joiner = (key: string, firstName = 'Ana', fields: Partial<IdentityRecord> = {}): PlannedPerson => {
+    const record = { identityId: key, firstName, ...fields }
     return {
       identityId: key,
       entry: {
@@ -82,11 +82,11 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
   }
 
   async function staged(stage: Stage): Promise<string[]> {
-    const found: string[] = []
+    const texts: string[] = []
     for await (const page of stage.changes())
       for (const { change } of page)
-        found.push(`${change.identityId} ${change.kind === 'retract' ? change.reason : change.record.firstName}`)
-    return found
+        texts.push(`${change.identityId} ${change.kind === 'retract' ? change.reason : change.record.firstName}`)
+    return texts
   }
 
   const entries = async () =>
@@ -94,7 +94,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
       ({ identity_id: key, desired }) => `${key} ${desired?.firstName}`,
     )
 
-  test('holds what was said of each person, whatever their texts hold', async () => {
+  test('contains what was staged for each person, whatever the texts contain', async () => {
     const claim = await attempt()
     const stage = storeStage(store.db, claim, limits)
     const odd = joiner('E\t1\\', 'Zoë "\\N"\n李', { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null })
@@ -140,12 +140,12 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     ])
   })
 
-  test('holds the fields of a joiner once, in the record, where they follow from it', async () => {
+  test('stores the fields of a joiner once, in the record, if they follow from it', async () => {
     const stage = storeStage(store.db, await attempt(), limits)
-    const told = { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null }
-    const desired = { identityId: 'E1', firstName: 'Ana', ...told }
+    const fields = { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null }
+    const desired = { identityId: 'E1', firstName: 'Ana', ...fields }
     const follows = changeTo(desired, { confirmed: null, inferred: true, carried: false })
-    const others = [joiner('E2', 'Bob', told).change, changeTo({ ...desired, identityId: 'E3' }, leaving)]
+    const others = [joiner('E2', 'Bob', fields).change, changeTo({ ...desired, identityId: 'E3' }, leaving)]
 
     await stage.put(
       [follows, ...others].flatMap((change) =>
@@ -155,14 +155,14 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
 
     const read = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => change)
     expect(read).toEqual([follows, ...others])
-    const { rows } = await sql<{ told: string }>`
-      select identity_id || ' ' || kind || ' ' || (fields is not null) as told from changes order by identity_id`.execute(
+    const { rows } = await sql<{ text: string }>`
+      select identity_id || ' ' || kind || ' ' || (fields is not null) as text from changes order by identity_id`.execute(
       store.db,
     )
-    expect(rows.map((row) => row.told)).toEqual(['E1 join false', 'E2 join true', 'E3 leave true'])
+    expect(rows.map((row) => row.text)).toEqual(['E1 join false', 'E2 join true', 'E3 leave true'])
   })
 
-  test('has the digest of its changes, page by page, also where it was staged without them', async () => {
+  test('has the digest of its changes, page by page, even if it was staged without digests', async () => {
     const claim = await attempt()
     const stage = storeStage(store.db, claim, limits)
     const people = ['E3', 'E1', 'É2', 'E5', 'E4'].map((key) => joiner(key, `Zoë \\ "${key}"`, { separatedAt: null }))
@@ -178,7 +178,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     expect(await storeStage(store.db, await attempt(claim.run.id), limits).digest()).toBe(digests[0])
   })
 
-  test('stays as it was where the same people are staged once more, and takes the others', async () => {
+  test('ignores people who are staged again, and takes the others', async () => {
     const stage = storeStage(store.db, await attempt(), limits)
     await stage.put([joiner('E1'), joiner('E2')])
     await staged(stage)
@@ -189,7 +189,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     expect(await entries()).toEqual(['E1 Ana', 'E2 Ana', 'E3 Ana'])
   })
 
-  test('loses who is dropped, also before they were written, and takes them again', async () => {
+  test('loses dropped people, also before they were written, and takes them again', async () => {
     const stage = storeStage(store.db, await attempt(), limits)
     await stage.put([joiner('E1'), joiner('E2'), joiner('E3')])
 
@@ -200,7 +200,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     expect(await entries()).toEqual(['E1 Ana', 'E3 Bob'])
   })
 
-  test('holds all people of an export, in key order, however they are put', async () => {
+  test('contains all people of an export, in key order, in whatever order they are put', async () => {
     const stage = storeStage(store.db, await attempt(), limits)
     const keys = Array.from({ length: many }, (_, index) => `E${String(index).padStart(5, '0')}`)
 
@@ -210,7 +210,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     expect(await entries()).toHaveLength(many)
   })
 
-  test('takes the next people while two portions before them wait to be written, and then waits too', async () => {
+  test('takes the next people while two portions wait to be written, and then waits', async () => {
     const claim = await attempt()
     const stage = storeStage(store.db, claim, limits)
     const keys = Array.from({ length: many }, (_, index) => `E${String(index).padStart(5, '0')}`)
@@ -235,7 +235,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     expect(await staged(stage)).toEqual(keys.map((key) => `${key} Ana`))
   })
 
-  test('takes nothing of an attempt that was overtaken, and tells it so', async () => {
+  test('takes nothing from an overtaken attempt, and throws', async () => {
     const claim = await attempt()
     const former = storeStage(store.db, claim, limits)
     await former.put([joiner('E1', 'former')])
@@ -254,7 +254,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase: pl
     expect(await entries()).toEqual(['E2 newer'])
   })
 
-  test('fails where its people cannot be written', async () => {
+  test('fails if its people cannot be written', async () => {
     const stage = storeStage(store.db, await attempt(), limits)
     await stage.put([joiner('E1'), { ...joiner('E2'), change: null, origin: null }])
     await stage.put([joiner('E\u00003')])

@@ -17,7 +17,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const changed = (id: string) => JSON.stringify({ type: 'employee.changed', id })
 
-/** Has something happen before HR's answer, until it is put back. */
+/** Runs something before HR's answer, until it is removed. */
 function beforeReading(world: World, happens: () => Promise<void>): Disposable {
   const connector = world.connection.feeds.source?.connector
   if (!connector) throw new Error('no source')
@@ -44,7 +44,7 @@ describe.each(databases)('events that only say that something changed, on $name'
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
-  test('have the source read, and are done with once what it said is accepted', async () => {
+  test('cause a run of the source, and are closed once its plan is accepted', async () => {
     await using opened = await open()
     const { world, client } = opened
     world.setExport(change(staff(20), { id: 'E0003', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
@@ -57,7 +57,7 @@ describe.each(databases)('events that only say that something changed, on $name'
     expect(await states(world)).toEqual(['settled'])
   })
 
-  test('are done with also where somebody else asked for the run that read the source after them', async () => {
+  test('are closed also if somebody else requested the run that read the source after them', async () => {
     await using opened = await open()
     const { world } = opened
     await receive(world, changed('E0003'))
@@ -70,7 +70,7 @@ describe.each(databases)('events that only say that something changed, on $name'
     expect(runs.map(({ feed, trigger }) => `${feed} ${trigger}`)).toEqual(['source operator', 'source operator'])
   })
 
-  test('wait while HR is away, and have it read again once it is back: no leaver is lost', async () => {
+  test('wait while HR is unreachable, and cause a run once it is back: no leaver is lost', async () => {
     await using opened = await open()
     const { world, client } = opened
     world.setExport(change(staff(20), { id: 'E0003', leavingDate: '2026-11-19' }), '2026-11-20T03:00:00.000Z')
@@ -96,7 +96,7 @@ describe.each(databases)('events that only say that something changed, on $name'
     expect(await states(world)).toEqual(['settled'])
   })
 
-  test('that come while the source is being read have it read again', async () => {
+  test('that arrive while the source is being read cause another run', async () => {
     await using opened = await open()
     const { world, client } = opened
     await receive(world, changed('E0003'))
@@ -145,7 +145,7 @@ describe.each(databases)('events that only say that something changed, on $name'
       expect(await states(world)).toEqual(['settled', 'settled'])
     })
 
-    test('are done with once a person rejects it', async () => {
+    test('are closed once an operator rejects it', async () => {
       await using opened = await openHeld()
       const { world, held } = opened
 
@@ -156,7 +156,7 @@ describe.each(databases)('events that only say that something changed, on $name'
       expect((await lastRun(world)).id).toBe(held.id)
     })
 
-    test('go over to the newer export that takes its place', async () => {
+    test('move to the newer export that replaces it', async () => {
       await using opened = await openHeld()
       const { world, held } = opened
 

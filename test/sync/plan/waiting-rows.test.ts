@@ -94,7 +94,7 @@ async function tick(world: World, instant: string): Promise<void> {
 }
 
 describe('a row that takes effect on a later day', () => {
-  test('waits for it, and takes effect when it begins, without a file', async () => {
+  test('waits for it, and takes effect when that day begins, without a file', async () => {
     await using opened = await open({ timeZone: 'Europe/Berlin' })
     const { world, on } = opened
     const run = await night(world, '2026-11-20', [...staff(20), leaving, promoted])
@@ -103,7 +103,7 @@ describe('a row that takes effect on a later day', () => {
     await tick(world, '2026-11-29T22:59:59.000Z')
     const before = [await on('E0003'), await on('E0004')]
     await tick(world, '2026-11-29T23:00:00.000Z')
-    const left = [await on('E0003'), await on('E0004')]
+    const after = [await on('E0003'), await on('E0004')]
     await tick(world, '2026-11-30T23:00:00.000Z')
 
     expect(run).toMatchObject({ state: 'finished', counts: { join: 20 } })
@@ -118,7 +118,7 @@ describe('a row that takes effect on a later day', () => {
       },
     ])
     expect(before).toMatchObject([{ separatedAt: null }, { jobTitle: 'Engineer' }])
-    expect(left).toMatchObject([{ separatedAt: '2026-11-30T00:00:00.000Z' }, { jobTitle: 'Engineer' }])
+    expect(after).toMatchObject([{ separatedAt: '2026-11-30T00:00:00.000Z' }, { jobTitle: 'Engineer' }])
     expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments', separatedAt: null })
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
@@ -135,7 +135,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('has a run of the roster at once where its day has begun by the time at which the export is read', async () => {
+  test('gets a roster run at once if its day has begun when the export is read', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', staff(20))
@@ -153,7 +153,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('without a leaving date leaves on its own day', async () => {
+  test('is a departure on its own day if it has no leaving date', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), { ...leaving, leavingDate: '' }])
@@ -162,7 +162,7 @@ describe('a row that takes effect on a later day', () => {
     expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
   })
 
-  test('waits no more once a newer export states the person without it, or lacks the person', async () => {
+  test('no longer waits once a newer export states the person without it, or lacks the person', async () => {
     await using opened = await open({ graceRuns: 2 })
     const { world, on } = opened
     const others = staff(20).filter(({ id }) => id !== 'E0004')
@@ -174,7 +174,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await on('E0004')).toMatchObject({ jobTitle: 'Engineer' })
   })
 
-  test('goes on waiting where the newer row of the person cannot be used', async () => {
+  test('continues to wait if the newer row of the person is unusable', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), leaving])
@@ -199,7 +199,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('is not lost where its day begins while a run of the roster is planned', async () => {
+  test('is not lost if its day begins while a roster run is planned', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), leaving])
@@ -212,8 +212,8 @@ describe('a row that takes effect on a later day', () => {
         return new Date(at)
       }
       Object.assign(world.sync, { now })
-      const asked = { connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} } as const
-      const id = await addWaitingRun(world.sync.store.db, { ...asked, now: new Date(firstMoment) })
+      const request = { connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} } as const
+      const id = await addWaitingRun(world.sync.store.db, { ...request, now: new Date(firstMoment) })
       await sweep(world.sync)
       await world.drain()
       return Date.parse((await world.runOf(id)).asOf ?? '')
@@ -252,7 +252,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('waits with the plan that states it until that is accepted, and goes with one that is rejected', async () => {
+  test('waits with its plan until that is accepted, and is dropped if it is rejected', async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
@@ -333,7 +333,7 @@ describe('a delta', () => {
 })
 
 describe('a person', () => {
-  test('whose contract has ended and whose next one has not begun has left in between', async () => {
+  test('has left between the end of one contract and the start of the next', async () => {
     await using opened = await open()
     const { world, on } = opened
     const first = { ...person(3), leavingDate: '2026-11-25', from: '2024-01-01' }
@@ -350,7 +350,7 @@ describe('a person', () => {
     expect((await on('E0003'))?.jobTitle).toBe('Lead')
   })
 
-  test('whose new key is known by the time that its row takes effect is not created again', async () => {
+  test('is not created again if the new key is known when the row takes effect', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), { ...promoted, id: 'N4' }])
@@ -364,7 +364,7 @@ describe('a person', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('of whom there are only later rows stays as known, and joins on that day if not known', async () => {
+  test('with only later rows stays as known, or joins on that day if unknown', async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', staff(20))
@@ -382,7 +382,7 @@ describe('a person', () => {
   })
 })
 
-test('a person whose rows all wait is shown with them when asked for, whether known or not', async () => {
+test('a person whose rows all wait is shown with them, whether known or not', async () => {
   await using opened = await open()
   const { world } = opened
   await night(world, '2026-11-20', staff(20))
@@ -400,7 +400,7 @@ test('a person whose rows all wait is shown with them when asked for, whether kn
     })
 })
 
-test('a row that waits is about the person whom its key names on its day', async () => {
+test('a waiting row is about the person whom its key names on its day', async () => {
   await using opened = await open()
   const { world, on } = opened
   const rekeyed = { ...person(21), title: 'Head of Payments', from: '2026-12-01' }
@@ -416,7 +416,7 @@ test('a row that waits is about the person whom its key names on its day', async
 })
 
 describe('values that wait', () => {
-  test('go with the person who is forgotten, and come back with no export that lists them', async () => {
+  test('are forgotten with the person, and no later export brings them back', async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
@@ -424,16 +424,16 @@ describe('values that wait', () => {
     const back = { ...person(3), start: '2027-02-01', from: '2027-02-01' }
     const rows = [...staff(20).filter(({ id }) => id !== 'E0003'), gone, back]
     await night(world, '2026-11-20', rows)
-    const asked = { connection: 'acme', identityId: 'E0003' }
-    const before = await waitingOf(db, asked)
-    await forgetPerson(db, { ...asked, reason: 'asked for', by: 'ops', today: '2026-11-20', now: world.clock.now })
+    const key = { connection: 'acme', identityId: 'E0003' }
+    const before = await waitingOf(db, key)
+    await forgetPerson(db, { ...key, reason: 'asked for', by: 'ops', today: '2026-11-20', now: world.clock.now })
     await night(world, '2026-11-21', rows)
 
     expect(before).toHaveLength(1)
-    expect(await waitingOf(db, asked)).toEqual([])
+    expect(await waitingOf(db, key)).toEqual([])
   })
 
-  test('go with the person who is forgotten also under the keys that HR has issued to them since', async () => {
+  test('are forgotten with the person under later keys too', async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
@@ -446,8 +446,8 @@ describe('values that wait', () => {
     const later = { connection: 'acme', identityId: 'N0003' }
     const before = await waitingOf(db, later)
 
-    const asked = { connection: 'acme', identityId: 'E0003', reason: 'asked for', by: 'ops', today: '2026-11-20' }
-    await forgetPerson(db, { ...asked, now: world.clock.now })
+    const request = { connection: 'acme', identityId: 'E0003', reason: 'asked for', by: 'ops', today: '2026-11-20' }
+    await forgetPerson(db, { ...request, now: world.clock.now })
 
     expect(before).toHaveLength(1)
     expect(await waitingOf(db, later)).toEqual([])

@@ -18,7 +18,7 @@ const broken: AnyAnswer = {
   retryAfterMs: null,
 }
 
-describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) => {
+describe.each(databases)('the rate limit, stored in $name', ({ place }) => {
   async function open() {
     const opening = new AsyncDisposableStack()
     onTestFinished(() => opening.disposeAsync())
@@ -28,9 +28,9 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
       createRateLimiter({ pool, platform: 'http://platform.example', requestsPerMinute: 100, inFlight: 4, ...options })
   }
 
-  test('one budget holds for all processes of a store: what two send in a window is together no more than it', async () => {
-    const pace = await open()
-    const processes = [pace(), pace()]
+  test('all processes of a store share one budget', async () => {
+    const create = await open()
+    const processes = [create(), create()]
     const ended = new AbortController()
     let sent = 0
 
@@ -47,9 +47,9 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
     expect(sent).toBe(10)
   })
 
-  test('two platforms have a budget each', async () => {
-    const pace = await open()
-    const [one, other] = [pace({ platform: 'http://one' }), pace({ platform: 'http://other' })]
+  test('each platform has its own budget', async () => {
+    const create = await open()
+    const [one, other] = [create({ platform: 'http://one' }), create({ platform: 'http://other' })]
 
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => (index % 2 ? one : other).send(async () => fine, never)),
@@ -58,10 +58,10 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
     expect(answers).toHaveLength(20)
   })
 
-  test('when the platform asks one process for patience, the other waits too', async () => {
-    const pace = await open()
-    const [asked, other] = [pace(), pace()]
-    await asked.pause(700)
+  test('when the platform asks one process to wait, the other waits too', async () => {
+    const create = await open()
+    const [paused, other] = [create(), create()]
+    await paused.pause(700)
     const startedMs = performance.now()
 
     await other.send(async () => fine, never)
@@ -69,41 +69,41 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
     expect(performance.now() - startedMs).toBeGreaterThan(500)
   })
 
-  test('a shorter patience does not end a longer one', async () => {
-    const pace = await open()
-    const paced = pace()
-    await paced.pause(700)
+  test('a shorter pause does not end a longer one', async () => {
+    const create = await open()
+    const limiter = create()
+    await limiter.pause(700)
     const startedMs = performance.now()
-    await paced.pause(1)
+    await limiter.pause(1)
 
-    await paced.send(async () => fine, never)
+    await limiter.send(async () => fine, never)
 
     expect(performance.now() - startedMs).toBeGreaterThan(500)
   })
 
-  test('patient requests leave the last of the budget and of the requests in flight to others', async () => {
-    const pace = await open()
-    const { lowPriority, send } = pace({ requestsPerMinute: 100, inFlight: 4 })
+  test('low-priority requests leave the rest of the budget and one slot to others', async () => {
+    const create = await open()
+    const { lowPriority, send } = create({ requestsPerMinute: 100, inFlight: 4 })
     const ended = new AbortController()
     const answer = Promise.withResolvers<void>()
     const three = Promise.withResolvers<void>()
     const begun: string[] = []
-    const asks = (name: string) => async () => {
+    const requestOf = (name: string) => async () => {
       begun.push(name)
       if (begun.length === 3) three.resolve()
       await answer.promise
       return fine
     }
 
-    const patients = Array.from({ length: 20 }, () => lowPriority.send(asks('lowPriority'), ended.signal))
+    const patients = Array.from({ length: 20 }, () => lowPriority.send(requestOf('lowPriority'), ended.signal))
     await three.promise
-    const short = send(asks('short'), never)
+    const short = send(requestOf('short'), never)
     await expect.poll(() => begun).toHaveLength(4)
     const inFlight = [...begun]
     answer.resolve()
     await short
     await expect.poll(() => begun.length).toBe(8)
-    await send(asks('short'), never)
+    await send(requestOf('short'), never)
     ended.abort(new Error('enough seen'))
     await Promise.allSettled(patients)
 
@@ -111,16 +111,16 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
     expect(begun.slice(4)).toEqual(['lowPriority', 'lowPriority', 'lowPriority', 'lowPriority', 'short'])
   })
 
-  test('no more requests are in flight than permitted', async () => {
-    const pace = await open()
-    const paced = pace({ inFlight: 3, requestsPerMinute: 100_000 })
+  test('the number of requests in flight is limited', async () => {
+    const create = await open()
+    const limiter = create({ inFlight: 3, requestsPerMinute: 100_000 })
     const three = Promise.withResolvers<void>()
     let inFlight = 0
     let most = 0
 
     await Promise.all(
       Array.from({ length: 12 }, () =>
-        paced.send(async () => {
+        limiter.send(async () => {
           inFlight++
           most = Math.max(most, inFlight)
           if (inFlight === 3) three.resolve()
@@ -135,17 +135,17 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
   })
 
   test('after several failures in a row nothing is sent, and then one probe decides for all', async () => {
-    const pace = await open()
-    const paced = pace({ requestsPerMinute: 100_000, circuit: { failures: 3, ...breaks } })
-    for (let failure = 0; failure < 3; failure++) await paced.send(async () => broken, never)
-    const whileOpen = (await paced.send(async () => fine, never)) as Unreachable
+    const create = await open()
+    const limiter = create({ requestsPerMinute: 100_000, circuit: { failures: 3, ...breaks } })
+    for (let failure = 0; failure < 3; failure++) await limiter.send(async () => broken, never)
+    const whileOpen = (await limiter.send(async () => fine, never)) as Unreachable
     await pause((whileOpen.retryAfterMs ?? 0) + 1)
     const begun: string[] = []
     const probing = Promise.withResolvers<void>()
     const probed = Promise.withResolvers<void>()
 
     const answers = ['probe', 'second', 'third'].map((name) =>
-      paced.send(async () => {
+      limiter.send(async () => {
         begun.push(name)
         probing.resolve()
         if (name === 'probe') await probed.promise
@@ -153,7 +153,7 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
       }, never),
     )
     await probing.promise
-    await pace().send(async () => fine, never)
+    await create().send(async () => fine, never)
     const whileProbing = [...begun]
     probed.resolve()
     await Promise.all(answers)
@@ -163,47 +163,47 @@ describe.each(databases)('the pace, kept in $name', ({ createDatabase: place }) 
     expect(begun).toEqual(['probe', 'second', 'third'])
   })
 
-  test('a probe that fails opens the circuit again, and an answer that is no trouble counts for nothing', async () => {
-    const pace = await open()
-    const paced = pace({ requestsPerMinute: 100_000, circuit: { failures: 2, ...breaks } })
+  test('a failed probe opens the circuit again, and an answer that is not a failure changes nothing', async () => {
+    const create = await open()
+    const limiter = create({ requestsPerMinute: 100_000, circuit: { failures: 2, ...breaks } })
     const refused: AnyAnswer = { status: 400, error: { message: 'no', code: null, name: null }, headers: {} }
-    for (const answer of [broken, refused, broken]) await paced.send(async () => answer, never)
-    const afterRefusal = await paced.send(async () => broken, never)
-    const open1 = (await paced.send(async () => fine, never)) as Unreachable
+    for (const answer of [broken, refused, broken]) await limiter.send(async () => answer, never)
+    const afterRefusal = await limiter.send(async () => broken, never)
+    const open1 = (await limiter.send(async () => fine, never)) as Unreachable
     await pause((open1.retryAfterMs ?? 0) + 1)
 
-    const probe = await paced.send(async () => broken, never)
-    const open2 = await paced.send(async () => fine, never)
+    const probe = await limiter.send(async () => broken, never)
+    const open2 = await limiter.send(async () => fine, never)
 
     expect(afterRefusal).toBe(broken)
     expect(probe).toBe(broken)
     expect([open1.status, open2.status]).toEqual(['unreachable', 'unreachable'])
   })
 
-  test('who waits for the budget stops waiting when it is told to', async () => {
-    const pace = await open()
-    const paced = pace()
-    await paced.pause(60_000)
+  test('a request that waits for the budget stops when it is aborted', async () => {
+    const create = await open()
+    const limiter = create()
+    await limiter.pause(60_000)
     const stopping = new AbortController()
 
-    const waiting = paced.send(async () => fine, stopping.signal)
+    const waiting = limiter.send(async () => fine, stopping.signal)
     stopping.abort(new Error('stopped'))
 
     await expect(waiting).rejects.toThrow('stopped')
   })
 })
 
-test('whoever comes back when the circuit said so finds it ready for a probe', async () => {
+test('a caller that returns at the announced time finds the circuit ready for a probe', async () => {
   const probes: AnyAnswer[] = []
   for (let round = 0; round < 40; round += 1) {
     const circuit = { failures: 1, firstMs: 8, maxMs: 8 }
-    const paced = createRateLimiter({ pool: null, platform: 'any', requestsPerMinute: 100_000, inFlight: 1, circuit })
-    await paced.send(async () => broken, never)
-    const withheld = await paced.send(async () => broken, never)
+    const limiter = createRateLimiter({ pool: null, platform: 'any', requestsPerMinute: 100_000, inFlight: 1, circuit })
+    await limiter.send(async () => broken, never)
+    const withheld = await limiter.send(async () => broken, never)
     // A process that did not run for eight milliseconds has sent its probe already.
     if (withheld.status !== 'unreachable') continue
     await pause(withheld.retryAfterMs ?? 0)
-    probes.push(await paced.send(async () => broken, never))
+    probes.push(await limiter.send(async () => broken, never))
   }
 
   expect(probes.length).toBeGreaterThan(0)

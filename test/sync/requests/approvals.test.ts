@@ -48,9 +48,9 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
   /** Ten of twenty people are gone, which a guard holds. */
   async function heldRun(world: World, by?: string): Promise<Run> {
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)
-    world.setExport(staff(10), '2026-11-20T01:00:00.000Z')
-    const asked = { connection: 'acme', trigger: 'operator', ...(by !== undefined && { by }) } as const
-    const { id } = await requestRun(world.sync, asked)
+    world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+    const request = { connection: 'acme', trigger: 'operator', ...(by !== undefined && { by }) } as const
+    const { id } = await requestRun(world.sync, request)
     await world.drain()
     const run = await world.runOf(id)
     expect(run.state).toBe('held')
@@ -72,7 +72,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
     return error instanceof Failure ? error.message : ''
   }
 
-  test('is kept with who gave it, and why; so is a rejection', async () => {
+  test('is stored with its author and reason; so is a rejection', async () => {
     await using opened = await open()
     const { world } = opened
     const wrong = await heldRun(world, 'ben')
@@ -90,7 +90,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
     })
   })
 
-  test('comes too late once the plan has expired: the people stay as they are, and in sight, until a run plans again', async () => {
+  test('is refused once the plan has expired: its people stay unchanged, and listed, until a run plans again', async () => {
     await using opened = await open({ approvals: { expireHours: 5, twoPeople: false } })
     const { world, separated } = opened
     const held = await heldRun(world)
@@ -129,7 +129,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
     expect(await separated()).toBe(10)
   })
 
-  test('of a retraction expires as well, and it can be rejected still', async () => {
+  test('of a retraction expires too, but it can still be rejected', async () => {
     await using opened = await open()
     const { world } = opened
     const held = await retractPerson(world.sync, {
@@ -144,7 +144,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
     expect(await rejectRun(world.sync, { runId: held.id, by: 'ana' })).toMatchObject({ state: 'rejected' })
   })
 
-  test('is refused a second time, with who gave the first one, and so is a rejection after it', async () => {
+  test('is refused a second time, naming the author of the first one, and so is a later rejection', async () => {
     await using opened = await open()
     const { world } = opened
     const held = await heldRun(world)
@@ -158,7 +158,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
     expect(dropped).toBe(again)
   })
 
-  test('of a run of another connection than the person means is refused', async () => {
+  test('of a run of another connection than expected is refused', async () => {
     await using opened = await open()
     const held = await heldRun(opened.world)
 
@@ -168,7 +168,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
   })
 
   describe('has the plan made again', () => {
-    test('where the connection is configured otherwise since', async () => {
+    test('if the configuration of the connection has changed since', async () => {
       await using opened = await open()
       const { world, separated } = opened
       const held = await heldRun(world)
@@ -195,20 +195,24 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       expect(await separated()).toBe(10)
     })
 
-    test('with all that the run was asked for', async () => {
+    test('with all options of the run', async () => {
       await using opened = await open()
       const { world } = opened
-      world.setExport(staff(10), '2026-11-20T01:00:00.000Z')
-      const asked = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { sample: true } })
+      world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+      const requested = await requestRun(world.sync, {
+        connection: 'acme',
+        trigger: 'operator',
+        options: { sample: true },
+      })
       await world.drain()
       reconfigure(world, { configuration: 'mended' })
 
-      const again = await approveRun(world.sync, decision(await world.runOf(asked.id)))
+      const again = await approveRun(world.sync, decision(await world.runOf(requested.id)))
 
-      expect(again.options).toMatchObject({ sample: true, again: { runId: asked.id } })
+      expect(again.options).toMatchObject({ sample: true, again: { runId: requested.id } })
     })
 
-    test('where a value was classed since, and holds what is another plan by then', async () => {
+    test('if a value was classified since, and holds the plan if it differs', async () => {
       await using opened = await open()
       const { world, separated } = opened
       const people = staff(10).map((person, at) => (at < 3 ? { ...person, status: 'Sabbatical' } : person))
@@ -229,7 +233,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
     })
   })
 
-  describe('does not cover what a newer export holds besides the same changes', () => {
+  describe('does not cover additional changes of a newer export', () => {
     type Row = Partial<HrPerson>
     const export_ = (rows: Readonly<Record<string, Row>>) =>
       change(staff(20), { id: 'E0020', title: 'Lead' }, ...Object.entries(rows).map(([id, row]) => ({ ...row, id })))
@@ -266,7 +270,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       expect(await world.runOf(id)).toMatchObject({ state: 'finished', decidedBy: 'ana' })
     })
 
-    test('but it covers one that holds less', async () => {
+    test('but covers a newer export with fewer changes', async () => {
       await using opened = await open()
       const { world } = opened
       const held = await world.night(export_({ ...bad(0, 8), ...status('Sabbatical', 'E0011') }), {
@@ -299,7 +303,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       expect(await separated()).toBe(10)
     })
 
-    test('takes all names that the account of this machine states for one person', async () => {
+    test('treats all names that the account of this machine states as one person', async () => {
       await using opened = await open()
       const { world, separated } = opened
       reconfigure(world, twoPeople)
@@ -316,7 +320,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       expect(await separated()).toBe(0)
     })
 
-    test('counts each person who joined in asking, and does not lose them where the plan is made again', async () => {
+    test('includes each person who joined the request, also after the plan is made again', async () => {
       await using opened = await open()
       const { world } = opened
       reconfigure(world, twoPeople)
@@ -333,7 +337,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       expect(await refusal(approveRun(world.sync, decision(held, 'ben')))).toContain('ben asked for run')
     })
 
-    test('takes another one than the person who brought in the configuration', async () => {
+    test('takes another one than the person who introduced the configuration', async () => {
       await using opened = await open()
       const { world } = opened
       reconfigure(world, { ...twoPeople, configuration: 'looser' })
@@ -354,7 +358,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       await approveRun(world.sync, decision(await world.runOf(id), 'ana'))
     })
 
-    test('takes another one than the person who asked for a revert, or for one person at once', async () => {
+    test('takes another one than the person who requested a revert, or a run of one person', async () => {
       await using opened = await open()
       const { world, separated } = opened
       reconfigure(world, twoPeople)
@@ -368,11 +372,11 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       const refused = await refusal(approveRun(world.sync, decision(revert, 'ana')))
       await approveRun(world.sync, decision(revert, 'ben'))
       await world.drain()
-      world.setExport(staff(2), '2026-11-21T01:00:00.000Z')
-      const asked = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'ana' })
+      world.hrSays(staff(2), '2026-11-21T01:00:00.000Z')
+      const requested = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'ana' })
       await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'cleo' })
       await world.drain()
-      const person = await world.runOf(asked.id)
+      const person = await world.runOf(requested.id)
 
       expect([revert.state, person.state]).toEqual(['held', 'held'])
       expect(refused).toContain('ana asked for run')
@@ -381,7 +385,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       expect(await separated()).toBe(0)
     })
 
-    test('has to know who asks', async () => {
+    test('has to know the requester', async () => {
       await using opened = await open()
       reconfigure(opened.world, twoPeople)
 
@@ -389,8 +393,8 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
 
       const askingOne = requestPerson(opened.world.sync, { connection: 'acme', person: 'E0001' })
 
-      for (const asked of [asking, askingOne])
-        await expect(asked).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('who asks') })
+      for (const request of [asking, askingOne])
+        await expect(request).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('who asks') })
     })
   })
 })

@@ -11,29 +11,29 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const said = { connection: 'acme', reason: 'HR mends it', by: 'ana' }
+const request = { connection: 'acme', reason: 'HR mends it', by: 'ana' }
 const company = staff(12)
 
 async function open() {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
   await world.night(company, { asOf: '2026-11-19T01:00:00.000Z' })
-  const leftOn = async (id: string) => (await peopleOn(client)).get(id)?.separatedAt
-  return { world, leftOn, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  const storedDateOf = async (id: string) => (await peopleOn(client)).get(id)?.separatedAt
+  return { world, storedDateOf, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
-test('a leaver is brought back without an export, is named meanwhile, and leaves on the day without one', async () => {
+test('a leaver is brought back without an export, is listed meanwhile, and leaves on the day without one', async () => {
   await using opened = await open()
-  const { world, leftOn } = opened
+  const { world, storedDateOf } = opened
   const { db } = world.sync.store
   const missing = without(company, 'E0003')
   await world.night(missing, { asOf: '2026-11-20T01:00:00.000Z' })
-  const before = await leftOn('E0003')
+  const before = await storedDateOf('E0003')
 
-  const { runId } = await holdBack(world.sync, { ...said, identityId: 'E0003', until: '2026-12-01' })
+  const { runId } = await holdBack(world.sync, { ...request, identityId: 'E0003', until: '2026-12-01' })
   await world.drain()
   const back = await world.runOf(runId ?? '')
-  const between = await leftOn('E0003')
+  const between = await storedDateOf('E0003')
   const night = await world.night(missing, { asOf: '2026-11-21T01:00:00.000Z' })
   const named = await listBlockedPeople(db, { now: world.clock.now, limit: 10 })
   const tally = (await countBlockedPeople(db, { now: world.clock.now })).get('acme')
@@ -43,7 +43,7 @@ test('a leaver is brought back without an export, is named meanwhile, and leaves
   await requestDueRuns(world.sync)
   await world.drain()
 
-  expect([before, between, await leftOn('E0003')]).toEqual([
+  expect([before, between, await storedDateOf('E0003')]).toEqual([
     '2026-11-20T00:00:00.000Z',
     null,
     '2026-11-20T00:00:00.000Z',
@@ -58,24 +58,24 @@ test('a leaver is brought back without an export, is named meanwhile, and leaves
   expect(await listHoldBacks(world.sync, 'acme')).toEqual([])
 })
 
-test('a leaver of a held plan stays once the person is held back and the plan approved, and leaves when that ends', async () => {
+test('a leaver of a held plan stays if held back before the approval, and leaves when the hold-back ends', async () => {
   await using opened = await open()
-  const { world, leftOn } = opened
+  const { world, storedDateOf } = opened
   const gone = company.slice(0, 6).map(({ id }) => ({ id, status: 'Inactive' }))
   const held = await world.night(change(company, ...gone), { asOf: '2026-11-20T01:00:00.000Z' })
 
-  const { runId } = await holdBack(world.sync, { ...said, identityId: 'E0003', until: '2026-12-01' })
+  const { runId } = await holdBack(world.sync, { ...request, identityId: 'E0003', until: '2026-12-01' })
   const { moved } = await world.runOf(held.id)
   await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' })
   await world.drain()
-  const after = [await leftOn('E0002'), await leftOn('E0003')]
+  const after = [await storedDateOf('E0002'), await storedDateOf('E0003')]
   const ended = await endHoldBack(world.sync, { connection: 'acme', identityId: 'E0003', by: 'ana' })
   await world.drain()
 
   expect([runId, moved]).toEqual([null, '1 person of it is held back until 2026-12-01 since, by ana'])
   expect(after).toEqual(['2026-11-20T00:00:00.000Z', null])
   expect(ended.runId).not.toBeNull()
-  expect(await leftOn('E0003')).toBe('2026-11-20T00:00:00.000Z')
+  expect(await storedDateOf('E0003')).toBe('2026-11-20T00:00:00.000Z')
 })
 
 describe('is refused', () => {
@@ -83,32 +83,32 @@ describe('is refused', () => {
   beforeAll(async () => {
     opened = await open()
     const { sync } = opened.world
-    const { id, digest } = await retractPerson(sync, { ...said, identityId: 'E0012' })
+    const { id, digest } = await retractPerson(sync, { ...request, identityId: 'E0012' })
     await approveRun(sync, { runId: id, digest: digest ?? '', by: 'ana' })
     await opened.world.drain()
-    await holdBack(sync, { ...said, identityId: 'E0001', until: '2026-12-01' })
+    await holdBack(sync, { ...request, identityId: 'E0001', until: '2026-12-01' })
   })
   afterAll(() => opened[Symbol.asyncDispose]())
 
   test.each([
-    { what: 'a person whom no one knows', identityId: 'X1', until: '2026-12-01', sentence: 'has no person X1' },
-    { what: 'a person who was retracted', identityId: 'E0012', until: '2026-12-01', sentence: 'E0012 was retracted' },
+    { name: 'a person whom no one knows', identityId: 'X1', until: '2026-12-01', sentence: 'has no person X1' },
+    { name: 'a person who was retracted', identityId: 'E0012', until: '2026-12-01', sentence: 'E0012 was retracted' },
     {
-      what: 'a person twice',
+      name: 'a person twice',
       identityId: 'E0001',
       until: '2026-12-02',
       sentence: 'held back until 2026-12-01 already',
     },
-    { what: 'today', identityId: 'E0002', until: '2026-11-20', sentence: 'does not lie ahead: today is 2026-11-20' },
-    { what: 'a day that is over', identityId: 'E0002', until: '2026-11-01', sentence: 'does not lie ahead' },
-    { what: 'a day that does not exist', identityId: 'E0002', until: '2026-11-31', sentence: 'is not a day' },
-    { what: 'a day written otherwise', identityId: 'E0002', until: '1.12.2026', sentence: 'is not a day' },
-    { what: 'for years', identityId: 'E0002', until: '2028-01-01', sentence: 'more than a year ahead' },
-  ])('$what', async ({ identityId, until, sentence }) => {
-    await expect(holdBack(opened.world.sync, { ...said, identityId, until })).rejects.toThrow(sentence)
+    { name: 'today', identityId: 'E0002', until: '2026-11-20', sentence: 'does not lie ahead: today is 2026-11-20' },
+    { name: 'a day that is over', identityId: 'E0002', until: '2026-11-01', sentence: 'does not lie ahead' },
+    { name: 'a day that does not exist', identityId: 'E0002', until: '2026-11-31', sentence: 'is not a day' },
+    { name: 'a day written otherwise', identityId: 'E0002', until: '1.12.2026', sentence: 'is not a day' },
+    { name: 'for years', identityId: 'E0002', until: '2028-01-01', sentence: 'more than a year ahead' },
+  ])('$name', async ({ identityId, until, sentence }) => {
+    await expect(holdBack(opened.world.sync, { ...request, identityId, until })).rejects.toThrow(sentence)
   })
 
-  test('an end of what no one has said', async () => {
+  test('the end of an unknown hold-back', async () => {
     const { sync } = opened.world
 
     await expect(endHoldBack(sync, { connection: 'acme', identityId: 'E0002', by: 'ana' })).rejects.toThrow(
@@ -116,14 +116,14 @@ describe('is refused', () => {
     )
   })
 
-  test('while a plan is being made, which would go on without it, and so is its end', async () => {
+  test('while a plan is being made, which would not include it; the same for its end', async () => {
     const { sync, jobs } = opened.world
     const { id } = await requestRun(sync, { connection: 'acme', trigger: 'operator' })
     jobs.length = 0
     await sync.store.db.updateTable('runs').set({ state: 'reading' }).where('id', '=', id).execute()
 
     const refusal = `run ${id} of "acme" is being planned`
-    const placing = holdBack(sync, { ...said, identityId: 'E0004', until: '2026-12-01' })
+    const placing = holdBack(sync, { ...request, identityId: 'E0004', until: '2026-12-01' })
     await expect(placing).rejects.toThrow(refusal)
     const ending = endHoldBack(sync, { connection: 'acme', identityId: 'E0001', by: 'ana' })
     await expect(ending).rejects.toThrow(refusal)

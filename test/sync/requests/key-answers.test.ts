@@ -33,8 +33,8 @@ async function approve(world: World, { id, digest }: Run): Promise<Run> {
 
 const failed = ({ guards }: Run) => guards?.filter(({ ok }) => !ok) ?? []
 
-describe('one person under a new key', () => {
-  test('keeps the record that the platform has, without a separation in between', async () => {
+describe('a person with a new key', () => {
+  test('keeps the record on the platform, without a separation in between', async () => {
     await using opened = await open()
     const { world, client } = opened
     const before = (await peopleOn(client)).get('E0001')
@@ -62,7 +62,7 @@ describe('one person under a new key', () => {
     expect(people.get('E0001')).toMatchObject({ id: before?.id, jobTitle: 'Lead', separatedAt: null })
   })
 
-  test('leaves when the new key does, and not when the old one is listed as left beside it', async () => {
+  test('leaves when the new key does, and not when the old one is listed as left', async () => {
     await using opened = await open()
     const { world, client } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -77,7 +77,7 @@ describe('one person under a new key', () => {
     expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
   })
 
-  test('who is listed as employed under both keys stays as known, and is named', async () => {
+  test('who is listed as employed under both keys stays as known, and is listed', async () => {
     await using opened = await open()
     const { world, client } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -85,13 +85,13 @@ describe('one person under a new key', () => {
     await world.night([...company, { ...company[0], id: 'N1', title: 'Lead' }], { asOf: '2026-11-20T01:00:00.000Z' })
 
     expect((await peopleOn(client)).get('E0001')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
-    const found = await listBlockedPeople(world.sync.store.db, { now: world.clock.now, limit: 10 })
-    expect(found.map(({ identityId, reason }) => [identityId, reason.split(',')[0]])).toEqual([
+    const listed = await listBlockedPeople(world.sync.store.db, { now: world.clock.now, limit: 10 })
+    expect(listed.map(({ identityId, reason }) => [identityId, reason.split(',')[0]])).toEqual([
       ['E0001', 'the person stands in this file under two keys'],
     ])
   })
 
-  test('follows a second new key to the first one', async () => {
+  test('is found by a second new key', async () => {
     await using opened = await open()
     const { world, client } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -107,7 +107,7 @@ describe('one person under a new key', () => {
     expect((await listKeyAnswers(world.sync.store.db, 'acme')).map(({ former }) => former)).toEqual(['E0001', 'E0001'])
   })
 
-  test('is asked about again once the answer is taken back', async () => {
+  test('is a candidate again once the answer is withdrawn', async () => {
     await using opened = await open()
     const { world } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -119,11 +119,11 @@ describe('one person under a new key', () => {
   })
 })
 
-describe('an answer that is taken back', () => {
+describe('a withdrawn answer', () => {
   const listed = async (world: World) =>
     (await listKeyAnswers(world.sync.store.db, 'acme')).map(({ former, identityId }) => `${former} ${identityId}`)
 
-  test('takes none of the later ones with it, each of which names the key before it again', async () => {
+  test('keeps later answers, each of which names the previous key again', async () => {
     await using opened = await open()
     const { world } = opened
     const named = (identityId: string) => resolveKey(world.sync.store.db, { connection: 'acme', identityId })
@@ -144,7 +144,7 @@ describe('an answer that is taken back', () => {
     expect(await openCandidates(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ identityId: 'N1' }])
   })
 
-  test('and that names a key by the first one of its person is found, and the keys before it stay', async () => {
+  test('is found by the first key of its person, and earlier keys stay', async () => {
     await using opened = await open()
     const { world } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -161,7 +161,7 @@ describe('an answer that is taken back', () => {
   })
 })
 
-test('two people with one mailbox are sent as they are once a person says so and approves', async () => {
+test('two people with one mailbox are sent as they are once an operator says so and approves', async () => {
   await using opened = await open()
   const { world, client } = opened
   const heir = { ...company[0], id: 'N1', first: 'Somebody Else' }
@@ -178,7 +178,7 @@ test('two people with one mailbox are sent as they are once a person says so and
   ])
 })
 
-test('a mailbox that people who stay use as well makes no pair', async () => {
+test('a mailbox that remaining people use too makes no pair', async () => {
   await using opened = await open()
   const { world } = opened
   const shared = company.map((person, at) => (at < 4 ? { ...person, email: 'floor@acme.example' } : person))
@@ -191,7 +191,7 @@ test('a mailbox that people who stay use as well makes no pair', async () => {
   expect(failed(run)).toEqual([])
 })
 
-test('of events, a pair is set aside with both of its people, and the others go on', async () => {
+test('a pair in events is held with both of its people, and the others proceed', async () => {
   await using opened = await open()
   const { world, client } = opened
   const at = '2026-11-20T02:10:00.000Z'
@@ -220,20 +220,20 @@ test('of events, a pair is set aside with both of its people, and the others go 
 
 describe('an answer is refused', () => {
   test.each([
-    { what: 'about one key', keys: ['E0001', 'E0001'], sentence: 'E0001 is one key' },
-    { what: 'that makes a circle', keys: ['N1', 'E0001'], sentence: 'an alias back would be a circle' },
-    { what: 'about a person whom no one knows', keys: ['X1', 'N9'], sentence: 'has no person X1' },
-    { what: 'onto a living person', keys: ['E0001', 'E0002'], sentence: 'E0002 is a person of its own by now' },
-    { what: 'onto a key that names another person', keys: ['E0002', 'N1'], sentence: 'N1 names the person E0001' },
-    { what: 'about a person who was retracted', keys: ['E0012', 'N9'], sentence: 'person E0012 was retracted' },
-    { what: 'about a key that a held export lists beside the person', keys: ['E0003', 'N3'], sentence: 'lists both' },
-  ])('$what', async ({ keys: [former = '', identityId = ''], sentence }) => {
+    { name: 'about one key', keys: ['E0001', 'E0001'], sentence: 'E0001 is one key' },
+    { name: 'that makes a circle', keys: ['N1', 'E0001'], sentence: 'an alias back would be a circle' },
+    { name: 'about a person whom no one knows', keys: ['X1', 'N9'], sentence: 'has no person X1' },
+    { name: 'onto a living person', keys: ['E0001', 'E0002'], sentence: 'E0002 is a person of its own by now' },
+    { name: 'onto a key that names another person', keys: ['E0002', 'N1'], sentence: 'N1 names the person E0001' },
+    { name: 'about a person who was retracted', keys: ['E0012', 'N9'], sentence: 'person E0012 was retracted' },
+    { name: 'about a key that a held export lists beside the person', keys: ['E0003', 'N3'], sentence: 'lists both' },
+  ])('$name', async ({ keys: [former = '', identityId = ''], sentence }) => {
     const { world } = shared
 
     await expect(answerKeys(world.sync, { ...acme, former, identityId, same: true })).rejects.toThrow(sentence)
   })
 
-  test('while a plan is being made, which would go on without it', async () => {
+  test('while a plan is being made, which would not include it', async () => {
     const { world } = shared
     const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     world.jobs.length = 0
@@ -257,7 +257,7 @@ describe('an answer is refused', () => {
   afterAll(() => shared[Symbol.asyncDispose]())
 })
 
-test('all pairs of a run take those that are clear, and leave the others to be named', async () => {
+test('an answer to all pairs of a run covers the clear ones, and leaves the others', async () => {
   await using opened = await open()
   const { world } = opened
   const { db } = world.sync.store

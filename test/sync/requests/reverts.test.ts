@@ -47,9 +47,9 @@ async function ask(world: World, runId: string): Promise<Run> {
 }
 
 async function revert(world: World, { id }: Run): Promise<Run> {
-  const asked = await ask(world, id)
+  const requested = await ask(world, id)
   await world.drain()
-  return await world.runOf(asked.id)
+  return await world.runOf(requested.id)
 }
 
 async function accounted(world: World, { id }: Run): Promise<RevertAccount | undefined> {
@@ -59,7 +59,7 @@ async function accounted(world: World, { id }: Run): Promise<RevertAccount | und
 const listed = <S extends number>(status: S, message: string) =>
   ({ status, error: { message, code: null, name: null }, headers: {} }) as const
 
-/** What the platform holds, without what it says of itself. */
+/** The people on the platform, without its own fields. */
 async function held(client: Parameters<typeof peopleOn>[0]) {
   const all = await peopleOn(client)
   return [...all.values()].map(({ identityId, email, firstName, jobTitle, startedAt, separatedAt }) => ({
@@ -82,7 +82,7 @@ const spoiled: readonly HrPerson[] = [
   { id: 'N1', title: 'Never hired', start: '2020-01-06', status: 'Active' },
 ]
 
-test('what a run did is taken back, joiners are named, and the next right export sends nothing twice', async () => {
+test('a revert undoes a run, lists its joiners, and the next correct export sends nothing twice', async () => {
   await using opened = await open()
   const { world, client } = opened
   const before = await held(client)
@@ -127,7 +127,7 @@ test('the same wrong export plans the same changes again, under the same guards'
   expect(again).toMatchObject({ state: 'held', counts: { leave: 3, update: 1 } })
 })
 
-test('a corrected date, and a return, go back to the date that was known', async () => {
+test('a corrected date and a return are reverted to the previous date', async () => {
   await using opened = await open()
   const { world, client } = opened
   const gone = change(people, { id: 'E0001', leavingDate: '2026-11-10' }, { id: 'E0002', leavingDate: '2026-11-11' })
@@ -147,7 +147,7 @@ test('a corrected date, and a return, go back to the date that was known', async
   expect(next.state).toBe('unchanged')
 })
 
-test('people of whom something newer is known are left as they are, and named with the reason', async () => {
+test('people with newer facts stay unchanged, and are listed with the reason', async () => {
   await using opened = await open()
   const { world, client } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
@@ -176,7 +176,7 @@ test('people of whom something newer is known are left as they are, and named wi
   expect([all.get('E0002')?.separatedAt, all.get('E0003')?.jobTitle]).toEqual(['2026-11-17T00:00:00.000Z', 'Right'])
 })
 
-test('what the platform refused is taken back as well, so that no later run sends it', async () => {
+test('refused changes are reverted too, so that no later run sends them', async () => {
   await using opened = await open()
   const { world, client } = opened
   between(world, (real) => ({
@@ -200,7 +200,7 @@ test('what the platform refused is taken back as well, so that no later run send
   })
 })
 
-test('a departure that an earlier run stated stays, though the platform refused it until the reverted run', async () => {
+test('a departure that an earlier run stated stays, even if the platform refused it until the reverted run', async () => {
   await using opened = await open()
   const { world, client } = opened
   between(world, (real) => ({
@@ -224,7 +224,7 @@ test('a departure that an earlier run stated stays, though the platform refused 
   expect([person?.jobTitle, person?.separatedAt]).toEqual(['Engineer', '2026-11-19T00:00:00.000Z'])
 })
 
-test('a revert beyond a limit is held, and delivers once it is approved', async () => {
+test('a revert beyond a limit is held, and is delivered once it is approved', async () => {
   await using opened = await open({ guards: Guards.parse({ returns: { count: 2, share: 0 } }) })
   const { world, client } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
@@ -239,7 +239,7 @@ test('a revert beyond a limit is held, and delivers once it is approved', async 
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
 })
 
-test('a pinned person is separated by a revert only once a person approves', async () => {
+test('a revert separates a pinned person only after an approval', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, connection: { guards: noLimits, pinned: new Set(['E0001']) } })
   const gone = change(people, { id: 'E0001', leavingDate: '2026-11-10' })
@@ -254,7 +254,7 @@ test('a pinned person is separated by a revert only once a person approves', asy
   expect(run.reason).toContain('pinned: 1 of the pinned people would be separated')
 })
 
-test('a run whose values were removed after their time has nothing left to go back to', async () => {
+test('a run whose values were removed cannot be reverted', async () => {
   await using opened = await open()
   const { world } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
@@ -264,7 +264,7 @@ test('a run whose values were removed after their time has nothing left to go ba
   await expect(ask(world, mistake.id)).rejects.toThrow(/the values of the run were removed, as their time was over/)
 })
 
-test('a held revert whose people got newer facts is made again on approval, and leaves them as they are', async () => {
+test('a held revert whose people got newer facts is made again on approval, and does not change them', async () => {
   await using opened = await open({ guards: Guards.parse({ returns: { count: 2, share: 0 } }) })
   const { world, client } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
@@ -280,7 +280,7 @@ test('a held revert whose people got newer facts is made again on approval, and 
   expect([all.get('E0001')?.separatedAt, all.get('E0002')?.separatedAt]).toEqual(['2026-11-18T00:00:00.000Z', null])
 })
 
-test('with grace, an absence that was taken back has to be seen as often again', async () => {
+test('with grace, a reverted absence has to be observed as often again', async () => {
   await using opened = await open({ feed: { graceRuns: 2 } })
   const { world } = opened
   const absent = without(people, 'E0002')
@@ -294,7 +294,7 @@ test('with grace, an absence that was taken back has to be seen as often again',
   expect([mistake, first, second].map(({ counts }) => counts?.leave)).toEqual([1, 0, 1])
 })
 
-describe('what cannot be reverted is refused with a sentence', () => {
+describe('a revert is refused with a sentence for', () => {
   test('an unknown run, a held one, one that changed nothing, and one that was rejected', async () => {
     await using opened = await open({ guards: Guards.parse({ leavers: { count: 0, share: 0 } }) })
     const { world } = opened
@@ -308,7 +308,7 @@ describe('what cannot be reverted is refused with a sentence', () => {
     await expect(ask(world, idle.id)).rejects.toThrow(/it is unchanged, and nothing of it was sent/)
   })
 
-  test('a run that is at work, one that was reverted already, and a revert', async () => {
+  test('an active run, a run that was already reverted, and a revert', async () => {
     await using opened = await open()
     const { world } = opened
     world.setExport(spoiled, wrong)
@@ -322,21 +322,21 @@ describe('what cannot be reverted is refused with a sentence', () => {
     await expect(ask(world, run.id)).rejects.toThrow(/it is itself a revert; `rollcall sync` sends what HR says now/)
   })
 
-  test('a retraction, and a run of which nothing is left', async () => {
+  test('a retraction, and a run with nothing to revert', async () => {
     await using opened = await open()
     const { world } = opened
     const mistake = await world.night(spoiled, { asOf: wrong })
     await world.night([...people, ...spoiled.slice(-1)], { asOf: mended })
-    const asked = await retractPerson(world.sync, {
+    const requested = await retractPerson(world.sync, {
       connection: 'acme',
       identityId: 'N1',
       reason: 'never hired',
       by: 'ops',
     })
-    await approveRun(world.sync, { runId: asked.id, digest: asked.digest ?? '', by: 'ops' })
+    await approveRun(world.sync, { runId: requested.id, digest: requested.digest ?? '', by: 'ops' })
     await world.drain()
 
-    await expect(ask(world, asked.id)).rejects.toThrow(
+    await expect(ask(world, requested.id)).rejects.toThrow(
       /took back the data of N1; `rollcall retract N1 --undo` undoes that/,
     )
     await expect(ask(world, mistake.id)).rejects.toThrow(
@@ -345,7 +345,7 @@ describe('what cannot be reverted is refused with a sentence', () => {
   })
 })
 
-test('what a cancelled run accepted and never sent is taken back, so that the next run does not send it', async () => {
+test('changes that a cancelled run accepted and never sent are reverted, so that the next run does not send them', async () => {
   await using opened = await open()
   const { world, client } = opened
   world.setExport(spoiled, wrong)

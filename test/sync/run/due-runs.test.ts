@@ -51,7 +51,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
 
   const runsOf = (world: World) => listRuns(world.sync.store.db, { connection: 'acme', limit: 20 })
 
-  test('who asks for a run is told where that of the due leaving dates cannot be added, instead of missing it', async () => {
+  test('a request fails if the run of the due leaving dates cannot be added', async () => {
     await using opened = await open()
     const { world, separatedAt } = opened
     const { db } = world.sync.store
@@ -84,7 +84,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await lastRun(world)).toMatchObject({ feed: 'roster', trigger: 'schedule', counts: { leave: 1 } })
     })
 
-    test('begins in the zone that its own row names', async () => {
+    test('begins in the time zone of its row', async () => {
       const webhook = webhookFeed()
       Object.assign(webhook.mapping, { rowTimeZone: { column: 'employee.zone' } })
       await using opened = await open({ timeZone: 'UTC' }, webhook)
@@ -111,7 +111,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await separatedAt('E0004')).toBe('2026-11-23T00:00:00.000Z')
     })
 
-    test('begins at one o’clock where the clock goes forward at midnight', async () => {
+    test('begins at one o’clock if the clock goes forward at midnight', async () => {
       await using opened = await open({ timeZone: 'America/Santiago' })
       const { world, separatedAt } = opened
       world.clock.now = new Date('2026-09-01T03:00:00.000Z')
@@ -127,7 +127,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await separatedAt('E0003')).toBe('2026-09-06T00:00:00.000Z')
     })
 
-    test('is sent before a source that a person asks for is read, also where that is missing', async () => {
+    test('is sent before a requested run reads the source, even if the source is missing', async () => {
       await using opened = await open()
       const { world, separatedAt } = opened
       await world.night(leaving('E0003'))
@@ -145,7 +145,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(started(world).slice(-2)).toEqual([due?.id, id])
     })
 
-    test('is sent beside a held export, of which the rest is not lost', async () => {
+    test('is sent beside a held export, which loses nothing', async () => {
       await using opened = await open()
       const { world, separatedAt } = opened
       await world.night(leaving('E0003'))
@@ -174,7 +174,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await separatedAt('E0003')).toBe('2026-11-23T00:00:00.000Z')
     })
 
-    test('beside a held export that speaks of the same person, the export is planned again on approval', async () => {
+    test('causes a held export with the same person to be planned again on approval', async () => {
       await using opened = await open()
       const { world, separatedAt } = opened
       await world.night(leaving('E0003'))
@@ -258,7 +258,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await separatedAt('E0003')).toBe('2026-11-23T00:00:00.000Z')
   })
 
-  test('what is due is no reason to stop an event that comes on the same day', async () => {
+  test('due departures do not hold an event on the same day', async () => {
     await using opened = await open({ timeZone: 'UTC' })
     const { world, client } = opened
     await world.night(leaving(...staff(6).map(({ id }) => id)))
@@ -272,13 +272,13 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     await later(world, 6)
     await tick(world, '2026-11-23T00:00:10.000Z')
 
-    const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-    expect(left.map(({ identityId }) => identityId)).toEqual(['E0010'])
+    const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+    expect(leavers.map(({ identityId }) => identityId)).toEqual(['E0010'])
     const due = (await runsOf(world)).filter(({ feed }) => feed === 'roster')
     expect(due).toMatchObject([{ state: 'held', counts: { leave: 6 } }])
   })
 
-  test('where nobody is due, no run is made', async () => {
+  test('no run is added if nobody is due', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(leaving('E0003'))

@@ -84,14 +84,14 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('that are too wide to be read together become two runs: none is rejected for the others', async () => {
+    test('that are too wide to be read together become two runs, without rejecting any', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
       const wide = (name: string) => Object.fromEntries(Array.from({ length: 6000 }, (_, n) => [`${name}${n}`, '1']))
-      const left = terminated('E0004', '2026-11-19', '2026-11-20T02:20:00.000Z')
+      const departure = terminated('E0004', '2026-11-19', '2026-11-20T02:20:00.000Z')
       await receive(world, JSON.stringify({ ...updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'), more: wide('a') }))
-      await receive(world, JSON.stringify({ ...left, more: wide('b') }))
+      await receive(world, JSON.stringify({ ...departure, more: wide('b') }))
 
       await later(world, 6)
       await later(world, 6)
@@ -102,7 +102,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('that never stop coming become a run all the same', async () => {
+    test('that never stop arriving become a run too', async () => {
       await using opened = await open(webhookFeed({ quietSeconds: 5, quietMostSeconds: 20 }))
       const { world } = opened
       await world.night(staff(20))
@@ -115,7 +115,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'finished' })
     })
 
-    test('say what they say and leave everything else as it is known', async () => {
+    test('change only what they state', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -132,7 +132,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       })
     })
 
-    test('of a leaver separate, without a date by the day of the event', async () => {
+    test('of a leaver separate; without a date, on the day of the event', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -148,7 +148,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0005')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     })
 
-    test('that say what the export has no column for are not forgotten by it', async () => {
+    test('about fields without a column in the export keep their values', async () => {
       const feed = webhookFeed()
       const secondaryEmail = Mapping.parse({ fields: { identityId: 'x', secondaryEmail: 'employee.private' } })
       Object.assign(feed.mapping.fields, { secondaryEmail: secondaryEmail.fields.secondaryEmail })
@@ -165,7 +165,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(known?.entry?.desired).toMatchObject({ secondaryEmail: 'p@example.org', jobTitle: 'Lead' })
     })
 
-    test('about something else are passed over, whatever they hold', async () => {
+    test('about something else are skipped, whatever they contain', async () => {
       const feed = webhookFeed()
       Object.assign(feed.mapping.action ?? {}, { ignore: ['*'] })
       await using opened = await open(feed)
@@ -179,7 +179,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
     })
 
-    test('are accounted for in the person’s history', async () => {
+    test('are in the person’s history', async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20))
@@ -196,7 +196,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
   })
 
   describe('promise 1: no leaver is lost', () => {
-    test('an event that cannot be understood stays, with its reason, and is read again once it can be', async () => {
+    test('an unreadable event stays, with its reason, and is retried once it is readable', async () => {
       await using opened = await open()
       const { world, client } = opened
       const { db } = world.sync.store
@@ -226,7 +226,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toEqual([])
     })
 
-    test('no event in which something was rejected is let go, however many items and cells were rejected before it', async () => {
+    test('an event with a rejected part is never acknowledged, however many items and cells were rejected before it', async () => {
       await using opened = await open(webhookFeed({ events: '/items' }))
       const { world } = opened
       await world.night(staff(20))
@@ -248,7 +248,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       ])
     })
 
-    test('a departure that comes in after a newer change of the record still separates', async () => {
+    test('a departure that arrives after a newer change of the record still separates', async () => {
       await using opened = await open()
       const { world, client } = opened
       await receive(world, { type: 'hired', at: '2026-11-20T02:00:00.000Z', employee: { id: 'E0003', first: 'Ana' } })
@@ -266,7 +266,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       })
     })
 
-    test('events of a run whose job was lost are in it when it is found again', async () => {
+    test('events of a run whose job was lost stay in it', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -327,7 +327,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
   })
 
   describe('promise 2: no mass mistake', () => {
-    test('too many leavers hold the run until a person decides, and a departure that comes meanwhile goes on', async () => {
+    test('too many leavers hold the run until an operator decides, and a departure that arrives meanwhile proceeds', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -347,12 +347,12 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(held).toMatchObject({ state: 'held', counts: { leave: 6 } })
       expect(waiting).toMatchObject({ pendingEvents: 6, heldEvents: 6 })
       expect(none.map(({ identityId }) => identityId)).toEqual(['E0007'])
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(7)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(7)
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('a held run gives way to a newer plan of its events and those behind it where a person asks for a run', async () => {
+    test('a run that an operator requests supersedes a held run with a plan of its events and those behind it', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -370,7 +370,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
     })
 
-    test('a held run can be approved also where more events wait than become one plan', async () => {
+    test('a held run can be approved even if more events wait than fit into one plan', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -388,11 +388,11 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       await later(world, 6)
 
       expect(held).toMatchObject({ state: 'held', counts: { leave: 6 } })
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(7)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(7)
     })
 
-    test('many small plans are no way around the limit of a large one', async () => {
+    test('many small plans do not evade the limit of a large one', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -406,8 +406,8 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
         state: 'held',
         reason: expect.stringContaining('within a day by events'),
       })
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(5)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(5)
     })
 
     test('a departure that the platform refuses counts for the day once, however many runs carry it', async () => {
@@ -435,20 +435,20 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0009')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     })
 
-    test('departures count for the day also where their run was cancelled before they were delivered', async () => {
+    test('departures count for the day even if their run was cancelled before they were delivered', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
       const down = { status: 500, error: { message: 'down', code: null, name: null }, headers: {} } as const
       between(world, () => ({ updateHrisUserIdentity: async () => down }))
-      const left = (identityId: string) => terminated(identityId, '2026-11-19', '2026-11-20T02:10:00.000Z')
-      await receive(world, ...['E0001', 'E0002', 'E0003', 'E0004', 'E0005'].map(left))
+      const departureOf = (identityId: string) => terminated(identityId, '2026-11-19', '2026-11-20T02:10:00.000Z')
+      await receive(world, ...['E0001', 'E0002', 'E0003', 'E0004', 'E0005'].map(departureOf))
       await later(world, 6)
       const { id, state } = await lastRun(world)
       await cancelRun(world.sync, { runId: id, by: 'ops' })
       between(world, () => client)
 
-      await receive(world, left('E0006'))
+      await receive(world, departureOf('E0006'))
       await later(world, 6)
 
       expect(state).toBe('delivering')
@@ -475,7 +475,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).size).toBe(31)
     })
 
-    test('nor for e-mail addresses', async () => {
+    test('e-mail addresses of first plans do not count either', async () => {
       await using opened = await open(
         webhookFeed(),
         {},
@@ -506,7 +506,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(moved.length).toBe(4)
     })
 
-    test('an export whose end is cut off is held, also where an event has separated whom the last one named last', async () => {
+    test('a truncated export is held, even if an event has separated the last person of the previous one', async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -518,7 +518,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(run).toMatchObject({ state: 'held', reason: expect.stringContaining('endMissing') })
     })
 
-    test('a rejected plan leaves its events with the rejected ones', async () => {
+    test('the events of a rejected plan become rejected', async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20))
@@ -552,12 +552,12 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await peopleOn(client)).has('E0003')).toBe(false)
   })
 
-  describe('of the retractions of one person', () => {
+  describe('several retractions of one person', () => {
     const person = { connection: 'acme', identityId: 'E0003' }
-    const asked = { ...person, reason: 'sent in error', by: 'ops' }
+    const request = { ...person, reason: 'sent in error', by: 'ops' }
     const purged: HrEvent = { type: 'purged', at: '2026-11-20T02:10:00.000Z', employee: { id: 'E0003' } }
 
-    test('one is held at a time, whoever asks for it', async () => {
+    test('holds one at a time, whoever requests it', async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20))
@@ -565,10 +565,10 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       await later(world, 6)
       const { id } = await lastRun(world)
 
-      const beside = retractPerson(world.sync, asked)
+      const beside = retractPerson(world.sync, request)
       await expect(beside).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining(`run ${id}`) })
       await rejectRun(world.sync, { runId: id, by: 'ops' })
-      const both = await Promise.allSettled([retractPerson(world.sync, asked), retractPerson(world.sync, asked)])
+      const both = await Promise.allSettled([retractPerson(world.sync, request), retractPerson(world.sync, request)])
 
       expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
       const held = await listRuns(world.sync.store.db, { connection: 'acme', states: ['held'], limit: 5 })
@@ -577,11 +577,11 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       ])
     })
 
-    test('the second one that is approved deletes nobody once more', async () => {
+    test('delete only once, even if both are approved', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
-      const first = await retractPerson(world.sync, asked)
+      const first = await retractPerson(world.sync, request)
       await receive(world, purged)
       await later(world, 6)
       const byEvent = await lastRun(world)
@@ -626,7 +626,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'unchanged' })
     })
 
-    test('an export that is read late says who has left, and leaves the rest as an event said it since', async () => {
+    test('an export that is read late states who has left, and does not change what a newer event stated', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -637,12 +637,12 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       const people = change(staff(20), { id: 'E0003', leavingDate: '2026-11-18' }).filter(({ id }) => id !== 'E0004')
       await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
 
-      const found = await peopleOn(client)
-      expect(found.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-18T00:00:00.000Z' })
-      expect(found.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
+      const stored = await peopleOn(client)
+      expect(stored.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-18T00:00:00.000Z' })
+      expect(stored.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
     })
 
-    test('an event that arrives late counts for every field that no newer one has set, until an export has spoken', async () => {
+    test('a late event applies to every field that no newer event has set, until a newer export', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -660,7 +660,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0003')).toMatchObject({ jobTitle: 'Lead', firstName: 'Person 3' })
     })
 
-    test('events of somebody whom the last export did not know count in their own order', async () => {
+    test('events of somebody who is not in the last export apply in their own order', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
@@ -676,7 +676,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       })
     })
 
-    test('and the next export speaks of that person as of everybody', async () => {
+    test('the next export applies to that person too', async () => {
       await using opened = await open()
       const { world, client } = opened
       const withNew = [{ id: 'E0099', first: 'New', status: 'Active' }, ...staff(20)]
@@ -692,7 +692,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('an export whose silence means nothing has spoken of those whom it lists, and of nobody else', async () => {
+  test('an export whose silence means nothing applies only to the people whom it lists', async () => {
     await using opened = await open(webhookFeed(), { absence: 'ignore' })
     const { world, client } = opened
     await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -702,12 +702,12 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
 
     await later(world, 6)
 
-    const found = await peopleOn(client)
-    expect(found.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
-    expect(found.get('E0004')?.separatedAt).toBeNull()
+    const stored = await peopleOn(client)
+    expect(stored.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    expect(stored.get('E0004')?.separatedAt).toBeNull()
   })
 
-  test('an older export that is approved speaks of somebody whom the newer one did not know', async () => {
+  test('an approved older export applies to somebody who is not in the newer one', async () => {
     await using opened = await open()
     const { world, client } = opened
     const person = { id: 'E0099', email: 'e99@acme.example', first: 'New', title: 'Engineer', start: '2026-11-18' }
@@ -726,7 +726,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await peopleOn(client)).get('E0099')?.jobTitle).toBe('Engineer')
   })
 
-  test('an older export that is approved says nothing of how the newer one ended and how large it was', async () => {
+  test('an approved older export does not change the known end and size of the newer one', async () => {
     await using opened = await open()
     const { world } = opened
     const accepted = () => acceptedSource(world.sync.store.db, 'acme')
@@ -754,7 +754,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       return anew
     }
 
-    /** Approves the plan that is held. Answers the run that this leads to, which is another one if the plan has to be made again. */
+    /** Approves the held plan. Returns the run that delivers it: another one if the plan has to be made again. */
     async function approveAnew(world: World, feed: 'source' | 'webhook') {
       const { id, digest } = await anewOf(world, feed)
       const run = await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
@@ -762,7 +762,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       return await world.runOf(run.id)
     }
 
-    test('is made anew where a person asks for a run, on what that accepts', async () => {
+    test('is made again by a requested run, based on what that accepts', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -789,7 +789,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('is made anew where an export was accepted that is newer and says nothing new', async () => {
+    test('is made again if a newer export without news was accepted', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -805,7 +805,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('is not sent once an export was accepted: an approval has it made anew, and held again if it differs', async () => {
+    test('is not sent once an export was accepted: an approval makes it again, and holds it again if it differs', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -833,7 +833,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       })
     })
 
-    test('is sent under the approval where it is made anew and says the same', async () => {
+    test('is sent with the approval if it is made again without a difference', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -849,7 +849,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     })
 
-    test('stays held where it cannot be made anew, so that nothing of it is lost', async () => {
+    test('stays held if it cannot be made again, so that nothing is lost', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -870,11 +870,11 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
 
       expect(failed).toMatchObject({ state: 'failed', reason: 'there is no export' })
       expect(stays.state).toBe('held')
-      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-      expect(left.length).toBe(6)
+      const leavers = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(leavers.length).toBe(6)
     })
 
-    test('does not infer the date of a leaver which an older event has stated since', async () => {
+    test('does not infer the date of a leaver that an older event has stated since', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -896,7 +896,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     })
 
-    test('loses nobody who leaves in it where an event has told something else of them since', async () => {
+    test('loses no leaver about whom an event has stated something else since', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -918,7 +918,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0011')?.jobTitle).toBe('Moved')
     })
 
-    test('of an export is void where older facts were accepted, also about people of whom it said nothing new', async () => {
+    test('of an export is outdated if older facts were accepted, also about people without news in it', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -936,7 +936,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0099')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     })
 
-    test('of an export is void also where an older fact of theirs came in behind a newer one', async () => {
+    test('of an export is outdated also if an older fact about them came behind a newer one', async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -955,11 +955,11 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       ['the event changes nothing yet', '', false, terminated('E0001', '2026-12-31', '2026-11-20T01:30:00.000Z')],
       ['the export changes nothing yet', '2026-12-31', false, newerTitle],
       ['the export is sent to everybody once more', '', true, newerTitle],
-    ])('of an export is void also where a newer event was accepted and %s', async (_, left, full, event) => {
+    ])('of an export is outdated also if a newer event was accepted and %s', async (_, leavingDate, full, event) => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
-      const people = change(staff(20).slice(6), { id: 'E0010', leavingDate: left })
+      const people = change(staff(20).slice(6), { id: 'E0010', left: leavingDate })
       const held = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z', full })
 
       await receive(world, event)
@@ -969,14 +969,14 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     })
 
     test.each<[string, HrEvent, string | null]>([
-      ['moves it where it says that a person has left', terminated('E0010', '2026-11-19', behind), '1 person'],
+      ['changes it if it states that a person has left', terminated('E0010', '2026-11-19', behind), '1 person'],
       [
-        'leaves it as it was where it says that a person is employed',
+        'does not change it if it states that a person is employed',
         { type: 'hired', at: behind, employee: { id: 'E0010' } },
         null,
       ],
       [
-        'leaves it as it was where a field stays',
+        'does not change it if a field stays',
         { type: 'updated', at: behind, employee: { id: 'E0010', first: 'Person 10' } },
         null,
       ],
@@ -995,7 +995,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await world.runOf(held.id)).toMatchObject({ state: 'held', moved: expected })
     })
 
-    test('of events stays where older facts were accepted about others', async () => {
+    test('of events stays valid if older facts about others were accepted', async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -1009,7 +1009,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(await world.runOf(held.id)).toMatchObject({ state: 'held', moved: null })
     })
 
-    test('stays where facts were accepted about others only', async () => {
+    test('stays valid if only facts about others were accepted', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -1025,7 +1025,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect(people.get('E0010')).toMatchObject({ jobTitle: 'Lead', separatedAt: null })
     })
 
-    test('does not retract anew whose retraction was taken back since', async () => {
+    test('does not retract a person again whose retraction was withdrawn since', async () => {
       await using opened = await open()
       const { world, client } = opened
       const person = { connection: 'acme', identityId: 'E0007' }
@@ -1045,7 +1045,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       expect((await world.runOf(held.id)).sent.delete).toEqual({ requests: 0, people: 0 })
     })
 
-    test('is made anew without a person who was retracted since; a request to retract waits on', async () => {
+    test('is made again without a person who was retracted since; a requested retraction continues to wait', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })

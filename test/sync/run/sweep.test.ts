@@ -29,7 +29,7 @@ async function begun(lease: number | null): Promise<string> {
   return id
 }
 
-test('a run whose last attempt failed is left to the pause of the queue, until the sweep of the minute finds that the queue lost it', async () => {
+test('the queue repeats a run whose last attempt failed after its pause, unless the sweep finds that the queue lost it', async () => {
   const id = await begun(null)
   world.jobs.length = 0
 
@@ -41,7 +41,7 @@ test('a run whose last attempt failed is left to the pause of the queue, until t
   expect(world.jobs).toMatchObject([{ name: 'run', payload: { runId: id } }])
 })
 
-test('a run that this process could not let go of gets another job, since the queue may keep the first one for a while', async () => {
+test('a run that this process could not release gets another job, because the queue may keep the first one for a while', async () => {
   const id = await begun(world.sync.lease.id)
   const [first] = world.jobs
 
@@ -51,7 +51,7 @@ test('a run that this process could not let go of gets another job, since the qu
   expect(world.jobs.map(({ payload }) => payload)).toEqual([{ runId: id }, { runId: id }])
 })
 
-test('a process that starts leaves a job that waits as it is, and makes another one of a job that the queue has held', async () => {
+test('a starting process keeps waiting jobs, and adds another one for a job that the queue has held', async () => {
   const waiting = await begun(null)
   world.jobs.length = 0
 
@@ -64,7 +64,7 @@ test('a process that starts leaves a job that waits as it is, and makes another 
   expect(world.jobs.map(({ payload }) => payload)).toEqual(Array(2).fill({ runId: waiting }))
 })
 
-test('a process that starts while the queue is away goes on', async () => {
+test('a process that starts while the queue is unreachable continues', async () => {
   const id = await begun(null)
   world.jobs.length = 0
 
@@ -75,7 +75,7 @@ test('a process that starts while the queue is away goes on', async () => {
   expect(world.jobs).toMatchObject([{ payload: { runId: id } }])
 })
 
-test('a run that cannot be closed, and a connection that cannot be asked for, keep no other one back', async () => {
+test('a run that cannot be closed, and a connection whose run cannot be requested, do not delay others', async () => {
   const { client } = await host.tenant()
   const webhook = webhookFeed()
   await using other = await openWorld({ client, webhook })
@@ -88,14 +88,14 @@ test('a run that cannot be closed, and a connection that cannot be asked for, ke
 
   await refuse(db, 'insert on runs', sql`new.connection = 'acme'`)
   await requestEventRuns(other.sync)
-  const asked = await listRuns(db, { limit: 10 })
+  const requested = await listRuns(db, { limit: 10 })
   await sql`drop trigger refused on runs`.execute(db)
   await requestEventRuns(other.sync)
   await sql`update runs set state = 'delivering'`.execute(db)
   await refuse(db, 'update on runs', sql`new.connection = 'acme'`)
   await sweep(other.sync)
 
-  expect(asked.map(({ connection }) => connection)).toEqual(['beta'])
+  expect(requested.map(({ connection }) => connection)).toEqual(['beta'])
   const states = (await listRuns(db, { limit: 10 })).map(({ connection, state }) => `${connection} ${state}`)
   expect(states.sort()).toEqual(['acme delivering', 'beta finished'])
   expect(other.events.filter((fields) => 'during' in fields)).toMatchObject([

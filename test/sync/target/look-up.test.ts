@@ -15,13 +15,13 @@ function refusal(status: number, code: number | null): AnyAnswer {
   return { status, error: { message: 'no route matched', code, name: null }, headers: {} }
 }
 
-test.each([404, 400])('a %i with the code of a refusal says that a person is not there', async (status) => {
-  const { people: found, stop } = await lookUpPeople(answering(refusal(status, 14040)), ['E1'])
+test.each([404, 400])('a %i with the code of a refusal means that a person is missing', async (status) => {
+  const { people, stop } = await lookUpPeople(answering(refusal(status, 14040)), ['E1'])
 
-  expect([found.size, stop]).toEqual([0, null])
+  expect([people.size, stop]).toEqual([0, null])
 })
 
-test.each([404, 400])('a %i of a gateway says nothing of a person, and is asked again', async (status) => {
+test.each([404, 400])('a %i of a gateway says nothing about a person, and is retried', async (status) => {
   const { stop } = await lookUpPeople(answering(refusal(status, null)), ['E1'])
 
   expect(stop).toMatchObject({ kind: 'retry', code: 'unreadable', status })

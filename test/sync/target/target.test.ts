@@ -40,20 +40,20 @@ async function lookUpOf({ sync }: World) {
   return () => resolveTarget(sync, connection, { known, signal: new AbortController().signal })
 }
 
-test('workers that need a connection of the platform at once wait for the one that looks it up and makes it', async () => {
+test('workers that need a connection of the platform at the same time wait for the one that looks it up and creates it', async () => {
   await using opened = await open()
   const { world, client } = opened
   const lookUp = await lookUpOf(world)
 
-  const found = await Promise.all([1, 2, 3, 4, 5].map(lookUp))
+  const results = await Promise.all([1, 2, 3, 4, 5].map(lookUp))
 
   const made = await client.listCustomConnections({ query: {} })
   const ids = made.status === 200 ? made.body.data.map(({ id }) => id) : []
   expect(ids).toEqual([expect.any(Number)])
-  expect(found).toEqual(found.map(() => ({ connectionId: ids[0], records: null })))
+  expect(results).toEqual(results.map(() => ({ connectionId: ids[0], records: null })))
 })
 
-test('a worker that comes late to another target goes by what was found there, and forgets nobody who was confirmed there', async () => {
+test('a late worker uses the target that was found, and forgets nobody who was confirmed there', async () => {
   await using opened = await open()
   const { sync } = opened.world
   const { db } = sync.store
@@ -77,22 +77,22 @@ test('a worker that comes late to another target goes by what was found there, a
   expect(await db.selectFrom('acknowledged').select('identity_id').execute()).toEqual([])
 })
 
-test('whoever waits for a look-up that fails comes again, and says nothing of it', async () => {
+test('a worker that waits for a failed look-up retries, and does not report it', async () => {
   await using opened = await open()
   const { world } = opened
   const lookUp = await lookUpOf(world)
   between(world, () => ({ listCustomConnections: async () => unknownKey }))
 
-  const found = await Promise.all([1, 2, 3].map(lookUp))
+  const results = await Promise.all([1, 2, 3].map(lookUp))
 
-  expect(found.map((stop) => 'code' in stop && stop.code).toSorted()).toEqual([
+  expect(results.map((stop) => 'code' in stop && stop.code).toSorted()).toEqual([
     'being_looked_up',
     'being_looked_up',
     'key_refused',
   ])
 })
 
-test('reading back makes no connection: one that is missing holds nobody, and the delivery makes it', async () => {
+test('a verification creates no connection: a missing one has no people, and the delivery creates it', async () => {
   await using opened = await open()
   const { world, client } = opened
   const made: string[] = []
@@ -111,7 +111,7 @@ test('reading back makes no connection: one that is missing holds nobody, and th
   expect((await peopleOn(client)).size).toBe(5)
 })
 
-test('a connection of the same name and another type is left alone, and one of the right type is made', async () => {
+test('a connection with the same name and another type stays unchanged, and one of the right type is created', async () => {
   await using opened = await open()
   const { world, client } = opened
   const other = await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['MDM'] } })
@@ -123,7 +123,7 @@ test('a connection of the same name and another type is left alone, and one of t
   expect(other.status === 201 && other.body.id).not.toBe(connection?.targetId)
 })
 
-test('two connections of the same name block the delivery until one is named by id', async () => {
+test('two connections with the same name block the delivery until one is named by id', async () => {
   await using opened = await open()
   const { world, client } = opened
   for (const _ of [1, 2]) await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['HRIS'] } })
@@ -157,7 +157,7 @@ test.each([
   expect((await connectionStates(world.sync.store.db))[0]?.blocked?.reason).toMatch(reason)
 })
 
-test('a process whose right to create the connection was taken over creates none, and takes no right away', async () => {
+test('a process whose claim to create the connection was taken over creates none, and keeps the claim of the other', async () => {
   await using opened = await open()
   const { world, client } = opened
   const { sync } = world
@@ -174,12 +174,12 @@ test('a process whose right to create the connection was taken over creates none
     },
   }))
 
-  const found = await lookUp()
+  const result = await lookUp()
   const isFree = await claimTarget(db, { connection: name, lease: sync.lease })
   await releaseTarget(db, { connection: name, lease: other })
 
   const made = await client.listCustomConnections({ query: {} })
-  expect(found).toMatchObject({ kind: 'wait', code: 'being_looked_up' })
+  expect(result).toMatchObject({ kind: 'wait', code: 'being_looked_up' })
   expect(made.status === 200 ? made.body.data : null).toEqual([])
   expect(isFree).toBe(false)
   expect(await claimTarget(db, { connection: name, lease: sync.lease })).toBe(true)

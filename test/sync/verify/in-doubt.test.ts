@@ -32,8 +32,8 @@ async function inDoubt({ world }: Story) {
   return (await inDoubtCounts(world.sync.store.db)).get('acme') ?? null
 }
 
-/** The keys of the people whom the platform was asked about, one request each, since the last time. */
-function asked({ proxy }: Story): string[] {
+/** The keys of the people who were looked up, one request each, since the last call. */
+function lookedUpKeys({ proxy }: Story): string[] {
   const keys = proxy.requests.flatMap(({ operation, identityIds }) =>
     operation === 'getHrisUserIdentity' ? identityIds : [],
   )
@@ -47,7 +47,7 @@ async function doubtfulNight(story: Story) {
   const run = await story.night()
   await story.heal()
   const ended = await story.end(run)
-  asked(story)
+  lookedUpKeys(story)
   return ended
 }
 
@@ -60,29 +60,29 @@ async function nextExport({ hr, world, goBy }: Story, at: string) {
   return await world.runOf(id)
 }
 
-test('people of a request without an answer are read back after 1, 5 and 15 minutes and once more, and then no longer in doubt', async () => {
+test('people of a request without an answer are looked up after 1, 5 and 15 minutes and once more, and then no longer in doubt', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
   const run = await doubtfulNight(story)
-  const settledAt = story.world.clock.now.getTime()
+  const closedAt = story.world.clock.now.getTime()
   const runs = (await listRuns(story.world.sync.store.db, { limit: 100 })).length
 
   const read: number[] = []
   for (let minute = 1; minute <= 40; minute++) {
     await story.goBy(1)
-    if (asked(story).length > 0) read.push(minute)
+    if (lookedUpKeys(story).length > 0) read.push(minute)
   }
 
   expect(run).toMatchObject({ state: 'finished', inDoubt: { people: 1, leavers: 1 } })
-  expect(run.inDoubt?.until).toBe(new Date(settledAt + 30 * 60_000).toISOString())
+  expect(run.inDoubt?.until).toBe(new Date(closedAt + 30 * 60_000).toISOString())
   expect(read).toEqual([1, 5, 15, 30])
   expect(await inDoubt(story)).toBeNull()
   // No run is made for readings that find nothing.
   expect(await listRuns(story.world.sync.store.db, { limit: 100 })).toHaveLength(runs)
 })
 
-test('a late return that brings a leaver back is found by the next reading and mended, and starts the counting again', async () => {
+test('the next look-up finds and repairs a late return that brought a leaver back, and the schedule starts again', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.comeBack('E0004', '2026-11-20')
@@ -94,7 +94,7 @@ test('a late return that brings a leaver back is found by the next reading and m
   story.reach(story.proxy.baseUrl)
   story.hr.leave('E0004', '2026-10-01')
   const leaving = await nextExport(story, '2026-11-21T01:30:00.000Z')
-  const told = await inDoubt(story)
+  const counts = await inDoubt(story)
   await story.goBy(2)
   const lateRequest = story.proxy.requests.find(({ applied, operation }) => applied === null && operation !== null)
 
@@ -103,39 +103,39 @@ test('a late return that brings a leaver back is found by the next reading and m
   const undone = (await peopleOn(story.client)).get('E0004')?.separatedAt
   await story.goBy(3)
   const mended = (await peopleOn(story.client)).get('E0004')?.separatedAt
-  const counted = await inDoubt(story)
+  const countsAfterRepair = await inDoubt(story)
   await story.goBy(10)
   await story.goBy(15)
 
   expect(leaving.state).toBe('finished')
-  expect(told).toMatchObject({ people: 1, leavers: 1 })
+  expect(counts).toMatchObject({ people: 1, leavers: 1 })
   expect(undone).toBeNull()
   expect(mended).toBe('2026-10-01T00:00:00.000Z')
-  expect(counted).toMatchObject({ people: 1, leavers: 1 })
+  expect(countsAfterRepair).toMatchObject({ people: 1, leavers: 1 })
   expect(await inDoubt(story)).toBeNull()
   expect(await story.findings()).toEqual([])
 })
 
-test('leavers are read back before all others', async () => {
+test('leavers are looked up before all others', async () => {
   await using story = await openStory(host)
-  story.trouble((seen) => (isUpsert(seen) ? faults.resetAfter : faults.pass))
+  story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
   await story.heal()
   await story.end(run)
-  asked(story)
+  lookedUpKeys(story)
 
   await story.goBy(1)
 
-  expect(asked(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
+  expect(lookedUpKeys(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
 })
 
-test('more people than that are read from pages of the list', async () => {
+test('many people are read from pages of the list', async () => {
   await using story = await openStory(host, { people: 40 })
-  story.trouble((seen) => (isUpsert(seen) ? faults.resetAfter : faults.pass))
+  story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
   await story.heal()
   await story.end(run)
-  asked(story)
+  lookedUpKeys(story)
 
   await story.goBy(1)
 
@@ -144,17 +144,17 @@ test('more people than that are read from pages of the list', async () => {
   expect(await inDoubt(story)).toMatchObject({ people: 40, leavers: 2 })
 })
 
-test('while the platform does not answer, people stay in doubt and are asked for every minute', async () => {
+test('while the platform does not answer, people stay in doubt and are looked up every minute', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
   await doubtfulNight(story)
   await story.goBy(14)
   story.proxy.fault(() => faults.answer({ status: 503 }))
-  asked(story)
+  lookedUpKeys(story)
 
   for (let minute = 0; minute < 20; minute++) await story.goBy(1)
-  const meanwhile = asked(story)
+  const meanwhile = lookedUpKeys(story)
   await story.heal()
   await story.goBy(1)
   await story.goBy(15)
@@ -163,21 +163,21 @@ test('while the platform does not answer, people stay in doubt and are asked for
   expect(await inDoubt(story)).toBeNull()
 })
 
-test('people of a batch are in doubt as they are settled, though the rest of it stays due', async () => {
+test('people of a batch are in doubt once they are closed, although the rest of it stays due', async () => {
   await using story = await openStory(host, { delivery: { updateWave: 100 } })
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
-  const isOf = (id: string) => (seen: ReceivedRequest) => seen.identityIds.includes(id)
-  story.trouble((seen) => (isOf('E0003')(seen) ? faults.delayed(100, faults.resetAfter) : faults.pass))
+  const isOf = (id: string) => (request: Seen) => request.identityIds.includes(id)
+  story.trouble((request) => (isOf('E0003')(request) ? faults.delayed(100, faults.resetAfter) : faults.pass))
   await story.night()
 
-  const told = await inDoubt(story)
+  const counts = await inDoubt(story)
 
-  expect(told).toMatchObject({ people: 1, leavers: 1 })
+  expect(counts).toMatchObject({ people: 1, leavers: 1 })
 })
 
-test('what was accepted or delivered while people were read back is not overwritten by what was read', async () => {
+test('a look-up does not overwrite what was accepted or delivered meanwhile', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.change('E0002', { title: 'Director' })
@@ -201,7 +201,7 @@ test('what was accepted or delivered while people were read back is not overwrit
   expect(await story.findings()).toEqual([])
 })
 
-test('a command reads back who is due before it plans, so that what differs is part of its own run', async () => {
+test('a command looks up people who are due before it plans, so that its own run repairs differences', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
@@ -215,7 +215,7 @@ test('a command reads back who is due before it plans, so that what differs is p
   expect(await story.findings()).toEqual([])
 })
 
-test('two processes that read at the same time ask about nobody twice', async () => {
+test('two processes that look people up at the same time look nobody up twice', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
@@ -226,10 +226,10 @@ test('two processes that read at the same time ask about nobody twice', async ()
 
   await Promise.all([read(), read()])
 
-  expect(asked(story)).toEqual(['E0003'])
+  expect(lookedUpKeys(story)).toEqual(['E0003'])
 })
 
-test('whoever is found as sent before the rest of an uncertain batch goes out is in doubt as the others are', async () => {
+test('people of an uncertain batch who are found as sent are in doubt like the others', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(staff(40))
@@ -260,7 +260,7 @@ test('whoever is found as sent before the rest of an uncertain batch goes out is
   expect(doubted.map(({ identity_id }) => identity_id)).toEqual(leavers)
 })
 
-/** Has everybody in doubt since twenty minutes ago. The platform is to be asked now. */
+/** Puts everybody in doubt since twenty minutes ago, so that the look-up is due now. */
 async function doubtAll({ sync, clock }: World, runId: string): Promise<void> {
   await sql`
     insert into in_doubt (connection, identity_id, run_id, since, due_at)
@@ -269,7 +269,7 @@ async function doubtAll({ sync, clock }: World, runId: string): Promise<void> {
   )
 }
 
-test('what was read before the platform stopped answering is noted, and only the others are read again soon', async () => {
+test('results from before the platform stopped answering are recorded, and only the others are looked up again soon', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { id } = await world.night(staff(600))
@@ -313,7 +313,7 @@ test.each([
       await markUncertain(world.sync.store.db, { runId: run?.id ?? '', batch: 1, now: world.clock.now })
     },
   ],
-])('people who are %s wait for a plan that is being accepted, and keep it from nobody', async (_name, task) => {
+])('people who are %s wait for a plan that is being accepted, without blocking it', async (_name, task) => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { id } = await world.night(staff(3))
@@ -325,10 +325,10 @@ test.each([
   const { done } = await db.transaction().execute(async (tx) => {
     await changeRoster(tx, 'acme')
     await sql`update acknowledged set run_id = null`.execute(tx)
-    const underWay = task(world)
+    const running = task(world)
     await untilWaiting(world.sync.store)
     await sql`select from roster for update nowait`.execute(tx)
-    return { done: underWay }
+    return { done: running }
   })
   await done
 

@@ -46,26 +46,26 @@ async function readAt(world: World, instant: string): Promise<void> {
 }
 
 async function clock(world: World, identityId = 'E0003') {
-  const [found] = await listLeavers(world.sync.store.db, { connections: ['acme'], identityId, now: world.clock.now })
-  return found
+  const [leaver] = await listLeavers(world.sync.store.db, { connections: ['acme'], identityId, now: world.clock.now })
+  return leaver
 }
 
 const listNotEffective = (world: World) =>
   listLeavers(world.sync.store.db, { connections: ['acme'], notEffective: true, limit: 100, now: world.clock.now })
 
 const people = staff(30)
-const left = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, leavingDate: '2025-11-19' })))
+const exportWithLeavers = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, left: '2025-11-19' })))
 // Days after the acknowledgement of 20 November.
 const soon = '2026-11-20T03:30:00.000Z'
 const dayLater = '2026-11-21T04:00:00.000Z'
 const afterGrace = '2026-11-22T12:00:00.000Z'
 
-describe('a departure that the platform acknowledged', () => {
-  test('is effective once identity sync has made the person former, and is read no more then', async () => {
+describe('an acknowledged departure', () => {
+  test('is effective once identity sync has made the person former, and is not verified again', async () => {
     await using opened = await open()
     const { world, sync } = opened
     await world.night(people)
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
 
     await readAt(world, soon)
     const before = await clock(world)
@@ -91,13 +91,13 @@ describe('a departure that the platform acknowledged', () => {
     expect(requests).toBe(0)
   })
 
-  test('is not effective where the status was set by hand, and says so after a day of grace', async () => {
+  test('is not effective if the status was set by hand, and shows so after a day of grace', async () => {
     await using opened = await open()
     const { world, sync, setByHand } = opened
     await world.night(people)
     await sync()
     await setByHand('CURRENT_EMPLOYEE')
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     await sync()
 
     await readAt(world, dayLater)
@@ -120,12 +120,12 @@ describe('a departure that the platform acknowledged', () => {
     ['still_employed', 'no identity sync has run', null],
     ['out_of_scope', 'the person is out of scope', 'OUT_OF_SCOPE'],
     ['unmatched', 'no record is matched', 'UNKNOWN'],
-  ])('is not effective: %s, where %s', async (finding, _why, status) => {
+  ])('is not effective: %s, if %s', async (finding, _why, status) => {
     await using opened = await open()
     const { world, sync } = opened
     await world.night(people)
     await sync()
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     if (status !== null)
       between(world, (client) => ({
         async getPersonnel(...input) {
@@ -139,7 +139,7 @@ describe('a departure that the platform acknowledged', () => {
     expect(await listNotEffective(world)).toMatchObject([{ identityId: 'E0003', finding }])
   })
 
-  test('is not effective where another key has the e-mail and is employed', async () => {
+  test('is not effective if another, employed key has the e-mail', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const twins = [
@@ -163,21 +163,21 @@ describe('a departure that the platform acknowledged', () => {
     await using opened = await open()
     const { world, sync } = opened
     await world.night(people)
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     await sync()
     const error = { message: 'no', code: 1, name: null }
     const refuse = async () => ({ status, error, headers: {} })
     between(world, () => ({ getPersonnel: refuse, listPersonnel: refuse }) as never)
     world.clock.now = new Date(afterGrace)
 
-    const run = await world.night(left('E0003'), { asOf: '2026-11-22T02:00:00.000Z' })
+    const run = await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-22T02:00:00.000Z' })
 
     expect(run.state).toBe('unchanged')
     expect(await clock(world)).toMatchObject({ state: 'acknowledged', finding, visibleAt: null })
     expect(await listNotEffective(world)).toEqual([])
   })
 
-  test('is not checked where HR states no e-mail', async () => {
+  test('is not checked if HR states no e-mail', async () => {
     await using opened = await open()
     const { world } = opened
     const nameless = change(people, { id: 'E0003', email: '' })
@@ -191,21 +191,21 @@ describe('a departure that the platform acknowledged', () => {
     expect(await clock(world)).toMatchObject({ state: 'acknowledged', finding: 'no_email' })
   })
 
-  test('is read from one list where they are many', async () => {
+  test('is read from one list if there are many', async () => {
     await using opened = await open()
     const { world, sync } = opened
-    const { id, digest } = await world.night(left(...people.slice(0, 25).map((person) => person.id)))
+    const { id, digest } = await world.night(exportWithLeavers(...people.slice(0, 25).map((person) => person.id)))
     await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
     await world.drain()
     await sync()
-    const asked: string[] = []
+    const requests: string[] = []
     between(world, (client) => ({
       getPersonnel: (...input) => {
-        asked.push('one')
+        requests.push('one')
         return client.getPersonnel(...input)
       },
       listPersonnel: (...input) => {
-        asked.push('list')
+        requests.push('list')
         return client.listPersonnel(...input)
       },
     }))
@@ -213,20 +213,20 @@ describe('a departure that the platform acknowledged', () => {
     world.clock.now = new Date(dayLater)
     await verifyLeavers(world.sync, { connections: ['acme'], signal })
 
-    expect(asked).toEqual(['list'])
+    expect(requests).toEqual(['list'])
     expect(await clock(world, 'E0025')).toMatchObject({ state: 'effective' })
   })
 
-  test('is read once by two processes, whichever of them reads whom', async () => {
+  test('is read once by two processes', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const gone = people.slice(0, 10).map(({ id }) => id)
-    await world.night(left(...gone))
+    await world.night(exportWithLeavers(...gone))
     await sync()
-    const asked: string[] = []
+    const requests: string[] = []
     between(world, (client) => ({
       getPersonnel: (...input) => {
-        asked.push(JSON.stringify(input[0]))
+        requests.push(JSON.stringify(input[0]))
         return client.getPersonnel(...input)
       },
     }))
@@ -234,18 +234,18 @@ describe('a departure that the platform acknowledged', () => {
     world.clock.now = new Date(dayLater)
     await Promise.all([1, 2].map(() => verifyLeavers(world.sync, { connections: ['acme'], signal })))
 
-    expect(asked).toHaveLength(gone.length)
-    expect(new Set(asked).size).toBe(gone.length)
+    expect(requests).toHaveLength(gone.length)
+    expect(new Set(requests).size).toBe(gone.length)
     expect(await clock(world, 'E0010')).toMatchObject({ state: 'effective' })
   })
 
-  test('is read in its turn where more of them did not take effect than are asked for at once', async () => {
+  test('is read in turn if more of them are not effective than are looked up at once', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const keys = people.slice(0, 5).map(({ id }) => id)
     await world.night(people)
     await sync()
-    await world.night(left(...keys), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers(...keys), { asOf: '2026-11-20T02:00:00.000Z' })
     const read: string[][] = []
     between(world, (client) => ({
       getPersonnel: (...input) => {
@@ -260,7 +260,7 @@ describe('a departure that the platform acknowledged', () => {
       await verifyLeavers(world.sync, { connections: ['acme'], maxLookUps: 2, signal })
     }
 
-    // Whoever was never read comes before those who were.
+    // People who were never read come first.
     expect(read).toEqual([
       ['1', '2'],
       ['3', '4'],
@@ -270,11 +270,11 @@ describe('a departure that the platform acknowledged', () => {
     expect((await clock(world, 'E0003'))?.checkedAt).toBe('2026-11-21T04:15:00.000Z')
   })
 
-  test('is read less and less often, unless an operator has everything verified', async () => {
+  test('is read less and less often, unless an operator requests a full verification', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(people)
-    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
     let reads = 0
     between(world, (client) => ({
       getPersonnel: (...input) => {
@@ -285,7 +285,7 @@ describe('a departure that the platform acknowledged', () => {
 
     for (let hour = 4; hour < 52; hour++) await readAt(world, new Date(Date.UTC(2026, 10, 20, hour)).toISOString())
     const inTwoDays = reads
-    await world.night(left('E0003'), { asOf: '2026-11-22T02:30:00.000Z', verify: true })
+    await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-22T02:30:00.000Z', verify: true })
 
     expect(inTwoDays).toBeGreaterThan(3)
     expect(inTwoDays).toBeLessThan(10)

@@ -17,7 +17,7 @@ const batchSize = 60
 const batches = size / batchSize
 /** Of the platform's list. */
 const pages = Math.ceil(size / 500)
-/** Whatever is asked for once, or of a few people. */
+/** Requests that are made once, or for a few people. */
 const few = 25
 
 let host: Host
@@ -26,14 +26,14 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** Five of twelve have left: in each batch more than are asked for one by one. */
+/** Five of twelve have left: in each batch more than are looked up one by one. */
 function mixed(): HrPerson[] {
   return staff(size).map((person, at) =>
-    at % 12 < 5 ? { ...person, leavingDate: leftOn(at), status: 'Inactive' } : person,
+    at % 12 < 5 ? { ...person, left: leavingDateOf(at), status: 'Inactive' } : person,
   )
 }
 
-function leftOn(at: number): string {
+function leavingDateOf(at: number): string {
   return Temporal.PlainDate.from('2026-10-01')
     .subtract({ days: at % 300 })
     .toString()
@@ -47,16 +47,16 @@ async function open() {
   })
   const requests = { made: 0 }
   between(world, (real) => {
-    const counted = Object.entries(real).map(([name, call]) => [
+    const counting = Object.entries(real).map(([name, call]) => [
       name,
       (...input: unknown[]) => {
         requests.made++
         return (call as (...passed: unknown[]) => unknown)(...input)
       },
     ])
-    return Object.fromEntries(counted)
+    return Object.fromEntries(counting)
   })
-  /** Has a run go to its end. Answers how many requests it made. */
+  /** Runs to the end, and returns how many requests it made. */
   async function count(work: () => Promise<{ readonly id: string }>): Promise<number> {
     const before = requests.made
     const { id } = await work()
@@ -77,7 +77,7 @@ async function repair(world: World) {
   return { id }
 }
 
-test('no kind of run makes more requests than it has batches and the platform has pages', async () => {
+test('the requests of each kind of run are limited by its batches and the pages of the platform', async () => {
   await using opened = await open()
   const { world, count } = opened
 
@@ -96,7 +96,7 @@ test('no kind of run makes more requests than it has batches and the platform ha
   expect(repairing).toBeLessThanOrEqual(pages + 2)
 })
 
-test('a run that is taken up after its requests had no answer makes few requests more than the rest of it', async () => {
+test('a run that is repeated after lost answers makes few additional requests', async () => {
   await using opened = await open()
   const { world, client, count } = opened
   const line = { losing: 4 }

@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const left = '2026-11-20T00:00:00.000Z'
+const leavingDate = '2026-11-20T00:00:00.000Z'
 const backedUpAt = new Date('2026-11-20T03:30:00.000Z')
 const restoredAt = new Date('2026-11-20T05:00:00.000Z')
 
@@ -54,7 +54,7 @@ async function putBack(at: string, file: string): Promise<void> {
   })
 }
 
-test('after a restore nobody who left since is brought back, and nothing newer is undone', async () => {
+test('a restore brings nobody back who left since, and undoes nothing newer', async () => {
   await using folder = await temporaryFolder()
   await using place = await createPostgresDatabase()
   const { client } = await host.tenant()
@@ -145,7 +145,7 @@ test.each(['direct', 'session'] as const)(
   },
 )
 
-test('while the platform cannot be read after a restore, no run plans anything', async () => {
+test('no run plans anything while the platform cannot be read after a restore', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(staff(5))
@@ -169,57 +169,60 @@ const of = (record: object): IdentityRecord => ({ ...base, ...record }) as Ident
 const there = (record: object) => ({ ...base, ...record }) as Identity
 
 test.each([
-  ['has what it had', { desired: of({}), confirmed: of({}) }, there({}), 'note'],
+  ['has what it had', { desired: of({}), confirmed: of({}) }, there({}), 'verified'],
   [
     'has what it had, and something is due',
     { desired: of({ firstName: 'Anna' }), confirmed: of({}) },
     there({}),
-    'note',
+    'verified',
   ],
-  ['has newer fields', { desired: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learn'],
-  ['has separated the person', { desired: of({}), confirmed: of({}) }, there({ separatedAt: left }), 'learn'],
+  ['has newer fields', { desired: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learned'],
+  ['has separated the person', { desired: of({}), confirmed: of({}) }, there({ separatedAt: leavingDate }), 'learned'],
   [
     'has separated a person of whom something was due',
     { desired: of({ firstName: 'Anna' }), confirmed: of({}) },
-    there({ separatedAt: left }),
-    'learn',
+    there({ separatedAt: leavingDate }),
+    'learned',
   ],
   [
     'has separated a person who was never acknowledged',
     { desired: of({}), confirmed: null },
-    there({ separatedAt: left }),
-    'learn',
+    there({ separatedAt: leavingDate }),
+    'learned',
   ],
   [
     'has not separated a leaver who was due',
-    { desired: of({ separatedAt: left }), confirmed: of({}) },
+    { desired: of({ separatedAt: leavingDate }), confirmed: of({}) },
     there({}),
-    'note',
+    'verified',
   ],
   [
     'has brought a leaver back',
-    { desired: of({ separatedAt: left }), confirmed: of({ separatedAt: left }) },
+    { desired: of({ separatedAt: leavingDate }), confirmed: of({ separatedAt: leavingDate }) },
     there({}),
-    'note',
+    'verified',
   ],
   [
     'still separates a person whose return was due',
-    { desired: of({}), confirmed: of({ separatedAt: left }) },
-    there({ separatedAt: left }),
-    'note',
+    { desired: of({}), confirmed: of({ separatedAt: leavingDate }) },
+    there({ separatedAt: leavingDate }),
+    'verified',
   ],
-])('after a restore, what counts if the platform %s', (_name, known, identity, outcome) => {
+])('after a restore, the right side applies if the platform %s', (_name, known, identity, outcome) => {
   const entry = { identityId: 'ana', retracted: null, ...known } as RosterEntry
 
   expect(Object.keys(findingOf({ records: null }, entry, identity))).toEqual([outcome])
 })
 
-test('after a restore, a CUSTOM connection without any record makes a leaver of nobody', () => {
+test('after a restore, a CUSTOM connection without any record makes nobody a leaver', () => {
   const record = { identityId: 'ana', firstName: 'Ana' }
   const entry = { identityId: 'ana', retracted: null, desired: record, confirmed: record } as RosterEntry
   const records = {} as Endpoint['records']
 
   const outcomes = [false, true].map((isListEmpty) => findingOfLost({ records }, entry, { restoredAt, isListEmpty }))
 
-  expect(outcomes).toMatchObject([{ learn: { isNewLeaver: true } }, { note: { identityId: 'ana', confirmed: null } }])
+  expect(outcomes).toMatchObject([
+    { learned: { isNewLeaver: true } },
+    { verified: { identityId: 'ana', confirmed: null } },
+  ])
 })

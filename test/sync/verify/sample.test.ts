@@ -49,7 +49,7 @@ async function onPlatform(world: World) {
 }
 
 describe('a sample', () => {
-  test('holds the leavers of the last 30 days, first, and so many of the others, who are not the same each day', async () => {
+  test('contains the leavers of the last 30 days first, and other people who differ each day', async () => {
     const { world } = await open()
     await using _world = world
     await world.night(staff(60))
@@ -71,17 +71,17 @@ describe('a sample', () => {
     expect(later).toHaveLength(10)
   })
 
-  test('of few people is read one by one, and what differs is named and mended', async () => {
+  test('of few people is looked up one by one, and differences are listed and repaired', async () => {
     const { world, client } = await open()
     await using _world = world
     await world.night(change(staff(8), { id: 'E0003', leavingDate: '2026-11-10' }))
     const at = await onPlatform(world)
     await client.updateHrisUserIdentity({ params: at('E0003'), body: { separatedAt: null } })
     await client.deleteHrisUserIdentity({ params: at('E0005') })
-    const asked: string[] = []
+    const lookedUpKeys: string[] = []
     between(world, (real) => ({
       async getHrisUserIdentity(input, options) {
-        asked.push(String(input.params.userIdentityId))
+        lookedUpKeys.push(String(input.params.userIdentityId))
         return await real.getHrisUserIdentity(input, options)
       },
     }))
@@ -89,7 +89,7 @@ describe('a sample', () => {
     const run = await readSample(world)
     const people = await peopleOn(client)
 
-    expect(asked).toHaveLength(8)
+    expect(lookedUpKeys).toHaveLength(8)
     expect(run).toMatchObject({
       state: 'finished',
       verification: {
@@ -105,7 +105,7 @@ describe('a sample', () => {
     expect(people.size).toBe(8)
   })
 
-  test('that costs more requests than the whole list is read from the list, and everybody is compared', async () => {
+  test('is read from the list if that costs fewer requests, and everybody is compared', async () => {
     const { world, client } = await open()
     await using _world = world
     await world.night(staff(30))
@@ -120,7 +120,7 @@ describe('a sample', () => {
   })
 })
 
-test('a platform that says 200 and stores nothing is found within a day, and each day until it stores', async () => {
+test('a platform that answers 200 and stores nothing is found within a day, and each day until it stores', async () => {
   const { world, client } = await open()
   await using _world = world
   const takeDueSlots = createSchedules(
@@ -142,24 +142,24 @@ test('a platform that says 200 and stores nothing is found within a day, and eac
       return { ...stored, body: { ...stored.body, ...(body as object) } }
     },
   }))
-  const left = change(staff(12), { id: 'E0007', leavingDate: '2026-11-19' }, { id: 'E0002', title: 'Director' })
-  const told = await world.night(left, { asOf: '2026-11-20T01:30:00.000Z' })
+  const rows = change(staff(12), { id: 'E0007', left: '2026-11-19' }, { id: 'E0002', title: 'Director' })
+  const run = await world.night(rows, { asOf: '2026-11-20T01:30:00.000Z' })
 
-  const found = []
+  const verifications = []
   for (let day = 0; day < 2; day++) {
     passDays(world, 1)
     await takeDueSlots()
     await world.drain()
-    found.push((await listRuns(world.sync.store.db, { limit: 1 }))[0]?.verification)
+    verifications.push((await listRuns(world.sync.store.db, { limit: 1 }))[0]?.verification)
   }
   Object.assign(world.sync, { platform })
   passDays(world, 1)
   await takeDueSlots()
   await world.drain()
 
-  expect(told.state).toBe('finished')
+  expect(run.state).toBe('finished')
   const both = { changed: 2, people: { changed: ['E0007', 'E0002'] } }
-  expect(found).toMatchObject([both, both])
+  expect(verifications).toMatchObject([both, both])
   expect((await peopleOn(client)).get('E0007')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
   const slots = await sql<{ slot: string }>`select slot from slots order by slot`.execute(world.sync.store.db)
   expect(slots.rows.map(({ slot }) => slot).at(-1)).toBe('sample 2026-11-22T05:00')

@@ -88,7 +88,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await peopleOn(client)).get('E0009')?.separatedAt).toBe('2026-11-01T00:00:00.000Z')
   })
 
-  test('what was cancelled with an open outcome is read back by the next run, which repairs what differs', async () => {
+  test('the next run looks up cancelled changes with an unknown outcome, and repairs differences', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(10))
@@ -97,12 +97,12 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       const run = await world.night(change(staff(10), { id: 'E0003', leavingDate: '2026-11-19' }), { asOf: nextNight })
       await cancelRun(world.sync, { runId: run.id, by: 'ana' })
     }
-    const leftBehind = (await peopleOn(client)).get('E0003')?.separatedAt
+    const storedDate = (await peopleOn(client)).get('E0003')?.separatedAt
     const inDoubt = await uncertain(world)
 
     const run = await world.night(staff(10), { asOf: '2026-11-22T01:00:00.000Z' })
 
-    expect(leftBehind).toBe('2026-11-19T00:00:00.000Z')
+    expect(storedDate).toBe('2026-11-19T00:00:00.000Z')
     expect(inDoubt).toBe(1)
     expect(run).toMatchObject({ state: 'finished', counts: { return: 1 } })
     expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
@@ -123,7 +123,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     return job
   }
 
-  /** A place where work comes by, and waits until the test lets it go on. */
+  /** A gate at which work waits until the test opens it. */
   function brink() {
     const [reached, continued] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     return {
@@ -141,7 +141,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     await sql`update leases set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(sync.store.db)
   }
 
-  test('a process that stood still and sends old facts after newer ones were delivered has its people read back and repaired', async () => {
+  test('after a suspended process sends old facts over newer ones, its people are looked up and repaired', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(10))
@@ -162,19 +162,19 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     const newer = await world.night(change(staff(10), { id: 'E0003', title: 'New' }), {
       asOf: '2026-11-22T01:00:00.000Z',
     })
-    const whileStanding = (await peopleOn(client)).get('E0003')?.jobTitle
+    const whileSuspended = (await peopleOn(client)).get('E0003')?.jobTitle
     brinkOfSending.goOn()
     await old
     const undone = (await peopleOn(client)).get('E0003')?.jobTitle
     await world.minute()
 
     expect(newer.state).toBe('finished')
-    expect([whileStanding, undone]).toEqual(['New', 'Old'])
+    expect([whileSuspended, undone]).toEqual(['New', 'Old'])
     expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('New')
     expect(await uncertain(world)).toBe(0)
   })
 
-  test('a process that stood still before its request goes out sends nothing once it moves again', async () => {
+  test('a process that was suspended before its request sends nothing when it resumes', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(10))
@@ -207,7 +207,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Old')
   })
 
-  test('the people of a batch taken over from a process that stood still are read back once that process has ended', async () => {
+  test('the people of a batch taken over from a suspended process are looked up once that process has ended', async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(staff(10))
@@ -259,7 +259,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect(await world.runOf(next.id)).toMatchObject({ state: 'finished', confirmed: 1 })
   })
 
-  test('while the queue is away a run is noted, and the sweep starts it when the queue is back', async () => {
+  test('while the queue is unreachable a run is stored, and the sweep starts it when the queue is back', async () => {
     await using opened = await open()
     const { world, client } = opened
     world.setExport(staff(5))
@@ -273,7 +273,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     expect((await peopleOn(client)).size).toBe(5)
   })
 
-  test('a queue that goes away in the middle of a run, and comes back empty after an hour, loses nobody', async () => {
+  test('a queue that fails during a run, and comes back empty after an hour, loses nobody', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(5))
@@ -307,7 +307,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
   })
 })
 
-test('of all batches of a blocked connection one is the probe when its time has come', async () => {
+test('one batch of a blocked connection is the probe when it is due', async () => {
   const { client } = await host.tenant()
   const delivery = { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 }
   await using world = await openWorld({ client, connection: { delivery } })
@@ -338,7 +338,7 @@ test('of all batches of a blocked connection one is the probe when its time has 
   expect((await world.runOf(run.id)).state).toBe('finished')
 })
 
-test('what was left alone beside a probe goes on as soon as the probe has passed', async () => {
+test('other batches continue as soon as the probe has passed', async () => {
   const { client } = await host.tenant()
   const delivery = { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 }
   await using world = await openWorld({ client, connection: { delivery } })
@@ -393,7 +393,7 @@ test('people behind an open circuit count as failing since it opened', async () 
   expect(rows).toEqual([{ failures: 0, since: opened, code: 'circuit_open' }])
 })
 
-test('a target by name that vanished blocks, and once unblocked it is made again with everybody', async () => {
+test('a target by name that vanished blocks, and once unblocked it is created again with everybody', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(staff(5))
@@ -411,7 +411,7 @@ test('a target by name that vanished blocks, and once unblocked it is made again
   expect((await peopleOn(client)).size).toBe(5)
 })
 
-test('other connections go on while one is blocked', async () => {
+test('other connections continue while one is blocked', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const other = { ...world.connection, name: 'other', target: { name: 'Other HRIS' } }

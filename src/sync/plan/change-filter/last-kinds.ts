@@ -51,11 +51,11 @@ export class LastKinds {
     return counts
   }
 
-  /** Finds out which further kinds the checks need not see. */
-  update({ spares }: Pick<ReadableRows, 'spares'>): void {
+  /** Marks further kinds that the checks no longer need. */
+  update({ canSkip }: Pick<ReadableRows, 'canSkip'>): void {
     for (const [kind, traits] of this.#traits.entries()) {
-      if (!this.#all[kind] && spares(traits, false)) this.#all[kind] = 1
-      if (!this.#withAddress[kind] && spares(traits, true)) this.#withAddress[kind] = 1
+      if (!this.#all[kind] && canSkip(traits, false)) this.#all[kind] = 1
+      if (!this.#withAddress[kind] && canSkip(traits, true)) this.#withAddress[kind] = 1
     }
   }
 

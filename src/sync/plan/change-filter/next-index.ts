@@ -43,7 +43,7 @@ type ParsedRecord = {
 export type StorePart = (part: number, data: Buffer) => Promise<void>
 
 /**
- * Collects the index for the next export while this one is read and decided about: an entry for each record from which nothing more follows,
+ * Collects the index for the next export while this one is read and decided about: an entry for each record that needs no further decision,
  * and the people who need another decision whatever the next export states.
  */
 export class NextIndex {
@@ -162,13 +162,13 @@ export class NextIndex {
   }
 
   /** Keeps an entry of a parsed row. Returns false if the row has to be parsed again next time. */
-  #keepEntry(seen: Observation): boolean {
-    const record = this.#deciding.get(seen.origin.line)
+  #keepEntry(observation: Observation): boolean {
+    const record = this.#deciding.get(observation.origin.line)
     if (record?.traits === undefined || record.traits === null) return false
     const kind = this.#kinds.of(record.traits)
     if (kind === null) return false
     const { digest, lastEntry, slot, address = null } = record
-    const { identityId } = seen
+    const { identityId } = observation
     const isLast =
       lastEntry >= 0 &&
       this.#last?.kindOf(lastEntry) === kind &&

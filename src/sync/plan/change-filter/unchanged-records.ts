@@ -39,7 +39,7 @@ type UnchangedInput = {
   /** People whose facts have changed since the last export. Their records are parsed. */
   readonly changedPeople: readonly string[]
   readonly digestOf: DigestOf
-  readonly mapping: Pick<ReadableRows, 'spares'>
+  readonly mapping: Pick<ReadableRows, 'canSkip'>
   /** How many people the checks look at. */
   readonly sampleSize: number
   /** Takes each record of the export in order, whether it is skipped or parsed. */
@@ -55,7 +55,7 @@ export class UnchangedRecords {
   readonly #last: ExportIndex | null
   readonly #changedPeople: readonly string[]
   readonly #digestOf: DigestOf
-  readonly #mapping: Pick<ReadableRows, 'spares'>
+  readonly #mapping: Pick<ReadableRows, 'canSkip'>
   readonly #nextIndex: NextIndex
   readonly #stateOf: Uint8Array
   readonly #mustBeParsed: Uint8Array

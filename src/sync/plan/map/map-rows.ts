@@ -15,7 +15,7 @@ import type { FeedRules } from '../../context/context.ts'
 
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>
 
-/** A row that is about no person, such as one of totals. `identityId`: what stands where people have their key, if it could be one. */
+/** A row that is not about a person, such as totals. `identityId`: the value of the key column, if it could be a key. */
 type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
 
 /** A row that is not in scope. */
@@ -27,74 +27,67 @@ export type MappedRow = Observation | Reject | NoPerson | OutOfScope | null
 /** The mapped rows of a reading that has every column it needs. */
 export type ReadableRows = Extract<MappedRows, { readonly ok: true }>
 
-/** A reading's rows as observations, looked over for what an operator should know. */
+/** Maps the rows of a reading to observations, and checks them for what an operator should know. */
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
       readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
       readonly map: (row: SourceRow) => MappedRow
-      /** What the row that was mapped last is to the checks, if it need not be read again as long as it reads the same; null if it has to be. */
+      /** The traits of the row that was mapped last; null if it has to be parsed next time even if it is unchanged. */
       readonly traitsOf: (row: SourceRow, observation: Observation) => RowTraits | null
-      /** What the e-mail address of a observation is compared by; null: it has none. */
+      /** The comparable form of the e-mail address of an observation; null if it has none. */
       readonly addressOf: (observation: Observation) => string | null
-      /** Whether rows with these traits may be left out from here on. `knowsAddress`: where it is known what their addresses are compared by. */
-      readonly spares: (traits: RowTraits, knowsAddress: boolean) => boolean
-      /** Takes rows into account that were left out, of which the last stands in this line. */
-      readonly spare: (times: ReadonlyMap<RowTraits, number>, lastLine: number) => void
-      /** Whether rows that are left out are also to be named one by one, in their order among all others. */
-      readonly wantsEach: Lint['needsOrder']
-      readonly spareOne: Lint['addInOrder']
+      /** Whether unchanged rows with these traits may be skipped from now on. `knowsAddress`: their comparable addresses are known. */
+      readonly canSkip: (traits: RowTraits, knowsAddress: boolean) => boolean
+      /** Adds unchanged rows that were skipped. The last of them is in this line. */
+      readonly addUnchanged: (counts: ReadonlyMap<RowTraits, number>, lastLine: number) => void
+      /** Whether a check also needs the unchanged rows one by one, in their order among all rows. */
+      readonly needsUnchangedInOrder: Lint['needsOrder']
+      readonly addUnchangedInOrder: Lint['addInOrder']
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
   | {
       readonly ok: false
-      /** To be shown the rows, which may hold the header. */
+      /** Takes the rows, because one of them may be the header. */
       readonly see: (row: SourceRow) => void
       /** Why mapped columns are missing, a sentence each. */
       readonly missing: () => readonly string[]
     }
 
-/** Binds the rules of a feed to what was opened of it. Rows are about the people whom their keys name. */
-export function mapRows(
-  reading: Reading,
-  { mapping, traps, timeZone, shape }: FeedRules,
-  {
-    now,
-    aliases = noAnswers.aliases,
-    telling,
-    addressOf = (email) => email,
-    formerFields = [],
-  }: {
-    now: Date
-    /** The mapped names that the last accepted export had, and parts of them. */
-    formerFields?: readonly string[]
-    aliases?: KeyAnswers['aliases']
-    telling?: number
-    addressOf?: ((email: string) => string) | undefined
-  },
-): MappedRows {
-  const { headers, mode, sparse = false } = reading
-  const missingIsBlank = reading.missingIsBlank ? { formerFields } : undefined
+type MapOptions = {
+  readonly now: Date
+  /** The mapped names that the last accepted export had, and parts of them. */
+  readonly formerFields?: readonly string[]
+  readonly aliases?: KeyAnswers['aliases']
+  /** How many people the checks look at. */
+  readonly sampleSize?: number | undefined
+  readonly addressOf?: ((email: string) => string) | undefined
+}
+
+/** Binds the rules of a feed to an opened reading. Rows are about the people whom their keys name. */
+export function mapRows(reading: Reading, rules: FeedRules, options: MapOptions): MappedRows {
+  const { headers, sparse = false } = reading
+  const { mapping, timeZone, shape } = rules
+  const missingIsBlank = reading.missingIsBlank ? { formerFields: options.formerFields ?? [] } : undefined
   const faultOf = shape && { faultOf: shape.faultOf }
   const compiled = compileMapping(mapping, headers, { sparse, missingIsBlank, timeZone, ...faultOf })
-  if (!compiled.ok) {
-    const { missing } = compiled
-    const { addRow: see, reasons } = watchHeaderBelow(mapping, { headers, missing })
-    return { ok: false, see, missing: reasons }
-  }
+  if (compiled.ok) return readableRows(reading, rules, compiled, options)
+  const { missing } = compiled
+  const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
+  return { ok: false, see, missing: reasons }
+}
+
+function readableRows(
+  { headers, mode, sparse = false, missingIsBlank }: Reading,
+  { mapping, traps, timeZone }: FeedRules,
+  compiled: Mapped,
+  { now, aliases = noAnswers.aliases, sampleSize, addressOf = (email) => email }: MapOptions,
+): ReadableRows {
   const { columns, mapped, lacking, parts } = compiled
   const wholeRow = (row: SourceRow) => (missingIsBlank ? withBlanks(row, headers.length) : row)
   const exportDate = dateIn(timeZone, now.toISOString())
-  const lint = createLint({
-    mode,
-    headers,
-    columns,
-    dateRules: mapping.fields,
-    exportDate,
-    traps,
-    sampleSize: telling,
-    addressOf,
-  })
+  const dateRules = mapping.fields
+  const lint = createLint({ mode, headers, columns, dateRules, exportDate, traps, sampleSize, addressOf })
   const keyCells = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
   // Records have no header and no totals.
   const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
@@ -109,31 +102,31 @@ export function mapRows(
       const row = wholeRow(read)
       if (notPeople?.isReorderedHeader(row)) throw reorderedHeader(row.origin)
       if (compiled.isIgnored(row)) return null
-      const told = resolveAlias(compiled.map(row), aliases)
-      if (notPeople?.isNotAPerson(row)) return { noPerson: true, identityId: told.identityId }
-      const scope = compiled.scopeOf(row, told)
-      if (scope === false) return { outOfScope: true, identityId: told.identityId, origin: row.origin }
+      const observation = resolveAlias(compiled.map(row), aliases)
+      if (notPeople?.isNotAPerson(row)) return { noPerson: true, identityId: observation.identityId }
+      const scope = compiled.scopeOf(row, observation)
+      if (scope === false) return { outOfScope: true, identityId: observation.identityId, origin: row.origin }
       if (scope !== true) return scope
-      lint.addRow(row, told)
-      return told
+      lint.addRow(row, observation)
+      return observation
     },
     traitsOf(row, observation) {
       const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)
       return isKeyOdd || notPeople?.isLikeTotals() ? null : rowTraits(observation)
     },
     addressOf: ({ fields: { email } }) => (typeof email === 'string' ? addressOf(email) : null),
-    spares: lint.areTraitsEnough,
-    spare(times, lastLine) {
+    canSkip: lint.areTraitsEnough,
+    addUnchanged(counts, lastLine) {
       notPeople?.addPeopleUntil(lastLine)
-      for (const [traits, count] of times) lint.addByTraits(traits, count)
+      for (const [traits, count] of counts) lint.addByTraits(traits, count)
     },
-    wantsEach: lint.needsOrder,
-    spareOne: lint.addInOrder,
+    needsUnchangedInOrder: lint.needsOrder,
+    addUnchangedInOrder: lint.addInOrder,
     findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
 }
 
-/** A record with a blank for each member that it lacks. What it holds as an object or a list stays unread, as do results of expressions. */
+/** A record with a blank for each missing member. Objects, lists and results of expressions stay as they are. */
 function withBlanks(row: SourceRow, width: number): SourceRow {
   const { nonTextColumns: groups = [] } = row
   const values = row.values.map((cell, at) => cell ?? (at >= width || groups.includes(at) ? undefined : ''))
@@ -141,9 +134,9 @@ function withBlanks(row: SourceRow, width: number): SourceRow {
 }
 
 function reorderedHeader(origin: Origin): Failure {
-  const place = 'file' in origin ? `${origin.file}:${origin.line}` : `line ${origin.line}`
+  const location = 'file' in origin ? `${origin.file}:${origin.line}` : `line ${origin.line}`
   return unreadable(
-    `${place}: this line names the columns again, in another order than the header`,
+    `${location}: this line names the columns again, in another order than the header`,
     'have the parts exported one by one; if the line belongs to the header, write linesAfterHeader',
   )
 }
