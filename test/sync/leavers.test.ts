@@ -34,7 +34,7 @@ const nearlyAll = without(people, ...people.slice(0, 8).map(({ id }) => id))
 
 describe('the clock of a leaver', () => {
   test('shows the day in the zone of the source, and when it was stated, seen, sent and acknowledged', async () => {
-    await using world = await open({ at: (await pglitePlace()).at })
+    await using world = await open({ at: (await createPgliteDatabase()).at })
     await world.night(people)
 
     const run = await world.night(leaves('E0003'), { asOf: '2026-11-20T02:30:00.000Z' })

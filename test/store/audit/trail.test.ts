@@ -466,7 +466,7 @@ test('the text of an entry can be stored in a database, whatever its strings con
 })
 
 test('several processes that sign at once on PostgreSQL make one chain, with entries that commit late', async () => {
-  const place = stack.use(await postgresPlace())
+  const place = stack.use(await createPostgresDatabase())
   const processes = await Promise.all(
     Array.from({ length: 3 }, async () => (await open(place.at)).db.withPlugin(new Signing(key))),
   )

@@ -77,7 +77,7 @@ async function fill(db: Db): Promise<void> {
 }
 
 test('a backup of PostgreSQL restores an equal store on the embedded database, with counters that continue', async () => {
-  await using place = await pglitePlace()
+  await using place = await createPgliteDatabase()
   await using store = await open(place.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const again = join(folder.path, 'again.backup')
@@ -94,7 +94,7 @@ test('a backup of PostgreSQL restores an equal store on the embedded database, w
 })
 
 test('is written and restored in pieces by size, so that many large events fit into memory', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
   await using other = await createPostgresDatabase()
   await using restored = await open(other.at)
@@ -156,7 +156,7 @@ test('a pipe, a folder, a device and a link are refused as a backup without bloc
 })
 
 test('a backup of an older release is migrated to the newest tables', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
   const later = { name: '0002-later', sql: "alter table connections add column later text not null default 'new'" }
 
@@ -208,7 +208,7 @@ test('a handwritten backup cannot run its own statements', async () => {
 })
 
 test('a restore that fails, or finds others at work, leaves the store unchanged', async () => {
-  await using place = await postgresPlace()
+  await using place = await createPostgresDatabase()
   await using store = await open(place.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const cut = join(folder.path, 'cut-while-read.backup')
