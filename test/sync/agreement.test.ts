@@ -65,10 +65,10 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
     }),
     { numRuns: isFull ? 60 : 6, seed },
   )
-  tell(task, {
-    what: 'counts, state, exit code, problems, history, audit trail and platform, compared',
+  reportTrials(task, {
+    subject: 'counts, state, exit code, problems, history, audit trail and platform, compared',
     times: `${nightCount} nights`,
-    found: 'they agree',
+    result: 'they agree',
   })
 })
 

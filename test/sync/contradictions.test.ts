@@ -81,7 +81,7 @@ test('a person whose status contradicts the leaving date is listed from the firs
 test.each<[string, HrPerson]>([
   ['the status', { id: 'E0007', leavingDate: '2026-06-30', status: 'Inactive' }],
   ['the date, which is blank now', { id: 'E0007', status: 'Active' }],
-  ['the date, which lies ahead now', { id: 'E0007', left: '2027-06-30', status: 'Active' }],
+  ['the date, which lies ahead now', { id: 'E0007', leavingDate: '2027-06-30', status: 'Active' }],
 ])('the contradiction ends once HR has corrected %s', async (_, corrected) => {
   await using opened = await openFileWorld(host, { isSparing: true })
   const { world, shown, skipped: counted } = opened

@@ -126,7 +126,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
         await later(world, 6)
         world.clock.now = new Date(`${date}T03:00:00.000Z`)
         const before = await causesOf(world)
-        const report = exports ? hr.tell() : null
+        const report = exports ? hr.takeExport() : null
         const run = report && (await world.night(report.rows, { asOf: `${date}T01:00:00.000Z` }))
         const causes = await causesOf(world)
         for (const cause of causes.difference(before)) count(total.holds, cause)
@@ -197,7 +197,7 @@ function findings(
 /** The guards that hold an export for known faults, without anything new. */
 function heldForNothing(
   { guards }: Run,
-  report: Pick<ReturnType<ReturnType<typeof untidyHr>['tell']>, 'newFaults' | 'newStatuses'> | null,
+  report: Pick<ReturnType<ReturnType<typeof untidyHr>['takeExport']>, 'newFaults' | 'newStatuses'> | null,
 ): typeof noHold {
   const holds = (cause: string) => guards?.some(({ name, ok }) => name === cause && !ok) ?? false
   return {

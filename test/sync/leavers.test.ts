@@ -29,7 +29,7 @@ async function tick(world: World, instant: string): Promise<void> {
 }
 
 const people = staff(20)
-const leaves = (id: string, leavingDate = '2026-11-19') => change(people, { id, left: leavingDate })
+const leaves = (id: string, leavingDate = '2026-11-19') => change(people, { id, leavingDate: leavingDate })
 const nearlyAll = without(people, ...people.slice(0, 8).map(({ id }) => id))
 
 describe('the clock of a leaver', () => {

@@ -271,7 +271,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
         first: 'Secretname',
         title: 'Secretjob',
       })
-      world.hrSays(rows)
+      world.setExport(rows)
       const sentJobs: unknown[] = []
       const enqueue = world.sync.enqueue
       Object.assign(world.sync, {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const withLeaver = change(staff(12), { id: 'E0003', left: '2026-11-18', status: 'Inactive' })
+const withLeaver = change(staff(12), { id: 'E0003', leavingDate: '2026-11-18', status: 'Inactive' })
 const back = { id: 'E0003', left: '', status: 'Active', start: '2026-11-20' }
 const somebodyElse = { ...back, first: 'Zoe', email: 'zoe@acme.example', title: 'Nurse' }
 

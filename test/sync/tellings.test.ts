@@ -78,7 +78,7 @@ test('leavers follow from what HR stated, whatever is silent, late, early or wit
 
         for (const action of deeds) {
           const sent = hr.happen(action, today)
-          if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.told])
+          if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.event])
         }
         const arrived = arriving.get(today) ?? []
         for (const event of arrived) hr.hear(event)

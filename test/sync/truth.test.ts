@@ -115,10 +115,10 @@ test('whenever a run or a command reports success, the platform has what HR stat
     )
   } finally {
     const { turns: turnCount, exact, named, problems, inDoubt, late } = counts
-    tell(task, {
-      what: 'successes held to what the platform holds',
+    reportTrials(task, {
+      subject: 'successes held to what the platform holds',
       times: `${turnCount} turns, ${exact + named} successes (seed ${seed})`,
-      found: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests, ${leftOut} rows of exports left out`,
+      result: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests, ${leftOut} rows of exports left out`,
     })
   }
   // Both have to come up, or nothing was shown.

@@ -29,7 +29,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & A
   async searchPeople(ctx, { query: { connection, search, after, limit } }) {
     const connections = connectionsMeant(ctx, connection)
     const scope = { list: 'people', connection, search }
-    const cursor = readCursor(scope, after, PeoplePlace)
+    const cursor = readCursor(scope, after, PeopleCursor)
     const { db } = ctx.sync.store
     const { matches, next } = await searchPeople(db, { connections, search, cursor, limit, withinMs: searchWithinMs })
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
@@ -38,7 +38,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & A
     return {
       status: 200,
       body: {
-        data: matches.map((one) => foundView(one, namingFields(labelOf(ctx.sync, one.connection)))),
+        data: matches.map((one) => matchView(one, namingFields(labelOf(ctx.sync, one.connection)))),
         next: next && writeCursor(scope, next),
       },
     }

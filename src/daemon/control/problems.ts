@@ -46,8 +46,8 @@ export const problemHandlers: Handlers<typeof problemOperations, ControlContext 
       after: cursor,
       limit,
     })
-    const next = nextCursor(scope, { found, limit }, (last) => last.cursor)
-    const data = found.map((one) => blockedPersonView(one, now))
+    const next = nextCursor(scope, { rows, limit }, (last) => last.cursor)
+    const data = rows.map((one) => blockedPersonView(one, now))
     return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 

@@ -78,7 +78,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting
     const scope = { list: 'rejects', runId }
     const cursor = readCursor(scope, after, NumberCursor)
     const rejects = await rejectsOf(ctx.sync.store.db, runId, { after: cursor, limit })
-    const next = nextCursor(scope, { found: rejects, limit }, (last) => last.cursor)
+    const next = nextCursor(scope, { rows: rejects, limit }, (last) => last.cursor)
     return { status: 200, body: { data: rejects.map(({ reject }) => rejectView(reject)), next } }
   },
 

@@ -29,7 +29,7 @@ function unlessFailure(error: unknown): void {
 }
 
 function entryView({ ordinal, at, act, by, connection, runId, identityId, details }: NumberedEntry): TrailEntry {
-  const says: Readonly<Record<string, string>> = auditActs
+  const descriptions: Readonly<Record<string, string>> = auditActs
   return {
     ordinal,
     at,

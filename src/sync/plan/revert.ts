@@ -1,7 +1,7 @@
 import { decideState } from '../../identity/decide/decide.ts'
 import { withPin } from '../../identity/decide/decisions.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
-import { type Done, type Undoing, undo } from '../../identity/decide/revert.ts'
+import { type RunEffect, undo, type UndoResult } from '../../identity/decide/revert.ts'
 import { type Tally, tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import type { RosterEntry } from '../../identity/record.ts'
@@ -95,12 +95,12 @@ async function stageInverse(
   const repairs = (await getRun(db, revert.runId))?.options.verify ?? false
   const pinned = pinnedPeople(connection, await keyAnswers(db, connection.name))
   const account = revertAccount(revert.runId)
-  const planned = (entry: RosterEntry | undefined, done: Done): PlannedPerson[] => {
+  const planned = (entry: RosterEntry | undefined, done: RunEffect): PlannedPerson[] => {
     const { identityId } = done.change
     const undoing = undo(entry, done, { repairs })
     account.add(identityId, undoing)
     if (undoing.kind !== 'back' || entry === undefined) return []
-    const decision = withPin(identityId, decideSide(entry, undoing.side, context), pinned)
+    const decision = withPin(identityId, decideState(entry, undoing.state, context), pinned)
     decisions.add(decision, 'untouched')
     return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
   }
@@ -133,12 +133,12 @@ function revertAccount(runId: string) {
   let unchangedCount = 0
 
   return {
-    add(identityId: string, undoing: Undoing): void {
+    add(identityId: string, undoing: UndoResult): void {
       const { kind } = undoing
       if (kind === 'back') people++
       else if (kind === 'retract') lists.joiners.add(identityId)
       else if (kind === 'restore') lists.retracted.add(identityId)
-      else if (kind === 'left') {
+      else if (kind === 'skipped') {
         unchangedCount++
         if (unchanged.length < keysKept) unchanged.push({ identityId, reason: undoing.reason })
       }

@@ -30,7 +30,7 @@ const nights: readonly (readonly IdentityRecord[])[] = [
   ],
 ]
 
-describe.each(bothDatabases)('entries that follow from changes, on $name', ({ place }) => {
+describe.each(databases)('entries that follow from changes, on $name', ({ createDatabase: place }) => {
   test('have the same effect on the roster as stored ones, also if they are stored later', async () => {
     const written = await roster({ follows: false })
     const followed = await roster({ follows: true })

@@ -13,7 +13,7 @@ import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 
-describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
+describe.each(databases)('an index of an export, on $name', ({ createDatabase: place }) => {
   test('has its parts as stored, of any length, each piece in its own row', async () => {
     await using at = await place()
     await using database = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })

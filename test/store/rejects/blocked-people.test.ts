@@ -201,9 +201,9 @@ describe.each(databases)('blocked people on $name', ({ createDatabase: place }) 
     const { world, night, blockedPeople, keys } = opened
 
     await night(staff(5))
-    await night(change(staff(5), { id: 'E0002', left: '2026-11-01' }))
-    await night(change(staff(5), { id: 'E0002', left: '2026-11-01', email: 'DISABLED' }, leaver))
-    await night(change(staff(5), { id: 'E0002', left: '01/11/2026' }, leaver))
+    await night(change(staff(5), { id: 'E0002', leavingDate: '2026-11-01' }))
+    await night(change(staff(5), { id: 'E0002', leavingDate: '2026-11-01', email: 'DISABLED' }, leaver))
+    await night(change(staff(5), { id: 'E0002', leavingDate: '01/11/2026' }, leaver))
     const listed = await blockedPeople()
     const { id, digest } = await retractPerson(world.sync, {
       connection: 'acme',

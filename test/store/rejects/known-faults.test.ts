@@ -24,7 +24,7 @@ function refused({ guards }: Run): string[] {
   return (guards ?? []).flatMap(({ name, ok }) => (ok ? [] : [name]))
 }
 
-describe.each(databases)('known faults on $name', ({ place }) => {
+describe.each(databases)('known faults on $name', ({ createDatabase: place }) => {
   async function open(feed: Parameters<typeof openWorld>[0]['feed'] = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()

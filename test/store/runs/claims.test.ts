@@ -7,7 +7,7 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 
-describe.each(bothDatabases)('the rows that a connection had the last time, on $name', ({ place }) => {
+describe.each(databases)('the rows that a connection had the last time, on $name', ({ createDatabase: place }) => {
   test('are those of its newest run that read the source', async () => {
     await using at = await place()
     await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })

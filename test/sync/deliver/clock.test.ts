@@ -35,7 +35,7 @@ function offset(ms: number): () => void {
 }
 
 describe.each(moves)('a clock that %s', (_name, offsetMs) => {
-  test.each(bothDatabases)('delays no request longer than a window or a pause in $name', async ({ place }) => {
+  test.each(databases)('delays no request longer than a window or a pause in $name', async ({ createDatabase: place }) => {
     await using at = await place()
     await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     const [used, paused] = ['used', 'paused'].map((name) => sharedBudget(store.pool, name, window)) as [Budget, Budget]

@@ -78,7 +78,7 @@ test.each([{ answer: failure }, { answer: noAnswer }])(
     const { world, client } = opened
     await world.night(staff(40))
     failingOn(world, ['E0001'], answer)
-    const first = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+    const first = await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
     const both = ['E0001', 'E0002'].map((id) => ({ id, left: leavingDate }))
     const next = await world.night(change(staff(40), ...both), { asOf: thirdNight })
     const waiting = await world.runOf(next.id)
@@ -98,7 +98,7 @@ test('a closed person is listed as undelivered and in doubt, and arrives once th
   const { db } = world.sync.store
   await world.night(staff(40))
   const failing = failingOn(world, ['E0001'])
-  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
   await untilClosed(world, run.id)
   const problems = await problemsOf(world)
   const closedAt = world.clock.now
@@ -130,7 +130,7 @@ test('a closed person is in doubt even if the process ends before its attempt do
   const { db } = world.sync.store
   await world.night(staff(40))
   failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
   await refuse(db, 'update on deliveries', sql`new.state = 'done'`)
 
   const closed = async () => (await sql`select identity_id from problems`.execute(db)).rows
@@ -147,7 +147,7 @@ test('a closed person is tried again every hour, and no other run waits longer t
   const { world } = opened
   await world.night(staff(40))
   failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
   await minutes(world, patience)
   const delivering: string[] = []
   let mostInRow = 0
@@ -178,7 +178,7 @@ test('nobody is closed while the platform does not answer at all', async () => {
   await world.night(staff(40))
   const failing = failingOn(world, [])
   failing.isAway = true
-  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
 
   await minutes(world, 4 * 60, { step: 20 })
   const meanwhile = await world.runOf(run.id)
@@ -199,7 +199,7 @@ test('looking the person up finds a change that was applied without an answer', 
     updateHrisUserIdentity: async (input, options) =>
       isLost ? noAnswer : await real.updateHrisUserIdentity(input, options),
   }))
-  const run = await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+  const run = await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
   await untilClosed(world, run.id)
   // HR takes the departure back, and the request arrives after all.
   await world.night(staff(40), { asOf: thirdNight })
@@ -227,7 +227,7 @@ test('a run that an operator requests tries such a person at once', async () => 
   const { world, client } = opened
   await world.night(staff(40))
   const failing = failingOn(world, ['E0001'])
-  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }), { asOf: secondNight })
+  await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
   await minutes(world, patience)
   failing.ids = new Set()
 
@@ -272,7 +272,7 @@ test('the hourly repair of such a person does not replace a held plan of due dep
   const later = staff(40)
     .slice(10, 25)
     .map(({ id }) => ({ id, left: '2026-11-21' }))
-  await world.night(change(staff(40), { id: 'E0001', left: leavingDate }, ...later), {
+  await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }, ...later), {
     asOf: '2026-11-20T06:00:00.000Z',
   })
   await minutes(world, patience)

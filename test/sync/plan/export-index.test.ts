@@ -214,8 +214,8 @@ describe('an export that is compared with the last index', () => {
             expect(ours).toEqual(theirs)
             counts.nights += 1
           }
-          counts.leftOut += sparing.counted.leftOut
-          counts.together += sparing.counted.together
+          counts.leftOut += sparing.skipped.total
+          counts.together += sparing.skipped.inRanges
           counts.whole += sparing.world.events.filter(
             (event) => 'event' in event && event.event === 'run.full_read',
           ).length
@@ -223,10 +223,10 @@ describe('an export that is compared with the last index', () => {
       ),
       { numRuns: stories + rare.length, seed, endOnFailure: true, examples: rare },
     )
-    tell(task, {
-      what: 'exports beside what the last one left behind against ones that are read whole',
+    reportTrials(task, {
+      subject: 'exports beside what the last one left behind against ones that are read whole',
       times: `${counts.nights} nights (seed ${seed})`,
-      found: `${counts.leftOut} rows left out, ${counts.together} of them together, ${counts.whole} exports read whole after all`,
+      result: `${counts.leftOut} rows left out, ${counts.together} of them together, ${counts.whole} exports read whole after all`,
     })
     expect(counts.leftOut).toBeGreaterThan(counts.nights)
     expect(counts.together).toBeGreaterThan(counts.nights)
@@ -239,7 +239,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
     const { at } = stack.use(await place())
     const file = stack.use(await openFileWorld(host, { isSparing: true, at, ...options }))
     const night = async (lines: readonly Line[], day: number) => {
-      const before = file.counted.leftOut
+      const before = file.skipped.total
       const eventCount = file.world.events.length
       const hr = { ...nothingYet(), lines: [...lines] }
       const asOf = `2026-11-${day}T01:00:00.000Z`
@@ -248,7 +248,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       const { id } = await requestRun(file.world.sync, { connection: 'acme', trigger: 'operator' })
       await file.world.drain()
       const reasons = file.world.events.slice(eventCount).flatMap((event) => ('reason' in event ? [event.reason] : []))
-      return { run: await file.world.runOf(id), leftOut: file.counted.leftOut - before, reasons }
+      return { run: await file.world.runOf(id), leftOut: file.skipped.total - before, reasons }
     }
     return { ...file, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
@@ -318,7 +318,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
   })
 
   test('a shared address is found when its people move into the sample', async () => {
-    await using file = await open({ telling: 20 })
+    await using file = await open({ sampleSize: 20 })
     const people = company(60).map((person, at) =>
       at === 41 || at === 42 ? { ...person, email: 'both@acme.example' } : person,
     )

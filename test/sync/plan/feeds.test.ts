@@ -77,7 +77,7 @@ function reading(content: {
     headers,
     rows: (async function* () {
       yield content.rows.map(
-        ({ id, email = '', first = '', title = '', left = '', action = 'C', changed = '2026-01-01' }, i) => ({
+        ({ id, email = '', first = '', title = '', leavingDate: left = '', action = 'C', changed = '2026-01-01' }, i) => ({
           values: [id, email, first, title, left, action, changed],
           origin: { file, line: i + 2 },
         }),

@@ -53,7 +53,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase: p
   test.each([
     {
       cause: 'the source was replaced',
-      meanwhile: async ({ world }: Opened) => world.hrSays(without(staff(20), 'E0007'), '2026-11-20T02:00:00.000Z'),
+      meanwhile: async ({ world }: Opened) => world.setExport(without(staff(20), 'E0007'), '2026-11-20T02:00:00.000Z'),
       reason: 'the source was replaced since',
     },
     {

@@ -38,7 +38,7 @@ const doubtful = [
 
 const leaver: HrPerson = { id: '', first: 'Former', leavingDate: '2026-11-01', status: 'Inactive' }
 
-describe.each(databases)('a held plan on $name', ({ place }) => {
+describe.each(databases)('a held plan on $name', ({ createDatabase: place }) => {
   async function open(...send: ChangeKind[]) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()

@@ -18,7 +18,7 @@ const broken: AnyAnswer = {
   retryAfterMs: null,
 }
 
-describe.each(databases)('the rate limit, stored in $name', ({ place }) => {
+describe.each(databases)('the rate limit, stored in $name', ({ createDatabase: place }) => {
   async function open() {
     const opening = new AsyncDisposableStack()
     onTestFinished(() => opening.disposeAsync())

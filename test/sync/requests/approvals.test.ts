@@ -48,7 +48,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
   /** Ten of twenty people are gone, which a guard holds. */
   async function heldRun(world: World, by?: string): Promise<Run> {
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)
-    world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+    world.setExport(staff(10), '2026-11-20T01:00:00.000Z')
     const request = { connection: 'acme', trigger: 'operator', ...(by !== undefined && { by }) } as const
     const { id } = await requestRun(world.sync, request)
     await world.drain()
@@ -198,7 +198,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
     test('with all options of the run', async () => {
       await using opened = await open()
       const { world } = opened
-      world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+      world.setExport(staff(10), '2026-11-20T01:00:00.000Z')
       const requested = await requestRun(world.sync, {
         connection: 'acme',
         trigger: 'operator',
@@ -372,7 +372,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase: place }) => 
       const refused = await refusal(approveRun(world.sync, decision(revert, 'ana')))
       await approveRun(world.sync, decision(revert, 'ben'))
       await world.drain()
-      world.hrSays(staff(2), '2026-11-21T01:00:00.000Z')
+      world.setExport(staff(2), '2026-11-21T01:00:00.000Z')
       const requested = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'ana' })
       await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'cleo' })
       await world.drain()

@@ -959,7 +959,7 @@ describe.each(databases)('on $name', ({ createDatabase: place }) => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
-      const people = change(staff(20).slice(6), { id: 'E0010', left: leavingDate })
+      const people = change(staff(20).slice(6), { id: 'E0010', leavingDate: leavingDate })
       const held = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z', full })
 
       await receive(world, event)

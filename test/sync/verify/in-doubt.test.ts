@@ -168,7 +168,7 @@ test('people of a batch are in doubt once they are closed, although the rest of 
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
-  const isOf = (id: string) => (request: Seen) => request.identityIds.includes(id)
+  const isOf = (id: string) => (request: ReceivedRequest) => request.identityIds.includes(id)
   story.trouble((request) => (isOf('E0003')(request) ? faults.delayed(100, faults.resetAfter) : faults.pass))
   await story.night()
 

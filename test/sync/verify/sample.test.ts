@@ -142,7 +142,7 @@ test('a platform that answers 200 and stores nothing is found within a day, and 
       return { ...stored, body: { ...stored.body, ...(body as object) } }
     },
   }))
-  const rows = change(staff(12), { id: 'E0007', left: '2026-11-19' }, { id: 'E0002', title: 'Director' })
+  const rows = change(staff(12), { id: 'E0007', leavingDate: '2026-11-19' }, { id: 'E0002', title: 'Director' })
   const run = await world.night(rows, { asOf: '2026-11-20T01:30:00.000Z' })
 
   const verifications = []

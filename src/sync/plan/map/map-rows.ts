@@ -73,8 +73,8 @@ export function mapRows(reading: Reading, rules: FeedRules, options: MapOptions)
   const compiled = compileMapping(mapping, headers, { sparse, missingIsBlank, timeZone, ...faultOf })
   if (compiled.ok) return readableRows(reading, rules, compiled, options)
   const { missing } = compiled
-  const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
-  return { ok: false, see, missing: reasons }
+  const { addRow, reasons } = watchHeaderBelow(mapping, { headers, missing })
+  return { ok: false, see: addRow, missing: reasons }
 }
 
 function readableRows(
