@@ -81,9 +81,9 @@ function importersOf(files: Files): ReadonlyMap<string, readonly string[]> {
     return targets.map((target) => ({ file, target }))
   })
   return new Map(
-    Object.entries(Object.groupBy(imports, ({ target }) => target)).map(([target, found = []]) => [
+    Object.entries(Object.groupBy(imports, ({ target }) => target)).map(([target, importsOfTarget = []]) => [
       target,
-      found.map(({ file }) => file),
+      importsOfTarget.map(({ file }) => file),
     ]),
   )
 }

@@ -73,13 +73,13 @@ describe('what a viewer sees', () => {
     ['problems', '/problems?values=1'],
     ['people', '/people'],
   ])('of %s are keys and the names of fields, and no personal value', async (_what, path) => {
-    const given = path.replace('SETTLED', company.settled.id).replace('HELD', company.held.id)
+    const actualPath = path.replace('SETTLED', company.settled.id).replace('HELD', company.held.id)
 
-    const seen = await visitor('vera', 'viewer').get(given)
-    const shown = await visitor('ana', 'operator').get(given)
+    const page = await visitor('vera', 'viewer').get(actualPath)
+    const shown = await visitor('ana', 'operator').get(actualPath)
 
-    expect(seen.status).toBe(200)
-    expect(seen.text).not.toMatch(/Person \d|@acme\.example|Engineer|Lead\b/)
+    expect(page.status).toBe(200)
+    expect(page.text).not.toMatch(/Person \d|@acme\.example|Engineer|Lead\b/)
     expect(shown.text).toMatch(/Person \d|@acme\.example|Engineer/)
   })
 
@@ -87,14 +87,14 @@ describe('what a viewer sees', () => {
     const vera = visitor('vera', 'viewer')
 
     const page = await vera.get(person('E0005'))
-    const asked = await vera.get(`/runs/${company.held.id}/approval`)
+    const question = await vera.get(`/runs/${company.held.id}/approval`)
     const sent = await vera.post(`/runs/${company.held.id}/approval`, {
       token: 'token of vera',
       digest: company.held.digest ?? '',
     })
 
     expect(page.text).toContain('only an approver can do this, and you are signed in as a viewer')
-    expect([asked.status, sent.status]).toEqual([403, 403])
+    expect([question.status, sent.status]).toEqual([403, 403])
     expect(sent.text).toContain('Only an approver can do this, and you are signed in as a viewer.')
     expect((await company.world.runOf(company.held.id)).state).toBe('held')
   })
@@ -170,8 +170,8 @@ test('who asked for a run cannot approve it where two people are desired, and re
   expect(page?.text).toContain('<strong>you requested this run</strong>, so another person has to approve it')
   expect([refused?.status, approved?.status]).toEqual([409, 303])
   expect(refused?.text).toContain('wants another person to approve it')
-  const left = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-  expect(left.map(({ identityId }) => identityId)).toContain('E0021')
+  const leavers = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+  expect(leavers.map(({ identityId }) => identityId)).toContain('E0021')
 })
 
 test('the lists lead on by cursor, with what they are narrowed to', async () => {
@@ -291,11 +291,11 @@ test('what was just done travels over HTTPS alone where people come by HTTPS', a
   const ana = createVisitor(console.url, 'ana.approver')
 
   const { headers, location } = await ana.post(`/runs/${own.held.id}/rejection`, { token: 'token of ana' })
-  const told = await ana.get(location ?? '')
+  const resultPage = await ana.get(location ?? '')
 
   const [line] = headers.getSetCookie()
   expect(line).toMatch(/^__Host-rollcall_done=[^;]+; Max-Age=60; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
-  expect(told.text).toContain('The plan was rejected.')
+  expect(resultPage.text).toContain('The plan was rejected.')
 })
 
 test('the stream of what happens tells a viewer keys and counts, and no personal value', async () => {
@@ -358,11 +358,11 @@ test('a page that many share is that of a role, and new for whoever has just don
   for (const path of ['/runs', '/runs/list']) await ana.follow(path)
   const token = { token: 'token of ana' }
 
-  const asked = await ana.post('/connections/acme/sync', { ...token, how: 'changes' })
-  const runId = (asked.location ?? '').split('/').at(-1) ?? ''
+  const response = await ana.post('/connections/acme/sync', { ...token, how: 'changes' })
+  const runId = (response.location ?? '').split('/').at(-1) ?? ''
   const after = [await ana.follow('/runs'), await ana.follow('/runs/list')]
   const cancelled = await ana.post(`/runs/${runId}/cancellation`, token)
 
-  expect([asked.status, cancelled.status]).toEqual([303, 303])
+  expect([response.status, cancelled.status]).toEqual([303, 303])
   for (const { text } of after) expect(text).toContain(runId)
 })

@@ -30,11 +30,11 @@ describe.each([
     await page.focus('::-p-aria(Cancel)')
     const begun = await textOf(page, 'h2#progress')
     if (isStreaming) await listening(own, 1)
-    const asked = page.waitForResponse((response) => response.url().endsWith('/progress'))
+    const response = page.waitForResponse((one) => one.url().endsWith('/progress'))
     // As the stream says it of a run that moves on.
     if (isStreaming) await page.evaluate("document.body.dispatchEvent(new Event('run', { bubbles: true }))")
 
-    await asked
+    await response
     const focused = await page.evaluate('document.activeElement.textContent')
     await own.world.drain()
 
@@ -74,12 +74,12 @@ test('a held plan that another person answers leads away from the question, and 
   await listening(own, 3)
   const before = await textOf(listing.page, '#runs tbody tr')
 
-  const askedAgain = troubled.page.waitForResponse((response) => response.url().endsWith('/problems/current'))
+  const nextResponse = troubled.page.waitForResponse((response) => response.url().endsWith('/problems/current'))
   await own.console.control.rejectRun({ params: { runId: own.held.id }, body: {} })
   await Promise.all([
     deciding.page.waitForFunction(`location.pathname === '/runs/${own.held.id}'`),
     listing.page.waitForFunction('document.querySelector("#runs tbody tr").textContent.includes("Rejected")'),
-    askedAgain,
+    nextResponse,
   ])
 
   expect(before).toContain('Held')

@@ -94,19 +94,19 @@ test('events that could not be read say why, and are read again or dismissed', a
   )
 
   const page = await ana.get('/events')
-  const asked = await ana.get(`/events/dismissal?connection=acme&id=${ids[0]}`)
+  const question = await ana.get(`/events/dismissal?connection=acme&id=${ids[0]}`)
   const [before, dismissed] = [
     await rejected(),
     await ana.post('/events/dismissal', { token, connection: 'acme', id: ids[0] ?? '' }),
   ]
-  const told = await ana.get(dismissed.location ?? '')
-  const left = await rejected()
+  const resultPage = await ana.get(dismissed.location ?? '')
+  const remaining = await rejected()
   const retried = await ana.post('/events/retry', { token, connection: 'acme' })
 
   expect(page.text).toContain('2 events could not be read')
-  expect(asked.text).toContain('You cannot undo this.')
-  expect([before, left]).toEqual([2, 1])
-  expect(told.text).toContain('The event was dismissed.')
+  expect(question.text).toContain('You cannot undo this.')
+  expect([before, remaining]).toEqual([2, 1])
+  expect(resultPage.text).toContain('The event was dismissed.')
   expect((await ana.get(retried.location ?? '')).text).toContain('1 event will be read again by the next run.')
   expect(await rejected()).toBe(0)
 })

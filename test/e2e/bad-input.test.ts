@@ -164,8 +164,8 @@ describe('a row that cannot be read is rejected with its line, and the person st
     }>('plan')
 
     expect(document.rejects).toMatchObject([{ line: 2, column, reason: expect.stringMatching(reason) }])
-    const said = JSON.stringify(document.rejects)
-    for (const personal of ['acme.example', 'nobody at all', 'Person 1']) expect(said).not.toContain(personal)
+    const text = JSON.stringify(document.rejects)
+    for (const personal of ['acme.example', 'nobody at all', 'Person 1']) expect(text).not.toContain(personal)
     // Where the key cannot be read, or trusted, W1 is absent, which a guard then holds.
     if (column === null || column === 'Worker ID') expect(document.counts.leave).toBe(1)
     else expect(document.changes).toEqual([])

@@ -79,7 +79,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
   test.each(ofSize(operations))(
     'when the platform has applied a request of %s and not answered loses nobody',
     async (operation) => {
-      const applied = story.proxy.hold((seen) => seen.operation === operation)
+      const applied = story.proxy.hold((request) => request.operation === operation)
 
       // Not every night has a batch that is small enough for requests person by person.
       let held: Awaited<typeof applied> | null = null
@@ -119,7 +119,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
   })
 
   test('when it has read that somebody left, which HR takes back before the next start, separates nobody', async () => {
-    const person = story.hr.rows().find(({ id, leavingDate: left }) => !left && !story.faults.has(id))
+    const person = story.hr.rows().find(({ id, leavingDate }) => !leavingDate && !story.faults.has(id))
     await daemon.dieAt('run.read')
     story.hr.leave(person?.id ?? '', '2021-01-15')
     await story.dropExport()

@@ -73,12 +73,12 @@ describe.each(exports)('the sample export of an HR system, $name', ({ text }) =>
     expect(run).toMatchObject({ rows: rows.length, records: once.length, confirmed: once.length, problems: 0 })
     expect(rejects).toHaveLength(rows.length - once.length)
     const twice = 'the key stands in this file more than once, also in line N'
-    const left = `${twice}; all of its rows say that the person has left, and nothing else of them is used`
+    const departureReason = `${twice}; all of its rows say that the person has left, and nothing else of them is used`
     for (const { identityId, reason } of rejects as { identityId: string; reason: string }[]) {
-      const allLeft = observations.get(identityId)?.every(({ WorkerStatus }) => WorkerStatus === 'Inactive')
+      const isEveryRowInactive = observations.get(identityId)?.every(({ WorkerStatus }) => WorkerStatus === 'Inactive')
       expect({ identityId, reason: reason.replace(/line \d+/, 'line N') }).toEqual({
         identityId,
-        reason: allLeft ? left : twice,
+        reason: isEveryRowInactive ? departureReason : twice,
       })
     }
     expect([...(await peopleOn(client)).values()].map(asRow).toSorted(byId)).toEqual(

@@ -72,14 +72,14 @@ test('names of files, headers, keys, cells and messages of the platform reach no
 })
 
 describe('what is said before anything runs', () => {
-  type Say = (args: readonly string[], options?: { database?: string; queue?: string }) => Promise<Ended>
+  type RunCommand = (args: readonly string[], options?: { database?: string; queue?: string }) => Promise<Ended>
   let work: Workplace
   beforeAll(async () => {
     work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: 'x' }, { hasStore: true })
   })
   afterAll(() => work[Symbol.asyncDispose]())
 
-  test.each<[string, (say: Say) => Promise<Ended>, string]>([
+  test.each<[string, (runCommand: RunCommand) => Promise<Ended>, string]>([
     [
       'the path of a configuration',
       () => call(['status', '--config', join('/nowhere', inOneLine)]),
@@ -87,18 +87,18 @@ describe('what is said before anything runs', () => {
     ],
     [
       'an error of PostgreSQL',
-      async (say) => {
+      async (runCommand) => {
         await using server = await serveRaw((socket) => socket.end(postgresError(text)))
-        return await say(['status'], { database: `postgres://rollcall@${server.host}/rollcall?sslmode=disable` })
+        return await runCommand(['status'], { database: `postgres://rollcall@${server.host}/rollcall?sslmode=disable` })
       },
       'end begin\\u000a✔ everything was delivered',
     ],
     [
       'an error of Redis',
-      async (say) => {
+      async (runCommand) => {
         const error = `-ERR ${inOneLine.replaceAll('\r', ' ')}\r\n`
         await using server = await serveRaw((socket) => socket.write(error.repeat(9)))
-        return await say(['sync'], { queue: `redis://${server.host}` })
+        return await runCommand(['sync'], { queue: `redis://${server.host}` })
       },
       'Redis at 127.0.0.1',
     ],

@@ -12,19 +12,19 @@ const middle = 10
 
 describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
   let host: Host
-  let hostPlace: Awaited<ReturnType<typeof createPostgresDatabase>>
+  let hostDatabase: Awaited<ReturnType<typeof createPostgresDatabase>>
   beforeAll(async () => {
-    hostPlace = await createPostgresDatabase()
-    host = await startHost(hostPlace.at)
+    hostDatabase = await createPostgresDatabase()
+    host = await startHost(hostDatabase.at)
   })
   afterAll(async () => {
     await host[Symbol.asyncDispose]()
-    await hostPlace[Symbol.asyncDispose]()
+    await hostDatabase[Symbol.asyncDispose]()
   })
 
   test('a whole sync goes through a PgBouncer that pools by session', async () => {
-    await using place = await createPostgresDatabase()
-    await using pooler = await startPgBouncer(place.at, 'session', { default_pool_size: 40 })
+    await using database = await createPostgresDatabase()
+    await using pooler = await startPgBouncer(database.at, 'session', { default_pool_size: 40 })
     await using site = await openSite(host, { people, batchSize, database: pooler.at })
     await site.night()
 

@@ -10,14 +10,14 @@ const stopWithinMs = 20_000
 const acme = { params: { connection: 'acme' }, body: {} } as const
 
 let host: Host
-let hostPlace: TestDatabase
+let hostDatabase: TestDatabase
 beforeAll(async () => {
-  hostPlace = await createPostgresDatabase()
-  host = await startHost(hostPlace.at)
+  hostDatabase = await createPostgresDatabase()
+  host = await startHost(hostDatabase.at)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
-  await hostPlace[Symbol.asyncDispose]()
+  await hostDatabase[Symbol.asyncDispose]()
 })
 
 /** HR gives everybody another title, and somebody leaves. */

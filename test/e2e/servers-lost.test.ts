@@ -19,14 +19,14 @@ const waitsMs = 2000
 const timeoutMs = 900_000
 
 let host: Host
-let hostPlace: Awaited<ReturnType<typeof createPostgresDatabase>>
+let hostDatabase: Awaited<ReturnType<typeof createPostgresDatabase>>
 beforeAll(async () => {
-  hostPlace = await createPostgresDatabase()
-  host = await startHost(hostPlace.at)
+  hostDatabase = await createPostgresDatabase()
+  host = await startHost(hostDatabase.at)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
-  await hostPlace[Symbol.asyncDispose]()
+  await hostDatabase[Symbol.asyncDispose]()
 })
 
 /** A daemon stopped in the middle of everybody: some batches are through, some under way, the rest waits in the queue. */
@@ -100,9 +100,9 @@ async function withRedis(stack: AsyncDisposableStack): Promise<{ site: Site; red
 async function locksRunOut({ url }: OwnServer): Promise<() => Promise<true>> {
   const client = new Redis(url)
   const locks = await client.keys('rollcall:jobs:*:lock')
-  const left = await Promise.all(locks.map((lock) => client.pttl(lock)))
+  const remainingMs = await Promise.all(locks.map((lock) => client.pttl(lock)))
   client.disconnect()
-  const endsAtMs = performance.now() + Math.max(...left)
+  const endsAtMs = performance.now() + Math.max(...remainingMs)
   return () => until('the locks had run out', async () => (performance.now() > endsAtMs ? true : undefined))
 }
 

@@ -37,7 +37,7 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
   const again = await ready()
   await postgres.kill()
   const away = await ready()
-  const asked = [
+  const answers = [
     await ask('GET', '/status'),
     await ask('GET', '/connections/acme/people/a%00b'),
     await ask('GET', '/about'),
@@ -59,8 +59,8 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
   })
   expect(again).toEqual(before)
   expect(away).toEqual({ status: 'not ready', store: 'unreachable', queue: 'unreachable' })
-  expect(asked.map(({ status }) => status)).toEqual([503, 400, 200])
-  expect(asked[0]?.body).toMatchObject({
+  expect(answers.map(({ status }) => status)).toEqual([503, 400, 200])
+  expect(answers[0]?.body).toMatchObject({
     message: expect.stringMatching(/^the database does not answer: check that it runs/),
   })
   expect(command).toMatchObject({

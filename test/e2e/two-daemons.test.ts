@@ -18,14 +18,14 @@ const batchSize = 100
 const timeoutMs = 1_800_000
 
 let host: Host
-let hostPlace: TestDatabase
+let hostDatabase: TestDatabase
 beforeAll(async () => {
-  hostPlace = await createPostgresDatabase()
-  host = await startHost(hostPlace.at)
+  hostDatabase = await createPostgresDatabase()
+  host = await startHost(hostDatabase.at)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
-  await hostPlace[Symbol.asyncDispose]()
+  await hostDatabase[Symbol.asyncDispose]()
 })
 
 type Size = {
@@ -95,7 +95,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
       await askAll()
       await jobs.taken()
       await until('everybody was on the way', async () => (site.peopleSent() >= headcount ? true : undefined))
-      await Promise.all(daemons.map(({ waitForOutput: says }) => says('delivery.sent')))
+      await Promise.all(daemons.map(({ waitForOutput }) => waitForOutput('delivery.sent')))
       await gate.open()
       await site.whenIdle()
       retitle(site, 'Principal')

@@ -45,7 +45,7 @@ test('a failure is told to all who waited for it, and to no one later', async ()
 
   failing.reject(new Error('the store is away'))
 
-  for (const told of await Promise.allSettled(waiting)) expect(told.status).toBe('rejected')
+  for (const outcome of await Promise.allSettled(waiting)) expect(outcome.status).toBe('rejected')
   expect(await common.get('/', async () => 'here again')).toBe('here again')
 })
 

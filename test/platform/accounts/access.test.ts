@@ -8,11 +8,11 @@ const everybody = { query: {} }
 const missing = { params: { connectionId: 999_999 }, query: {} }
 const millisecondsPerDay = 86_400_000
 
-describe.each(databases)('access on $name', ({ createDatabase: place }) => {
+describe.each(databases)('access on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -162,7 +162,7 @@ describe.each(databases)('access on $name', ({ createDatabase: place }) => {
   })
 
   test('a key ends after twelve months unless it is told another day or never', async () => {
-    await using own = await openTestPlatform(place)
+    await using own = await openTestPlatform(createDatabase)
     const { name } = await own.newAccount()
     const usual = await own.operator.createKey({ body: { account: name, name: 'usual', permissions: 'all' } })
     const endless = await own.operator.createKey({

@@ -5,7 +5,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 
 const createdAt = '2026-03-02T10:00:00.000Z'
 
-describe.each(databases)('audit requests on $name', ({ createDatabase: place }) => {
+describe.each(databases)('audit requests on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: AuditCompany
   let other: AuditCompany
@@ -13,7 +13,7 @@ describe.each(databases)('audit requests on $name', ({ createDatabase: place }) 
   let ids: Readonly<Record<string, number>>
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     acme = await newAuditCompany(opened, 'Acme')
     other = await newAuditCompany(opened, 'Other')
     auditId = acme.audits.SOC_2_TYPE_2 ?? ''

@@ -7,13 +7,13 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const createdAt = '2026-03-02T10:00:00.000Z'
 
-describe.each(bothDatabases)('audits on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('audits on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: AuditCompany
   let other: AuditCompany
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     acme = await newAuditCompany(opened, 'Acme')
     other = await newAuditCompany(opened, 'Other')
   })

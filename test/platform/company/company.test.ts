@@ -18,11 +18,11 @@ const seedOf = (company: object) =>
     ],
   })
 
-describe.each(bothDatabases)('the company on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('the company on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()

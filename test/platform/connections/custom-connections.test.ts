@@ -14,13 +14,13 @@ import {
 const minuteMs = 60_000
 const schema = { type: 'object', properties: { hostname: { type: 'string' } }, required: ['hostname'] }
 
-describe.each(bothDatabases)('custom connections on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('custom connections on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let workspaceIds: number[]
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     const account = {
       name: 'Acme',
       entitlements: [entitlement],
@@ -242,12 +242,12 @@ describe.each(bothDatabases)('custom connections on $name', ({ createDatabase: p
     ]
     expect(gone.map(({ status }) => status)).toEqual([404, 404])
     const { db } = opened.platform.database
-    const left = await db
+    const remaining = await db
       .selectFrom('hris_user_identities')
       .selectAll()
       .where('connection_id', '=', params.connectionId)
       .execute()
-    expect(left).toEqual([])
+    expect(remaining).toEqual([])
   })
 
   test('a connection is deleted while batches arrive without an error of the server', async () => {

@@ -7,14 +7,14 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const unknownId = Number.MAX_SAFE_INTEGER
 
-describe.each(databases)('control notes on $name', ({ createDatabase: place }) => {
+describe.each(databases)('control notes on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany
   let controls = 0
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     company = await newControlCompany(opened, 'Acme')
     stranger = await newControlCompany(opened, 'Bolt')
   })
@@ -169,7 +169,7 @@ describe.each(databases)('control notes on $name', ({ createDatabase: place }) =
     const { id: noteId } = await write(params, 'here')
     const elsewhere = await newControl()
     const theirs = { workspaceId: stranger.workspaceId, controlId: stranger.controls['LIB-1'] ?? 0 }
-    const places = [
+    const hiddenControls = [
       { ...params, controlId: unknownId },
       { ...params, workspaceId: unknownId },
       { ...params, workspaceId: company.otherWorkspaceId },
@@ -177,11 +177,11 @@ describe.each(databases)('control notes on $name', ({ createDatabase: place }) =
     ]
 
     const answers = await Promise.all([
-      ...places.flatMap((control) => [
+      ...hiddenControls.flatMap((control) => [
         company.client.listControlNotes({ params: control, query: {} }),
         company.client.createControlNote({ params: control, body: { comment: 'a' } }),
       ]),
-      ...[...places, elsewhere].flatMap((control) => [
+      ...[...hiddenControls, elsewhere].flatMap((control) => [
         company.client.getControlNote({ params: { ...control, noteId }, query: {} }),
         company.client.updateControlNote({ params: { ...control, noteId }, body: { comment: 'a' } }),
         company.client.deleteControlNote({ params: { ...control, noteId } }),

@@ -19,13 +19,13 @@ const everything: ControlExpand[] = [
 const files = (...entries: readonly object[]) => JSON.stringify(entries)
 const file = { filename: 'a.pdf', base64String: 'AAAA' }
 
-describe.each(bothDatabases)('controls on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('controls on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     company = await newControlCompany(opened, 'Acme', ['CUSTOM_FIELDS_AND_FORMULAS'])
     stranger = await newControlCompany(opened, 'Bolt')
   })

@@ -119,12 +119,12 @@ test('a body that is too large is refused with the name of the refusal', async (
 
 test('the document names the public addresses that the platform was told', async () => {
   const baseAddresses = ['https://api.example.com/public/v2', 'https://api.eu.example.com/public/v2']
-  await using told = await openTestPlatform(createPgliteDatabase, { baseAddresses })
+  await using configured = await openTestPlatform(createPgliteDatabase, { baseAddresses })
   await using untold = await openTestPlatform(createPgliteDatabase)
-  const serversOf = async ({ platform }: typeof told) =>
+  const serversOf = async ({ platform }: typeof configured) =>
     Document.parse(await (await fetch(`${platform.baseUrl}/openapi.json`)).json()).servers
 
-  const servers = [await serversOf(told), await serversOf(untold)]
+  const servers = [await serversOf(configured), await serversOf(untold)]
 
   expect(servers).toEqual([baseAddresses.map((url) => ({ url })), [{ url: '/public/v2' }]])
 })

@@ -4,12 +4,12 @@ import { newRecords } from '../helpers/data-records.ts'
 import { newPeople } from '../helpers/people.ts'
 import { openTestPlatform, type TestAccount, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('the events of what is written into connections on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the events of what is written into connections on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {

@@ -16,14 +16,14 @@ const walks = everyList.flatMap((list) =>
   ordersOf(list).map((order) => ({ list, order, name: list.name, by: Object.values(order).join(' ') || 'no order' })),
 )
 
-describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
+describe.each(databases)('lists on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let http: RawClient
   let companies: Map<string, Promise<Company>>
   let added = 0
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     http = openRawClient(opened.platform.baseUrl)
     companies = new Map()
   })
@@ -95,14 +95,14 @@ describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
     await rowsFor(list.name).change(await companyOf(list), there[0] ?? 0, 1)
     const orders = ordersOf(list)
 
-    const found = await Promise.all(orders.map(async (order) => (await pages.walk({ ...order, size: 2 })).flat()))
+    const walkedIds = await Promise.all(orders.map(async (order) => (await pages.walk({ ...order, size: 2 })).flat()))
 
     const changed = [...there.slice(1), there[0]]
     const expected = orders.map(({ sort, sortDir }) => {
       const ids = sort === 'updatedAt' ? changed : there
       return sortDir === 'DESC' ? ids.toReversed() : ids
     })
-    expect(found.map((ids) => ids.filter((id) => there.includes(id)))).toEqual(expected)
+    expect(walkedIds.map((ids) => ids.filter((id) => there.includes(id)))).toEqual(expected)
   })
 
   test.each(everyList)('$name has pages of 1 to 500 entries', async (list) => {
@@ -133,11 +133,11 @@ describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
   test.each(everyList)('$name counts all matches where it offers that, once and when asked', async (list) => {
     const { pages, ids } = await filled(list)
 
-    const asked = await pages.page({ size: 1, includeTotalCount: true })
-    const next = await pages.page({ size: 1, includeTotalCount: true, cursor: asked.cursor })
+    const withTotal = await pages.page({ size: 1, includeTotalCount: true })
+    const next = await pages.page({ size: 1, includeTotalCount: true, cursor: withTotal.cursor })
     const others = [await pages.page({ size: 1 }), await pages.page({ size: 1, includeTotalCount: false })]
 
-    expect(asked.pagination.totalCount).toBe(offers(list, 'includeTotalCount') ? ids.length : undefined)
+    expect(withTotal.pagination.totalCount).toBe(offers(list, 'includeTotalCount') ? ids.length : undefined)
     expect([next, ...others].map(({ pagination }) => 'totalCount' in pagination)).toEqual([false, false, false])
   })
 
@@ -164,16 +164,16 @@ describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
       const spellings = ['expand[]', 'expand', 'expand%5B%5D', 'expand%5b%5d'].map(spelled)
 
       const plain = await pages.page({})
-      const found = await Promise.all(spellings.map(pages.raw))
+      const answers = await Promise.all(spellings.map(pages.raw))
       const unknown = await Promise.all(
         ['nothing', [...names, ...names].join(), '', names[0]?.toUpperCase()].map((value) =>
           pages.page({ 'expand[]': value }),
         ),
       )
 
-      expect(found.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-      for (const { data } of found) expect(data).toEqual(found[0]?.data)
-      expect(found[0]?.data).not.toEqual(plain.data)
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      for (const { data } of answers) expect(data).toEqual(answers[0]?.data)
+      expect(answers[0]?.data).not.toEqual(plain.data)
       expect(unknown.map(({ status }) => status)).toEqual([400, 400, 400, 400])
     },
   )

@@ -5,12 +5,12 @@ import { databases } from '../../helpers/servers/databases.ts'
 import { newPeople } from '../helpers/people.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('items of a batch on $name', ({ createDatabase: place }) => {
+describe.each(databases)('items of a batch on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let client: PlatformClient
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     client = (await opened.newAccount()).client
   })
   afterAll(async () => {

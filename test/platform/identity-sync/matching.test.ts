@@ -5,11 +5,11 @@ import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const past = '2025-06-30T00:00:00.000Z'
 
-describe.each(bothDatabases)('identity matching on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('identity matching on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()

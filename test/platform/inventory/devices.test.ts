@@ -7,11 +7,11 @@ import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from '
 const minuteMs = 60_000
 const unknown = 999_999
 
-describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
+describe.each(databases)('devices on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -186,8 +186,8 @@ describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
     ])
 
     expect(answers.filter(({ status }) => ![201, 204, 404].includes(Number(status)))).toEqual([])
-    const left = await client.listAssets({ query: {} })
-    expect(bodyOf(left, 200).data).toEqual([])
+    const remaining = await client.listAssets({ query: {} })
+    expect(bodyOf(remaining, 200).data).toEqual([])
   })
 
   test('checks follow from the settings, with ids that stay', async () => {

@@ -5,11 +5,11 @@ import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const halfDayMs = 12 * 60 * 60 * 1000
 
-describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     await opened.newAccount()
     await opened.operator.createOperator({ body: { name: 'ana', account: null, password } })
   })

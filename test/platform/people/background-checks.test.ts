@@ -8,13 +8,13 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const nora = { email: 'nora@acme.example', firstName: 'Nora', lastName: 'Berg' }
 
-describe.each(databases)('background checks on $name', ({ createDatabase: place }) => {
+describe.each(databases)('background checks on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
   let valid: BackgroundCheckCreate
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()

@@ -13,12 +13,12 @@ import {
 const minuteMs = 60_000
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
-describe.each(bothDatabases)('custom data records on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('custom data records on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {
@@ -406,12 +406,12 @@ describe.each(bothDatabases)('custom data records on $name', ({ createDatabase: 
     const unexpected = statuses(answers).filter((status) => ![200, 201, 204, 404].includes(Number(status)))
     expect(unexpected).toEqual([])
     const { db } = opened.platform.database
-    const left = await Promise.all(
+    const remaining = await Promise.all(
       (['custom_data_records', 'custom_data_sessions'] as const).map((table) =>
         db.selectFrom(table).select('id').where('resource_id', '=', hosts.params.resourceId).execute(),
       ),
     )
-    expect(left).toEqual([[], []])
+    expect(remaining).toEqual([[], []])
   })
 
   test('a schema that keeps the validator busy for ever costs its own request only', async () => {

@@ -5,12 +5,12 @@ import { bodyOf, openTestPlatform, type TestAccount, type TestPlatform } from '.
 
 const minuteMs = 60_000
 
-describe.each(databases)('custom data sessions on $name', ({ createDatabase: place }) => {
+describe.each(databases)('custom data sessions on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {
@@ -308,8 +308,8 @@ describe.each(databases)('custom data sessions on $name', ({ createDatabase: pla
       ...Array.from({ length: 8 }, () => site.keys()),
     ])
 
-    const seen = new Set(pages.map((keys) => keys.join('')))
-    expect([...seen].filter((keys) => keys !== 'abc' && keys !== 'def')).toEqual([])
+    const observed = new Set(pages.map((keys) => keys.join('')))
+    expect([...observed].filter((keys) => keys !== 'abc' && keys !== 'def')).toEqual([])
     expect(await site.keys()).toEqual(['d', 'e', 'f'])
   })
 })

@@ -30,12 +30,12 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('delete' as const), key }),
 )
 
-describe.each(databases)('any story of records and sessions on $name', ({ createDatabase: place }) => {
+describe.each(databases)('any story of records and sessions on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {

@@ -38,11 +38,11 @@ const seeded = [
   'control_notes',
 ] as const
 
-describe.each(bothDatabases)('seeding controls on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('seeding controls on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -175,7 +175,7 @@ describe.each(bothDatabases)('seeding controls on $name', ({ createDatabase: pla
   })
 
   test('the seed that comes with the project fills every table', async () => {
-    await using fresh = await openTestPlatform(place)
+    await using fresh = await openTestPlatform(createDatabase)
     await fresh.operator.seed({ body: await readSeed(shippedSeed) })
 
     const { db } = fresh.platform.database

@@ -113,13 +113,13 @@ test.each<[string, Record<string, unknown>, string]>([
 test('an account whose schemas get stuck holds up itself only', async () => {
   await using validator = new SchemaValidator({ ...hurry, taskMs: 2000 })
   const order: string[] = []
-  const note = (name: string) => () => order.push(name)
+  const record = (name: string) => () => order.push(name)
 
   await Promise.all([
-    validator.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck')),
-    validator.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck again')),
-    validator.validate(1, task({})).then(note('behind it')),
-    validator.validate(2, task({})).then(note('another account')),
+    validator.validate(1, task(stuckPattern, [stuckRecord])).then(record('stuck')),
+    validator.validate(1, task(stuckPattern, [stuckRecord])).then(record('stuck again')),
+    validator.validate(1, task({})).then(record('behind it')),
+    validator.validate(2, task({})).then(record('another account')),
   ])
 
   expect(order).toEqual(['another account', 'stuck', 'stuck again', 'behind it'])

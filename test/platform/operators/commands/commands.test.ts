@@ -180,11 +180,11 @@ test('everything goes into a file while the platform runs, and out of it into an
 test('the document names the servers that it is told', async () => {
   const servers = ['https://public-api.drata.com/public/v2', 'https://public-api.eu.drata.com/public/v2']
 
-  const [told, wrong] = await Promise.all([
+  const [valid, wrong] = await Promise.all([
     run('openapi', '--server', ...servers),
     run('openapi', '--server', 'ftp://example.com'),
   ])
 
-  expect(JSON.parse(told.stdout).servers).toEqual(servers.map((url) => ({ url })))
+  expect(JSON.parse(valid.stdout).servers).toEqual(servers.map((url) => ({ url })))
   expect(wrong.exit).toBe(2)
 })
