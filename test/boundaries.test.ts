@@ -45,7 +45,7 @@ describe('the boundaries of src/', () => {
     expect(named.filter((path) => !paths.has(path))).toEqual([])
   })
 
-  test('let text out through the places that make it visible, and no other', async () => {
+  test('print text only through files that escape it', async () => {
     const files = await sourceFiles()
 
     const using = waysOut.map(({ label, use }) => [

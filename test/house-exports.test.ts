@@ -26,7 +26,7 @@ test('every file of src/ is imported by another one of src/', async () => {
   expect(unusedFiles(files)).toEqual([])
 })
 
-test('what is not used is told apart from what is', () => {
+test('unused exports are distinguished from used ones', () => {
   const files = new Map([
     ['main.ts', "import { used } from './a.ts'\nconst b = new URL('./b.ts', import.meta.url)"],
     ['a.ts', 'export const used = 1\nexport const alone = 2\nexport function tested() {}\nexport type Dead = string'],

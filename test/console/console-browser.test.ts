@@ -81,7 +81,7 @@ describe.each([
     expect(window.complaints).toEqual([])
   })
 
-  test('one person is synced, held back and let go again, each after a question', async () => {
+  test('one person is synced, held back and released again, each after a confirmation', async () => {
     await using own = await openCompany(host, { people: scripts ? 36 : 37 })
     await using window = await newWindow(chromium, own.console, { scripts })
     const { page, go, press } = window
@@ -113,7 +113,7 @@ describe.each([
   })
 })
 
-test('with scripts a list is narrowed without loading the page, its address says so, and going back undoes it', async () => {
+test('scripts filter a list without a page load, and going back undoes the filter', async () => {
   await using window = await newWindow(chromium, company.console)
   const { page, go } = window
   await go('/runs')

@@ -77,7 +77,7 @@ test('every step can be read on each screen, in light and dark, with a reader of
   expect(violations).toEqual([])
 })
 
-test('an admin comes from an empty daemon to a connection without scripts, and it is the one that init writes', async () => {
+test('an admin sets up a connection without scripts, and it equals the one that init writes', async () => {
   await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
   await using window = await newWindow(own, { scripts: false })
   const { page, press, choose } = window
@@ -114,7 +114,7 @@ test('an admin comes from an empty daemon to a connection without scripts, and i
   expect(await connected.platform.apiKey.read()).toBe(tenant.key)
 })
 
-describe('an export that is none is refused with a sentence, and nothing of it is kept', () => {
+describe('an upload that is no export is refused with a sentence and not stored', () => {
   test.each([
     ['no file', '', '', 400, 'Choose the file of an export.'],
     ['an empty file', 'people.csv', '', 422, /^people\.csv is empty \(0 bytes\)/],
@@ -189,7 +189,7 @@ describe('an export that is none is refused with a sentence, and nothing of it i
   })
 })
 
-describe('an export that is untidy is shown as it is', () => {
+describe('an untidy export is shown as it is', () => {
   test.each([
     [
       'a header without rows',
@@ -237,7 +237,7 @@ describe('an export that is untidy is shown as it is', () => {
     for (const part of hidden) expect(text).not.toContain(part)
   })
 
-  test('of many rows that cannot be read the first are shown, and the page says so', async () => {
+  test('the page shows the first of many unreadable rows and says that there are more', async () => {
     const visitor = await empty.visitor()
     const rows = Array.from({ length: 120 }, (_, i) => `E${i},a${i}@example.com,Ana,Berg,31.02.2024,Active\n`)
     const { location } = await visitor.give('people.csv', `${exportHeader}\n${rows.join('')}`)
@@ -266,7 +266,7 @@ describe('an export that is untidy is shown as it is', () => {
     )
   })
 
-  test('rows that cannot be read are told by line and column, and what is said is carried on', async () => {
+  test('unreadable rows are listed by line and column, and the answers carry over to the next step', async () => {
     const visitor = await empty.visitor()
     const rows =
       'E1,a@example.com,Ana,Berg,2024-01-15,Gone\nE2,b@example.com,Bo,Li,31.02.2024,Active\nE3,nowhere,Cy,Wu,2024-01-15,Active\n'
@@ -286,7 +286,7 @@ describe('an export that is untidy is shown as it is', () => {
   })
 })
 
-test('how dates are written stays said after the question for it is answered', async () => {
+test('the answer about the date format is kept after its question disappears', async () => {
   const visitor = await empty.visitor()
   const rows = 'E1,a@example.com,Ana,Berg,02/03/2024,Active\nE2,b@example.com,Bo,Li,04/05/2024,Active\n'
   const { location } = await visitor.give('people.csv', `${exportHeader}\n${rows}`)
@@ -315,7 +315,7 @@ describe('a visit', () => {
     expect([upload.status, await empty.uploads()]).toEqual([403, before])
   })
 
-  test('whose export is gone begins again', async () => {
+  test('starts again if its export has expired', async () => {
     const visitor = await empty.visitor()
     const at = '/connect/0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 

@@ -94,7 +94,7 @@ describe('keys that HR has issued again', () => {
   })
 })
 
-test('keys that no run paired, since the address changed too, are answered as well', async () => {
+test('keys that no run paired because the address changed too can be answered as well', async () => {
   const moved = company.map((person, at) =>
     at < 6 ? { ...person, id: `N${at}`, email: `n${at}@acme.example`, first: `New ${at}` } : person,
   )
@@ -157,7 +157,7 @@ describe('values that no list holds', () => {
     ])
   })
 
-  test('are answered no more once another person has decided', async () => {
+  test('cannot be answered once another person has decided', async () => {
     await using opened = await openHeld(second)
     const { answer, at, ana } = opened
     await answer('rejection', {})

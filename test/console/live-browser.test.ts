@@ -20,7 +20,7 @@ describe.each([
   ['by the stream of events', true],
   ['without a stream, as behind a proxy that ends it', false],
 ])('%s', (_how, isStreaming) => {
-  test('a run that delivers shows by itself how far it is, keeps the focus, and in the end how it ended', async () => {
+  test('a delivering run updates its progress, keeps the focus, and shows its result at the end', async () => {
     await using own = await openCompany(host, { people: isStreaming ? 38 : 39 })
     await using window = await newWindow(chromium, own.console)
     const { page, go, press } = window
@@ -60,7 +60,7 @@ async function withoutStreams(page: Page): Promise<void> {
   page.on('request', (request) => void (isStream(request) ? request.respond({ status: 502 }) : request.continue()))
 }
 
-test('a held plan that another person answers leads away from the question, and the lists of runs and problems go on', async () => {
+test('a held plan that another person decides closes the question, and the lists of runs and problems stay live', async () => {
   await using own = await openCompany(host, { people: 31 })
   await using deciding = await newWindow(chromium, own.console)
   await using listing = await newWindow(chromium, own.console)

@@ -19,7 +19,7 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]()
 })
 
-test('whatever HR writes in its fields is text on every page, and no page runs or breaks by it', async () => {
+test('every value of HR is shown as text on every page, and none runs or breaks a page', async () => {
   await using own = await openCompany(host, { people: 30 })
   const { world } = own
   const strings = [...naughtyStrings, ...Object.values(nasty)]
@@ -94,7 +94,7 @@ async function broughtAbout(page: Page): Promise<string[]> {
   })()`)) as string[]
 }
 
-test('what is nasty in any field that HR writes, or a person gives as a reason, is text on every page', async () => {
+test('hostile text in a field of HR or in a reason is shown as text on every page', async () => {
   await using own = await openCompany(host, { people: 31 })
   const { world, console } = own
   await console.control.rejectRun({ params: { runId: own.held.id }, body: { reason: nastiest.join(' ') } })

@@ -44,7 +44,7 @@ test('the page of a run of one person leads from the row to the answer of the pl
   expect(vera).not.toContain('Person 21')
 })
 
-test('the page of a run that takes another back says who goes back, who stays and why', async () => {
+test('the page of a reverting run says who is reverted, who is not and why', async () => {
   const { world, console } = company
   const reverted = await console.control.revertRun({
     params: { runId: company.settled.id },

@@ -21,7 +21,7 @@ async function temporaryFolder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-test('what was stored, keys and cursors included, is there after a restart', async () => {
+test('stored data, keys and cursors survive a restart', async () => {
   await using folder = await temporaryFolder()
   const before = await startPlatform({ database: folder.path })
   const operator = databaseOperator(before.database.db)
@@ -46,7 +46,7 @@ test('what was stored, keys and cursors included, is there after a restart', asy
   expect(bodyOf(rest, 200)).toMatchObject({ data: [{ identityId: 'b' }], pagination: {} })
 })
 
-test('a second platform on the same folder is told who has it', async () => {
+test('a second platform on the same folder is refused and names the owner', async () => {
   await using folder = await temporaryFolder()
   await using _first = await startPlatform({ database: folder.path })
 
@@ -84,7 +84,7 @@ test('the platform says that it is healthy and describes itself', async () => {
   expect(document.paths).toHaveProperty(['/custom-connections/{connectionId}/hris-user-identities'])
 })
 
-test('a body that is no JSON or too large is refused in the shape of the contract', async () => {
+test('a body that is too large or not JSON is refused in the shape of the contract', async () => {
   await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
@@ -339,7 +339,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase }) => {
   })
 })
 
-test('the nightly sync of an account that something else holds follows as soon as it is free', async () => {
+test('the nightly sync of a locked account runs as soon as the account is free', async () => {
   await using database = await createPostgresDatabase()
   await using opened = await openTestPlatform(async () => ({ at: database.at, async [Symbol.asyncDispose]() {} }))
   await using outside = await openPlatformDatabase(database.at)

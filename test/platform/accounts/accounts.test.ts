@@ -48,7 +48,7 @@ describe.each(databases)('accounts on $name', ({ createDatabase }) => {
     expect(await opened.operator.showAccount({ params: { account: 'Other' } })).toEqual(listed[1])
   })
 
-  test('accepting the terms opens the interface, and the first time is the one that is kept', async () => {
+  test('accepting the terms opens the API, and the first time is stored', async () => {
     await using opened = await openTestPlatform(createDatabase)
     const { name, client } = await opened.newAccount({ termsAcceptedAt: null })
     const before = await client.listWorkspaces(everybody)
@@ -62,7 +62,7 @@ describe.each(databases)('accounts on $name', ({ createDatabase }) => {
     expect([before.status, (await client.listWorkspaces(everybody)).status]).toEqual([412, 200])
   })
 
-  test('entitlements open and close what they stand for, and doing so twice changes nothing', async () => {
+  test('entitlements open and close their areas, and repeating it changes nothing', async () => {
     await using opened = await openTestPlatform(createDatabase)
     const { name, client } = await opened.newAccount({ entitlements: [] })
     const other = await opened.newAccount({ entitlements: ['KEPT'] })
@@ -90,7 +90,7 @@ describe.each(databases)('accounts on $name', ({ createDatabase }) => {
   })
 })
 
-test('an account that is not there is not found, whatever is asked of it', async () => {
+test('an unknown account is not found in every operation', async () => {
   await using opened = await openTestPlatform(createPgliteDatabase)
   const { operator } = opened
 

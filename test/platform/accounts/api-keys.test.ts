@@ -7,7 +7,7 @@ import { openTestPlatform } from '../helpers/platforms.ts'
 const dayMs = 86_400_000
 
 describe.each(bothDatabases)('keys on $name', ({ createDatabase }) => {
-  test('for certain addresses answer 401 to everybody else, as if they did not exist', async () => {
+  test('for certain addresses are refused elsewhere with 401, as if they did not exist', async () => {
     await using opened = await openTestPlatform(createDatabase, { trustedProxies: ['127.0.0.1'] })
     const { name } = await opened.newAccount()
     const { id, key } = await opened.operator.createKey({
@@ -33,7 +33,7 @@ describe.each(bothDatabases)('keys on $name', ({ createDatabase }) => {
     )
   })
 
-  test('say when they end soon, and work until then', async () => {
+  test('show that they expire soon, and work until then', async () => {
     await using opened = await openTestPlatform(createDatabase)
     const { name } = await opened.newAccount()
     const expiresAt = new Date(opened.clock.now().getTime() + 31 * dayMs).toISOString()
@@ -62,7 +62,7 @@ describe.each(bothDatabases)('keys on $name', ({ createDatabase }) => {
   })
 })
 
-test('an address that a caller claims counts for nothing unless it comes from a trusted proxy', async () => {
+test('an address that a caller claims is ignored unless a trusted proxy sends it', async () => {
   await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
   const allowedAddresses = ['192.0.2.7']
@@ -85,7 +85,7 @@ test('a key that would never work is not made', async () => {
   await expect(making).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('never work') })
 })
 
-describe('what a key may be told', () => {
+describe('the input of a new key', () => {
   const refused = (input: object) => {
     const parsed = KeyInput.safeParse({ account: 'A', name: 'k', permissions: 'all', ...input })
     return parsed.error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []

@@ -28,7 +28,7 @@ describe.each(bothDatabases)('the company on $name', ({ createDatabase }) => {
     await opened[Symbol.asyncDispose]()
   })
 
-  test('a seeded company says everything that the seed does, and what the plan includes', async () => {
+  test('a seeded company returns everything in the seed and what the plan includes', async () => {
     const createdAt = opened.clock.now().toISOString()
     const described = {
       domain: 'acme.example',

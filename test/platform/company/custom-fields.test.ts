@@ -99,7 +99,7 @@ describe.each(databases)('custom fields on $name', ({ createDatabase }) => {
   const assets = (fields: object[] = assetFields) =>
     newInventory(opened, { entitlements: [entitlement], customFields: fields })
 
-  test('an asset takes values by id or name, changes them and gives them up', async () => {
+  test('values of an asset are set by id or name, changed and removed', async () => {
     const { client, accountId, add } = await assets()
     const { db } = opened.platform.database
     const cost = await db
@@ -148,7 +148,7 @@ describe.each(databases)('custom fields on $name', ({ createDatabase }) => {
     ['Cost', '10', '10 EUR'],
     ['Count', '7', ''],
     ['Count', '7', '0x10'],
-  ])('the field %s takes what its type allows and nothing else', async (name, good, bad) => {
+  ])('the field %s accepts what its type allows and nothing else', async (name, good, bad) => {
     const { client, add } = await assets()
     const params = { assetId: (await add()).id }
     const update = async (value: string) =>
@@ -227,7 +227,7 @@ describe.each(databases)('custom fields on $name', ({ createDatabase }) => {
     expect((await report()).assetId).toEqual(expect.any(Number))
   })
 
-  test('a plan without custom fields takes no values, and asks for none', async () => {
+  test('a plan without custom fields accepts no values and requires none', async () => {
     const { client, asset, add } = await newInventory(opened, {
       customFields: [{ name: 'Site', type: 'TEXT', entityTypes: ['ASSET'], required: true }],
     })

@@ -121,7 +121,7 @@ describe.each(databases)('the control library on $name', ({ createDatabase }) =>
     },
   )
 
-  test('every expansion tells what a template comes with', async () => {
+  test('every expansion returns the contents of a template', async () => {
     const { client, controls, workspaceId } = company
 
     const answer = await client.getControlLibraryItem({

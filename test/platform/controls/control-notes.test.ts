@@ -91,7 +91,7 @@ describe.each(databases)('control notes on $name', ({ createDatabase }) => {
     expect(bodyOf(answer, 200)).toEqual({ ...note, comment: 'new', updatedAt: opened.clock.now().toISOString() })
   })
 
-  test('an update to the same comment changes nothing and is no event', async () => {
+  test('an update to the same comment changes nothing and records no event', async () => {
     const params = await newControl()
     const note = await write(params, 'same')
     const before = await company.events('CONTROL_NOTE_EDITED')
@@ -150,7 +150,7 @@ describe.each(databases)('control notes on $name', ({ createDatabase }) => {
     expect(answers.map(({ status }) => status)).toEqual([400, 400])
   })
 
-  test('an id that is no UUID is 400', async () => {
+  test('an id that is not a UUID is 400', async () => {
     const params = await newControl()
     const address = { ...params, noteId: 'first' }
 
@@ -164,7 +164,7 @@ describe.each(databases)('control notes on $name', ({ createDatabase }) => {
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
   })
 
-  test('what is not there, or belongs to others, is 404', async () => {
+  test('unknown ids and those of others are 404', async () => {
     const params = await newControl()
     const { id: noteId } = await write(params, 'here')
     const elsewhere = await newControl()

@@ -6,7 +6,7 @@ import { openTestPlatform } from '../helpers/platforms.ts'
 const Document = z.object({ servers: z.array(z.object({ url: z.string() })) })
 
 describe('the limit of requests', () => {
-  test('refuses what exceeds it before the key is looked at, and says in seconds when to come again', async () => {
+  test('refuses excess requests before the key is checked, and says in seconds when to retry', async () => {
     await using opened = await openTestPlatform(createPgliteDatabase, { requestsPerMinute: 3 })
     const url = `${opened.platform.baseUrl}/workspaces`
 
@@ -35,7 +35,7 @@ describe('the limit of requests', () => {
     expect(answers[2]?.headers.get('ratelimit')).toMatch(/;t=([1-9]|[1-5]\d|60)$/)
   })
 
-  test('counts a path that is spelled in another way', async () => {
+  test('counts a path with another spelling', async () => {
     await using opened = await openTestPlatform(createPgliteDatabase, { requestsPerMinute: 1 })
     const url = `${opened.platform.baseUrl}/workspaces`
 
@@ -44,7 +44,7 @@ describe('the limit of requests', () => {
     expect(statuses).toEqual([401, 429])
   })
 
-  test('is what a client learns how long to wait from', async () => {
+  test('tells a client how long to wait', async () => {
     await using opened = await openTestPlatform(createPgliteDatabase, { requestsPerMinute: 1 })
     const { client } = await opened.newAccount()
     await client.listWorkspaces({ query: {} })
@@ -54,7 +54,7 @@ describe('the limit of requests', () => {
     expect(answer).toMatchObject({ status: 'undeclared', httpStatus: 429, retryAfterMs: expect.any(Number) })
   })
 
-  test('counts every address by itself', async () => {
+  test('counts every address separately', async () => {
     await using opened = await openTestPlatform(createPgliteDatabase, {
       requestsPerMinute: 1,
       trustedProxies: ['127.0.0.1'],
@@ -117,7 +117,7 @@ test('a body that is too large is refused with the name of the refusal', async (
   })
 })
 
-test('the document names the public addresses that the platform was told', async () => {
+test('the document names the configured public addresses', async () => {
   const baseAddresses = ['https://api.example.com/public/v2', 'https://api.eu.example.com/public/v2']
   await using configured = await openTestPlatform(createPgliteDatabase, { baseAddresses })
   await using untold = await openTestPlatform(createPgliteDatabase)

@@ -164,7 +164,7 @@ describe.each(bothDatabases)('events on $name', ({ createDatabase }) => {
     })
   })
 
-  test('extras of what is gone are null', async () => {
+  test('expansions of deleted rows are null', async () => {
     const [event] = await list({ type: 'TERMS_AGREED', 'expand[]': ['connection', 'user', 'issues'] })
 
     expect(event).toMatchObject({ connectionId: 999_999, connection: null, user: null, issues: [] })

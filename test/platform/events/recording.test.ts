@@ -5,7 +5,7 @@ import { databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('what events tell on $name', ({ createDatabase }) => {
+describe.each(databases)('recorded events on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
 
@@ -28,7 +28,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase }) => {
     await acme.sync()
   }
 
-  test('an identity sync tells its counts, and nothing of each person who is new', async () => {
+  test('an identity sync records its counts, and no event for each new person', async () => {
     await sent(
       { identityId: 'a', email: 'ana@acme.example', isContractor: false },
       { identityId: 'b', email: 'bo@acme.example', isContractor: true },
@@ -80,7 +80,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase }) => {
     expect(events[0]).toMatchObject({ category: 'PERSONNEL', source: 'APP', userId: null })
   })
 
-  test('a sync that changes nothing tells only that it ran', async () => {
+  test('a sync that changes nothing records only that it ran', async () => {
     await sent({ identityId: 'a', email: 'ana@acme.example', isContractor: false })
     await acme.sync()
 
@@ -104,7 +104,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase }) => {
     ])
   })
 
-  test('a reset tells whom it gave back to the identity sync, and which key asked for it', async () => {
+  test('a reset records whose status the identity sync controls again, and which key requested it', async () => {
     await sent(
       { identityId: 'a', email: 'ana@acme.example', isContractor: false },
       { identityId: 'b', email: 'bo@acme.example', isContractor: false },
@@ -180,7 +180,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase }) => {
     expect(events.every(({ source, userId }) => source === 'APP' && userId === null)).toBe(true)
   })
 
-  test('a seed tells what it added, and nothing when there is nothing to add', async () => {
+  test('a seed records what it added, and nothing if there is nothing to add', async () => {
     const name = `Seeded ${acme.connectionId}`
     const document = SeedDocument.parse({
       accounts: [

@@ -91,7 +91,7 @@ describe.each([
 })
 
 describe.each(databases)('an import on $name', ({ createDatabase }) => {
-  test('keys work, and what is made afterwards gets new numbers, also where the last ones were deleted', async () => {
+  test('keys work, and new rows get new numbers, even if the last ones were deleted', async () => {
     await using opened = await openTestPlatform(createDatabase)
     const { key, client, connectionId } = await populate(opened)
     await client.deleteCustomConnection({ params: { connectionId } })
@@ -148,7 +148,7 @@ describe.each(databases)('an import on $name', ({ createDatabase }) => {
     await expect(sql`insert into things (next_id) values (99)`.execute(other.db)).rejects.toThrow('foreign key')
   })
 
-  test('a platform that has accounts takes none', async () => {
+  test('a platform with accounts refuses an import', async () => {
     await using opened = await openTestPlatform(createDatabase)
     await opened.newAccount()
     const document = await exported(opened.operator)
@@ -160,7 +160,7 @@ describe.each(databases)('an import on $name', ({ createDatabase }) => {
   })
 })
 
-describe.each(databases)('what is no export of this platform on $name', ({ createDatabase }) => {
+describe.each(databases)('a file that is no export of this platform on $name', ({ createDatabase }) => {
   let database: Awaited<ReturnType<typeof openPlatformDatabase>>
   let opening: AsyncDisposableStack
   let whole: string
@@ -220,7 +220,7 @@ describe.each(databases)('what is no export of this platform on $name', ({ creat
   })
 })
 
-test('an export holds the hashes of keys, and not what signs the cursors of this database', async () => {
+test('an export contains the hashes of keys, and not the key that signs cursors', async () => {
   await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'secret', permissions: 'all' } })

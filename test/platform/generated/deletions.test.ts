@@ -51,7 +51,7 @@ test.each<[string, (opened: TestPlatform) => Promise<WriteTarget>]>([
       return { table: 'custom_connections', id: people.params.connectionId, write }
     },
   ],
-])('%s for what is just being deleted is 404', async (_what, prepare) => {
+])('%s for a row that is being deleted is 404', async (_what, prepare) => {
   await using opened = await openTestPlatform(createPostgresDatabase)
   const { table, id, write } = await prepare(opened)
   const { db } = opened.platform.database

@@ -43,7 +43,7 @@ describe.each(databases)('texts that are nasty to computers, on $name', ({ name:
     expect(allowed.length).toBeGreaterThan(sample.length / 2)
   })
 
-  test.each(writersOfTexts)('are refused by $name where they are no text for it', async (named) => {
+  test.each(writersOfTexts)('are refused by $name if they are invalid for it', async (named) => {
     const company = await openCompany(opened)
     const call = validCall(named, company.things)
     const bodies = freeTexts(named, call.body).flatMap((field) =>

@@ -21,7 +21,7 @@ describe.each(databases)('HRIS identities on $name', ({ createDatabase }) => {
 
   const connection = () => newPeople(client)
 
-  test('new people are created with 201, and what was left out is null', async () => {
+  test('new people are created with 201, and missing fields are null', async () => {
     const people = await connection()
 
     const answer = await people.send({ identityId: 'a', email: 'ana@one.example' }, { identityId: 'b' })
@@ -141,7 +141,7 @@ describe.each(databases)('HRIS identities on $name', ({ createDatabase }) => {
     expect(list).toMatchObject({ data: [{ identityId: 'b' }], pagination: { totalCount: 1 } })
   })
 
-  test('sending the key again restores a deleted record with its id, its creation and what is left out', async () => {
+  test('sending the key again restores a deleted record with its id, its creation time and its missing fields', async () => {
     const people = await connection()
     await people.put({ identityId: 'a', firstName: 'Ana', separatedAt: firstDate })
     const before = await people.get('a')

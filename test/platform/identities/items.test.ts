@@ -103,7 +103,7 @@ describe.each(databases)('items of a batch on $name', ({ createDatabase }) => {
     })
   })
 
-  test('a key that occurs twice fails in every place, wherever it stands', async () => {
+  test('every occurrence of a repeated key fails', async () => {
     const people = await connection()
 
     const answer = await people.send({ identityId: 'a' }, { identityId: 'b' }, { identityId: 'a', email: 'no address' })

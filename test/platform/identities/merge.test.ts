@@ -51,7 +51,7 @@ describe.each(databases)('merging on $name', ({ createDatabase }) => {
     await opened[Symbol.asyncDispose]()
   })
 
-  test('each field becomes what was sent or stays, a leaving date only gives way to null, and what changes nothing is told apart', async () => {
+  test('each sent field replaces the stored one, only null replaces a leaving date, and unchanged records are reported as such', async () => {
     const people = await newPeople((await opened.newAccount()).client)
     const pairs = fc.sample(fc.tuple(values, sent), { numRuns: pairCount })
     const [before, after] = [pairs.map(([stored]) => stored), pairs.map(([, submitted]) => submitted)]

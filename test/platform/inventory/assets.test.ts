@@ -51,7 +51,7 @@ describe.each(bothDatabases)('assets on $name', ({ createDatabase }) => {
     expect(bodyOf(read, 200)).toEqual(created)
   })
 
-  test('what is optional is null, and a physical asset is no virtual one', async () => {
+  test('missing optional fields are null, and a physical asset is not a virtual one', async () => {
     const { add } = await inventory()
 
     expect(await add({ assetType: 'PHYSICAL' })).toMatchObject({
@@ -87,7 +87,7 @@ describe.each(bothDatabases)('assets on $name', ({ createDatabase }) => {
     expect(await events()).toEqual([])
   })
 
-  test('an update changes what it names and answers the asset', async () => {
+  test('an update changes the sent fields and returns the asset', async () => {
     const { client, tom, add } = await inventory()
     const created = await add()
     opened.clock.advance(minuteMs)

@@ -87,7 +87,7 @@ describe.each(databases)('devices on $name', ({ createDatabase }) => {
     ['serialNumber', { serialNumber: 'S-1' }],
     ['macAddress', { macAddress: 'aa:01' }],
     ['externalId', { externalId: 'E-1' }],
-  ])('a device is found again by its %s, and what is left out stays', async (_key, key) => {
+  ])('a device is found again by its %s, and missing fields stay', async (_key, key) => {
     const { client, connectionId, report } = await inventory()
     const created = await report({
       serialNumber: 'S-1',
@@ -109,7 +109,7 @@ describe.each(databases)('devices on $name', ({ createDatabase }) => {
     expect(bodyOf(listed, 200).data).toEqual([updated])
   })
 
-  test('null takes a setting and a MAC address back', async () => {
+  test('null clears a setting and a MAC address', async () => {
     const { report } = await inventory()
     await report({ serialNumber: 'S-1', macAddress: 'aa:01', encryptionEnabled: true })
 
@@ -118,7 +118,7 @@ describe.each(databases)('devices on $name', ({ createDatabase }) => {
     expect(updated).toMatchObject({ macAddress: null, encryptionEnabled: null })
   })
 
-  test('a report that says nothing new moves only the time of the last check', async () => {
+  test('an unchanged report updates only the time of the last check', async () => {
     const { report, events } = await inventory()
     const full = {
       serialNumber: 'S-1',
@@ -321,7 +321,7 @@ describe.each(databases)('devices on $name', ({ createDatabase }) => {
     expect(bodyOf(ofConnection, 200).data).toEqual([two])
   })
 
-  test('a changed device changes its asset, which keeps what was written into it otherwise', async () => {
+  test('a changed device changes its asset, which keeps values from other writes', async () => {
     const { client, tom, report } = await inventory()
     const { assetId } = await report({ serialNumber: 'S-1', model: 'Air' })
     const params = { assetId: assetId ?? 0 }
@@ -418,7 +418,7 @@ describe.each(databases)('devices on $name', ({ createDatabase }) => {
     expect(answer.status).toBe(413)
   })
 
-  test('what is unknown, of another account or of another kind is refused', async () => {
+  test('unknown ids and those of another account or kind are refused', async () => {
     const mine = await inventory()
     const theirs = await inventory()
     const { client, connectionId } = mine

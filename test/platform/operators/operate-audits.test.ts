@@ -105,7 +105,7 @@ describe.each(databases)('operating audits on $name', ({ createDatabase }) => {
     expect(frameworks).not.toContain('NIS2')
   })
 
-  test('an audit moves to any status, and is completed as long as its status says so', async () => {
+  test('an audit can get any status, and is completed while its status says so', async () => {
     const { id } = await create({ framework: 'DORA' })
     const { createdAt } = await audit(id)
     opened.clock.advance(minuteMs)
@@ -166,7 +166,7 @@ describe.each(databases)('operating audits on $name', ({ createDatabase }) => {
     ])
   })
 
-  test('a code stands once in an audit, also when two requests arrive at once', async () => {
+  test('a code is unique in an audit, also if two requests arrive at once', async () => {
     const { id } = await create({ framework: 'COBIT' })
     const newRequest = NewAuditRequest.parse({ code: 'R-1', title: 'Show us' })
 
@@ -179,7 +179,7 @@ describe.each(databases)('operating audits on $name', ({ createDatabase }) => {
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'conflict' } })
   })
 
-  test('what is not there is not found', async () => {
+  test('unknown ids are not found', async () => {
     const nowhere = randomUUID()
     const { id } = await create({ framework: 'TISAX' })
     const added = await opened.operator.createAuditRequest({

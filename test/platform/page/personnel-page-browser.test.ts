@@ -280,7 +280,7 @@ test.each([
   },
 )
 
-test('a page that says what went wrong still says who is signed in, and lets them sign out', async () => {
+test('an error page shows who is signed in and lets them sign out', async () => {
   await using window = await newWindow()
   await signIn(window)
 

@@ -184,7 +184,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     expect(search.text).toContain('value="&quot;&gt;&lt;script&gt;')
   })
 
-  test('a sync is started, told of and listed with its result', async () => {
+  test('a sync is started, announced and listed with its result', async () => {
     const acme = await newPageCompany(opened)
     await acme.send([{ identityId: 'n', email: 'new@acme.example', isContractor: false }])
     const visitor = await signedIn(opened, acme.name)
@@ -206,7 +206,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     ])
   })
 
-  test('a sync that failed is said to have failed, and why is in no page', async () => {
+  test('a failed sync is shown as failed, and no page says why', async () => {
     const acme = await newPageCompany(opened)
     const visitor = await signedIn(opened, acme.name)
     await opened.platform.database.pool.query(`
@@ -228,7 +228,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     ])
   })
 
-  test('a sync whose process ended is no longer taken for running', async () => {
+  test('a sync whose process ended is not shown as running', async () => {
     const acme = await newPageCompany(opened)
     const visitor = await signedIn(opened, acme.name)
     await opened.platform.database.db
@@ -346,7 +346,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
 })
 
 describe('while a sync runs in another process', () => {
-  test('the page says since when and for whom, reloads on request, and starts and resets nothing', async () => {
+  test('the page shows since when and for which account, reloads on request, and starts and resets nothing', async () => {
     await using server = await createPostgresDatabase()
     const sharedDatabase = async () => ({ at: server.at, async [Symbol.asyncDispose]() {} })
     await using opened = await openTestPlatform(sharedDatabase)

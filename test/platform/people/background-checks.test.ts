@@ -35,7 +35,7 @@ describe.each(databases)('background checks on $name', ({ createDatabase }) => {
     return bodyOf(await acme.client.listEvents({ query }), 200).data
   }
 
-  test('a check is answered with the person, whose entry it changes', async () => {
+  test('a check returns the person and changes their entry', async () => {
     const before = await acme.person(nora.email)
     opened.clock.advance(minuteMs)
 
@@ -156,7 +156,7 @@ describe.each(databases)('background checks on $name', ({ createDatabase }) => {
     },
   )
 
-  test('a user who is nobody of the personnel cannot be checked', async () => {
+  test('a user outside the personnel cannot be checked', async () => {
     const users = bodyOf(await acme.client.listUsers({ query: { firstName: 'test' } }), 200).data
 
     const answer = await create({ ...valid, userId: users[0]?.id ?? 0 })
@@ -199,7 +199,7 @@ describe.each(databases)('background checks on $name', ({ createDatabase }) => {
     expect(await checksOf(valid.userId)).toEqual([])
   })
 
-  test('whoever sends an uploaded file is told that this server takes none', async () => {
+  test('an uploaded file is refused because this server accepts none', async () => {
     const answer = await create({ ...valid, fileKey: 'key' as never })
 
     expect(answer).toMatchObject({ status: 400, error: { message: expect.stringContaining('takes no uploads') } })

@@ -87,7 +87,7 @@ describe.each(databases)('the compliance of people on $name', ({ createDatabase 
     )
   })
 
-  test('of several background checks the one of the latest day counts', async () => {
+  test('the latest of several background checks is used', async () => {
     await check('ana@acme.example', report, '2026-02-02')
     await check('ana@acme.example', report, '2024-02-02')
 
@@ -96,7 +96,7 @@ describe.each(databases)('the compliance of people on $name', ({ createDatabase 
     expect(full?.completionDate).toBe('2026-02-02T00:00:00.000Z')
   })
 
-  test('compliance follows the employment: who leaves is excluded, and passes again on return', async () => {
+  test('compliance follows the employment: a leaver is excluded, and passes again on return', async () => {
     await check('ana@acme.example')
     await acme.send([{ identityId: 'a', separatedAt: '2026-02-15T00:00:00Z' }])
     await acme.sync()

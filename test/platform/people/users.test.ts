@@ -39,7 +39,7 @@ describe.each(databases)('users on $name', ({ createDatabase }) => {
     client.getUser({ params: { userId }, query })
   const named = async (query: Query) => (await list(query)).map(({ firstName, lastName }) => `${firstName} ${lastName}`)
 
-  test('a user whom the identity sync made is read by number and by address', async () => {
+  test('a user created by the identity sync is read by number and by address', async () => {
     await hire({ identityId: 'a', email: 'Ana@acme.example', firstName: 'Ana', lastName: 'Ito', jobTitle: 'Pilot' })
 
     const byAddress = bodyOf(await get('email:ana@ACME.example'), 200)
@@ -139,7 +139,7 @@ describe.each(databases)('users on $name', ({ createDatabase }) => {
     expect(user.identities?.map(({ identityId }) => identityId)).toEqual(['b', 'c', 'a'])
   })
 
-  test('extras that nobody has are empty, and personnel adds nothing', async () => {
+  test('expansions without data are empty, and personnel adds nothing', async () => {
     await hire({ identityId: 'a', email: 'ana@acme.example' })
     const plain = bodyOf(await get('email:ana@acme.example'), 200)
 

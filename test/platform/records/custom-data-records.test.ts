@@ -54,7 +54,7 @@ describe.each(bothDatabases)('custom data records on $name', ({ createDatabase }
     expect((await hosts.list())[0]?.attributes).not.toHaveProperty('cpus')
   })
 
-  test('a record that is sent again as it is keeps its moments', async () => {
+  test('an unchanged record keeps its timestamps', async () => {
     const hosts = await records()
     await hosts.send({ id: 'a', hostname: 'one', cpus: 4 })
     const before = await hosts.list()
@@ -111,7 +111,7 @@ describe.each(bothDatabases)('custom data records on $name', ({ createDatabase }
     expect(await hosts.keys()).toHaveLength(3)
   })
 
-  test('what fails the schema says where and why, and shows no value', async () => {
+  test('a schema error names the path and the reason, and shows no value', async () => {
     const hosts = await records()
 
     const answer = await hosts.send({ id: 'a', hostname: 17, cpus: 'secret' })
@@ -270,7 +270,7 @@ describe.each(bothDatabases)('custom data records on $name', ({ createDatabase }
     expect(await hosts.list()).toEqual([])
   })
 
-  test('a key that cannot be is a bad request, whatever is asked of it', async () => {
+  test('an invalid key is a bad request in every operation', async () => {
     const hosts = await records()
 
     const answers = [

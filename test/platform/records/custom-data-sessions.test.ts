@@ -148,7 +148,7 @@ describe.each(databases)('custom data sessions on $name', ({ createDatabase }) =
     expect(await site.states()).toEqual({ one: 'CANCELED', two: 'IN_PROGRESS' })
   })
 
-  test('a session that is over takes no records and no action', async () => {
+  test('an ended session accepts no records and no action', async () => {
     const site = await records()
     for (const [key, action] of [
       ['archived', 'complete'],

@@ -42,7 +42,7 @@ describe.each(databases)('any story of records and sessions on $name', ({ create
     await opened[Symbol.asyncDispose]()
   })
 
-  test('is answered and stored as the table of states says', async () => {
+  test('matches the table of states in answers and in the store', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 6, maxLength: 25 }), async (story) => {
         const site = await newRecords(opened, account)

@@ -55,7 +55,7 @@ describe.each(bothDatabases)('seeding controls on $name', ({ createDatabase }) =
     return rows
   }
 
-  test('a control takes from its template what it does not say', async () => {
+  test('a control takes missing values from its template', async () => {
     const { client, workspaceId, otherWorkspaceId } = await newControlCompany(opened, 'Acme')
     const get = async (controlId: `code:${string}`, workspace = workspaceId) => {
       const params = { workspaceId: workspace, controlId }

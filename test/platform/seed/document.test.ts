@@ -45,7 +45,7 @@ describe('the company that comes with the platform', () => {
 })
 
 describe('a seed', () => {
-  test('gives what is left out its default', () => {
+  test('gives missing values their defaults', () => {
     const { accounts } = SeedDocument.parse(seed({ company: { domain: 'a.example' } }))
 
     expect(accounts[0]).toMatchObject({

@@ -54,7 +54,7 @@ describe('the library that comes with the platform', () => {
     expect(requirements).toEqual([])
   })
 
-  test('says something of its own in every control', () => {
+  test('describes every control differently', () => {
     const texts = library.controls.flatMap(({ name, description, question, activity }) => [
       name,
       description,
