@@ -168,7 +168,7 @@ const bad: Readonly<Record<string, Bad>> = {
 }
 
 describe('sources that cannot be understood', () => {
-  test('are each refused by a sentence that names the place and nobody, in bounded memory', async () => {
+  test('are each refused in bounded memory, with a sentence that names the position and nobody', async () => {
     const connections: Record<string, object> = {}
     for (const [name, { write, settings = {} }] of Object.entries(bad)) {
       await mkdir(join(work.folder, name))
@@ -193,7 +193,7 @@ describe('sources that cannot be understood', () => {
     expect(peak).toBeLessThan(usualMebibytes + sourceMebibytes)
   })
 
-  test('stop nothing else: names that JavaScript has a use for are names like any other', async () => {
+  test('stop nothing else: names with a meaning in JavaScript are ordinary names', async () => {
     const odd = '__proto__,constructor,Worker ID,toString,hasOwnProperty'
     await mkdir(join(work.folder, 'odd'))
     await writeFile(join(work.folder, 'odd', 'people.csv'), `${odd}\nOttoline,Lead,__proto__,valueOf,x\n`)

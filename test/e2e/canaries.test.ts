@@ -36,7 +36,7 @@ function people(
   return `${[header, ...rows].join('\n')}\n`
 }
 
-test('no personal value and no secret is in logs, queue payloads, alerts, mails, traces, the audit trail or what commands say', async () => {
+test('no personal value and no secret is in logs, queue payloads, alerts, mails, traces, the audit trail or the output of commands', async () => {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createPostgresDatabase())
   const pager = stack.use(await startAlertReceiver())

@@ -77,7 +77,7 @@ describe(`the container files (${engine})`, () => {
     expect(services.redis?.command).toMatch(/--appendonly yes .*--maxmemory-policy noeviction/)
   })
 
-  test('lock every service in: nothing of its root can be written, and it has no capability that it does not need', async () => {
+  test('lock every service in: its root is read-only, and it has only the capabilities it needs', async () => {
     const { services } = await composeFile()
 
     for (const [name, service] of Object.entries(services)) {
@@ -161,7 +161,7 @@ if (typeof compose !== 'string') {
       return id
     }
 
-    test('holds in the image what runs and no more, and nothing there can be changed', async () => {
+    test('has only what runs in the image, and nothing there can be changed', async () => {
       const listed = await project.inside('daemon', 'ls', '-A', '/app')
       const packages = (await project.inside('daemon', 'ls', '-A', '/app/node_modules')).split('\n')
       const remaining = await project.inImage('ls', '-A', '/tmp', '/root')
@@ -175,7 +175,7 @@ if (typeof compose !== 'string') {
       await expect(project.inside('daemon', 'touch', '/app/data-of-another')).rejects.toThrow('Read-only file system')
     })
 
-    test('says in the image what it is, and its history tells no secret', async () => {
+    test('has labels in the image, and its history contains no secret', async () => {
       const { version, license } = await manifest()
       const { labels, history } = await project.image()
 
@@ -188,7 +188,7 @@ if (typeof compose !== 'string') {
       expect(history.join('\n')).not.toMatch(/password|token|secret/i)
     })
 
-    test('leads through the first connection in a clean container, word for word', {
+    test('runs the first connection in a clean container, word for word', {
       timeout: testLimitMs,
     }, async () => {
       await using container = await project.newContainer()
@@ -220,7 +220,7 @@ if (typeof compose !== 'string') {
       expect(await platformSays(project)).toEqual(expectedPeople(staff.slice(0, 4500)))
     })
 
-    test('goes on with a delivery when one of three workers is killed in its middle', {
+    test('continues a delivery if one of three workers is killed during it', {
       tags: ['full'],
       timeout: testLimitMs,
     }, async () => {
@@ -235,7 +235,7 @@ if (typeof compose !== 'string') {
       expect(await platformSays(project)).toEqual(expectedPeople(staff))
     })
 
-    test('comes back by itself when all its processes die in the middle of a delivery, and nobody is lost', {
+    test('recovers if all its processes die during a delivery, and nobody is lost', {
       tags: ['full'],
       timeout: testLimitMs,
     }, async () => {

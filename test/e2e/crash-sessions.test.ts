@@ -113,7 +113,7 @@ async function watched<T>(
   }
 }
 
-describe('readers of a set of records see the former one or the next one, and never a mixture', () => {
+describe('readers of a set of records see the old or the new set, and never a mixture', () => {
   let [now, next] = ['Sales', 'Engineering']
 
   test.each(steps)('if the daemon is killed when $when', async ({ step, nth }) => {

@@ -118,7 +118,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
-  test('when it has read that somebody left, which HR takes back before the next start, separates nobody', async () => {
+  test('after it has read a departure that HR withdraws before the next start separates nobody', async () => {
     const person = story.hr.rows().find(({ id, leavingDate }) => !leavingDate && !story.faults.has(id))
     await daemon.dieAt('run.read')
     story.hr.leave(person?.id ?? '', '2021-01-15')
@@ -152,7 +152,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
-  test('has accounted for everything in the end', async () => {
+  test('has accounted for everything at the end', async () => {
     const end = await daemon.kill('SIGTERM')
 
     const findings = await story.account()

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe('deltas that are taken each', () => {
+describe('deltas that are all read', () => {
   const days = [1, 2, 3, 4]
   const action = { column: 'Status', join: ['joined'], change: ['changed'], leave: ['left'] }
   const source = {
@@ -67,7 +67,7 @@ describe('deltas that are taken each', () => {
     expect(boss.document.changes).toHaveLength(days.length)
   })
 
-  test('that could not be put away are not applied again, and are put away once that can be done', async () => {
+  test('that could not be archived are not applied again, and are archived once that is possible', async () => {
     await using workplace = await openSourceWorkplace(host)
     const { work } = workplace
     await workplace.connect(source)

@@ -41,7 +41,7 @@ test('the demo brings two nights to the platform, sends nothing for the same exp
   expect(await demoFolders()).toEqual(before)
 })
 
-test('told for people, the demo begins at once, and says what happened to whom and why', async () => {
+test('in its readable form the demo begins at once, and prints what happened to whom and why', async () => {
   const { exit, stdout, stderr } = await rollcall(['demo', '--once'])
 
   expect(exit).toBe(0)
@@ -60,7 +60,7 @@ test('told for people, the demo begins at once, and says what happened to whom a
   expect(stdout).toMatch(/✔ all 256 people are on the platform as HR says/)
 })
 
-test('stopped by Ctrl-C, the demo says so and leaves nothing behind', async () => {
+test('the demo reports Ctrl-C and leaves nothing behind', async () => {
   const before = await demoFolders()
   await using demo = startCommand(['demo', '--once'])
   await demo.waitForOutput('The platform listens on')

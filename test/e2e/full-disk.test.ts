@@ -26,7 +26,7 @@ function people(count: number, leavers = new Set<number>()): string {
 }
 
 const why = whyNoSmallDisk()
-test(`a full disk of the embedded store is told, nothing is lost, and work goes on once there is room (${why ?? 'run'})`, async () => {
+test(`a full disk of the embedded store is reported, nothing is lost, and work continues once there is space (${why ?? 'run'})`, async () => {
   if (why !== null) return
   await using stack = new AsyncDisposableStack()
   const { client, key } = await host.tenant()

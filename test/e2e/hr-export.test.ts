@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 describe.each(exports)('the sample export of an HR system, $name', ({ text }) => {
-  test('arrives row by row; workers who stand there more than once are rejected, and a second sync sends nothing', async () => {
+  test('arrives row by row; repeated workers are rejected, and a second sync sends nothing', async () => {
     const { key, client } = await host.tenant()
     const folder = await mkdtemp(join(tmpdir(), 'rollcall-export-'))
     await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }

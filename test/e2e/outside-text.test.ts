@@ -71,7 +71,7 @@ test('names of files, headers, keys, cells and messages of the platform reach no
     expect(all).toContain(expected)
 })
 
-describe('what is said before anything runs', () => {
+describe('output before anything runs', () => {
   type RunCommand = (args: readonly string[], options?: { database?: string; queue?: string }) => Promise<Ended>
   let work: Workplace
   beforeAll(async () => {
@@ -114,7 +114,7 @@ describe('what is said before anything runs', () => {
   })
 })
 
-test('an error that no command noticed ends the process with words that show what it quotes', async () => {
+test('an error that no command catches ends the process, and its quoted text is escaped', async () => {
   const thrower =
     `const t = setInterval(() => { if (process.listenerCount('uncaughtException') === 0) return; clearInterval(t); ` +
     `throw new Error(${JSON.stringify(text)}) }, 1)`

@@ -73,6 +73,6 @@ test('two processes that are restarted one after the other while they deliver lo
   await roll({ people: 80, rounds: 1 })
 }, 240_000)
 
-test('so they do night after night', { tags: ['full'], timeout: 2_400_000 }, async () => {
+test('the same holds night after night', { tags: ['full'], timeout: 2_400_000 }, async () => {
   await roll({ people: 400, rounds: 6 })
 })

@@ -140,7 +140,7 @@ describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs
     expect(await outcome({ site, daemon })).toEqual(well)
   })
 
-  test('a Redis that stands still for longer than jobs are locked has nobody sent twice', async () => {
+  test('a Redis that hangs longer than jobs are locked causes no second delivery', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, redis } = await withRedis(stack)
     const { daemon, gate } = await inTheMiddle(site)
@@ -154,7 +154,7 @@ describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs
     expect(await outcome({ site, daemon })).toEqual(well)
   })
 
-  test('a Redis that is away when a run is asked for holds nobody up', async () => {
+  test('a Redis that is unreachable when a run is requested delays nobody', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, redis } = await withRedis(stack)
     await site.night()
@@ -167,7 +167,7 @@ describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs
     expect(await outcome({ site, daemon })).toEqual(well)
   })
 
-  test('a daemon that starts with an empty Redis goes on with what the store has', async () => {
+  test('a daemon that starts with an empty Redis continues from the store', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, redis } = await withRedis(stack)
     const killed = await inTheMiddle(site)

@@ -53,7 +53,7 @@ describe.concurrent.each(sizes(redisDatabase))(
   'one daemon that works through night after night, $name',
   { tags: ['full'] },
   (size) => {
-    test('holds no more at the end than in the middle, and has lost nobody', {
+    test('uses no more at the end than in the middle, and loses nobody', {
       timeout: (minutes + 10) * 60_000,
     }, async ({ task, expect }) => {
       const dice = createDice(`${seed} ${size.name}`)

@@ -39,7 +39,7 @@ async function twice(work: Workplace, between: () => Promise<unknown>): Promise<
 /** The lines of a key that nobody says by chance. */
 const linesOf = (key: string): readonly string[] => key.split('\n').filter((line) => line.length > 40)
 
-describe('an export that is wrapped', () => {
+describe('a wrapped export', () => {
   test('by gzip one night and by zip the next brings its leavers', async () => {
     await using workplace = await openSourceWorkplace(host)
     const { work } = workplace
@@ -54,7 +54,7 @@ describe('an export that is wrapped', () => {
     expect(await workplace.leavers()).toEqual([['E0004', '2026-11-18']])
   })
 
-  test('by OpenPGP brings its leavers, and neither key nor passphrase is ever said', async () => {
+  test('by OpenPGP brings its leavers, and neither key nor passphrase is ever printed', async () => {
     await using workplace = await openSourceWorkplace(host)
     const { work } = workplace
     const passphrase = 'tall blue horse'
@@ -83,7 +83,7 @@ describe('an export that is wrapped', () => {
   })
 })
 
-test('an export on an SFTP server brings its leavers; the secrets are never said', async () => {
+test('an export on an SFTP server brings its leavers; the secrets are never printed', async () => {
   const passphrase = 'correct horse battery'
   const key = keyPair('ed25519', passphrase)
   await using server = await sshServer({ publicKey: key.public })
@@ -129,7 +129,7 @@ test('an export on an SFTP server brings its leavers; the secrets are never said
   for (const secret of [passphrase, 'wrong donkey', ...linesOf(key.private)]) expect(all).not.toContain(secret)
 })
 
-test('an SFTP server that shows a part of an export as the whole separates no one, is named, and is read again once it is honest', async () => {
+test('an SFTP server that shows a part of an export as the whole separates no one, is reported, and is read again once it shows everything', async () => {
   await using server = await sshServer()
   await using workplace = await openSourceWorkplace(host)
   const { work } = workplace
@@ -168,7 +168,7 @@ test('an SFTP server that shows a part of an export as the whole separates no on
   expect(await workplace.leavers()).toEqual([['E0004', '2026-11-18']])
 })
 
-test('pages of JSON from an HTTP server bring their leavers; the token is never said', async () => {
+test('pages of JSON from an HTTP server bring their leavers; the token is never printed', async () => {
   const token = 'tok_51d3c0ffee'
   const months: { people: readonly HrPerson[] } = { people }
   await using server = await startHrServer((request, response) => {

@@ -8,7 +8,7 @@ import { ownServer } from '../helpers/servers/own-servers.ts'
 
 const nowhere = { baseUrl: 'https://platform.invalid/public/v2', key: 'key' }
 
-test('a daemon whose store takes no writes, or is away, says so, answers 503, and ends in order', async () => {
+test('a daemon whose store is read-only or unreachable reports it, answers 503, and ends in order', async () => {
   await using postgres = await ownServer('postgres')
   await using at = await install({ ...nowhere, database: postgres.url })
   const daemon = await serve(at)
@@ -72,7 +72,7 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
   expect(stderr.match(/"event":"(?:store.unreachable|unexpected)"/g)).toHaveLength(1)
 }, 120_000)
 
-test('a daemon whose store keeps silent ends with 0 all the same', { timeout: 120_000, tags: ['full'] }, async () => {
+test('a daemon whose store does not answer still ends with 0', { timeout: 120_000, tags: ['full'] }, async () => {
   await using postgres = await ownServer('postgres')
   await using at = await install({ ...nowhere, database: postgres.url })
   const daemon = await serve(at)

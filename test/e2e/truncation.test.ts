@@ -99,8 +99,8 @@ const kindsOf = (plans: ReadonlyMap<number, Planned>) => new Set([...plans.value
 const leaversOf = ({ changes }: Planned) =>
   changes.flatMap((change) => (change.kind === 'leave' ? [change.identityId] : []))
 
-describe('an export that is cut off after any of its bytes', () => {
-  test('is refused, is held, or has the plan of the whole one', async () => {
+describe('an export that is cut off after any byte', () => {
+  test('is refused, is held, or has the plan of the full export', async () => {
     await using source = await accepting({ accepted: [bytesOf(night1)] })
     const bytes = bytesOf(night2)
 
@@ -113,7 +113,7 @@ describe('an export that is cut off after any of its bytes', () => {
     expect(kindsOf(cuts)).toEqual(new Set(['refused', 'held', 'passes']))
   })
 
-  test('separates nobody whom the whole one does not separate, where its last line needs no end', async () => {
+  test('separates nobody whom the full export does not separate, if its last line needs no end', async () => {
     await using source = await accepting({ accepted: [bytesOf(night1)], settings: { lastLine: 'any' } })
     const bytes = bytesOf(night2)
     const from = bytes.lastIndexOf('E10,')
@@ -138,7 +138,7 @@ describe('an export that is cut off after any of its bytes', () => {
     ],
     ['names nobody', [...night1, newcomer.replace('E20', '')]],
     ['stands there twice, and nobody knows whom it names', [...night1, newcomer, newcomer]],
-  ])('separates nobody, where the last row %s', async (_what, rows) => {
+  ])('separates nobody if the last row %s', async (_what, rows) => {
     const bytes = bytesOf(rows)
     await using source = await accepting({ accepted: [bytesOf(night1), bytes] })
 

@@ -72,8 +72,8 @@ async function logOf(daemon: Served): Promise<string> {
   return stdout + stderr
 }
 
-describe('a daemon that takes events', () => {
-  test('brings what is signed to the platform and turns away the rest, while others dawdle; no log names anybody', async () => {
+describe('a daemon that receives events', () => {
+  test('delivers signed events and refuses the rest, despite slow senders; no log names anybody', async () => {
     await using workplace = await openWebhookWorkplace()
     await using daemon = await serve(workplace.work)
     using _senders = await dawdle(daemon, 60)
@@ -113,7 +113,7 @@ describe('a daemon that takes events', () => {
       expect(all).not.toContain(personal)
   })
 
-  test('killed right after it has answered loses nothing of what it answered', async () => {
+  test('loses no acknowledged event if it is killed right after its answer', async () => {
     await using workplace = await openWebhookWorkplace()
     await using daemon = await serve(workplace.work)
     const bodies = Array.from({ length: 200 }, (_, i) => hiredOn(i, `E${i}`))
@@ -129,7 +129,7 @@ describe('a daemon that takes events', () => {
     await expect.poll(async () => (await workplace.keys()).length, patience).toBe(200)
   })
 
-  test('keeps an event that it cannot read until the configuration is mended', async () => {
+  test('keeps an unreadable event until the configuration is fixed', async () => {
     await using workplace = await openWebhookWorkplace()
     const { work } = workplace
     const daemon = await serve(work)
