@@ -173,9 +173,9 @@ describe('an upload that is no export is refused with a sentence and not stored'
 
     expect(zip).toMatchObject({
       status: 422,
-      said: expect.stringMatching(/^people\.zip unpacks to more than 200 times its size/),
+      notice: expect.stringMatching(/^people\.zip unpacks to more than 200 times its size/),
     })
-    expect(workbook).toMatchObject({ status: 422, said: 'people.xlsx is an Excel workbook: have it saved as CSV.' })
+    expect(workbook).toMatchObject({ status: 422, notice: 'people.xlsx is an Excel workbook: have it saved as CSV.' })
     expect(await empty.uploads()).toEqual([])
   })
 
