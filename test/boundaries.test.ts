@@ -36,25 +36,25 @@ describe('the boundaries of src/', () => {
 
   test('name only rooms and files that exist', async () => {
     const files = await sourceFiles()
-    const places = new Set([...files.keys()].flatMap((file) => [file, dirname(file)]))
+    const paths = new Set([...files.keys()].flatMap((file) => [file, dirname(file)]))
 
     const named = Object.entries(rooms).flatMap(([area, arrows]) =>
-      Object.entries(arrows).flatMap(([room, others]) => [room, ...others].map((place) => join(area, pathOf(place)))),
+      Object.entries(arrows).flatMap(([room, others]) => [room, ...others].map((name) => join(area, pathOf(name)))),
     )
 
-    expect(named.filter((place) => !places.has(place))).toEqual([])
+    expect(named.filter((path) => !paths.has(path))).toEqual([])
   })
 
-  test('let text out through the places that make it visible, and no other', async () => {
+  test('print text only through files that escape it', async () => {
     const files = await sourceFiles()
 
-    const using = waysOut.map(({ what, use }) => [
-      what,
+    const using = waysOut.map(({ label, use }) => [
+      label,
       [...files.keys()].filter((file) => use.test(files.get(file) ?? '')),
     ])
 
     expect(Object.fromEntries(using)).toEqual(
-      Object.fromEntries(waysOut.map(({ what, files: known }) => [what, known])),
+      Object.fromEntries(waysOut.map(({ label, files: known }) => [label, known])),
     )
   })
 
@@ -112,9 +112,9 @@ describe('the boundaries of src/', () => {
     const meeting = { 'a.ts': ['b.ts', 'c.ts'], 'b.ts': ['d.ts'], 'c.ts': ['d.ts'], 'd.ts': [] }
     const turning = { ...meeting, 'd.ts': ['a.ts'] }
 
-    const found = [meeting, turning].map((imports) => circlesOf(new Map(Object.entries(imports))))
+    const circles = [meeting, turning].map((imports) => circlesOf(new Map(Object.entries(imports))))
 
-    expect(found).toEqual([[], ['a.ts → b.ts → d.ts → a.ts']])
+    expect(circles).toEqual([[], ['a.ts → b.ts → d.ts → a.ts']])
   })
 
   test('name file and line of what crosses them', () => {
@@ -129,17 +129,17 @@ describe('the boundaries of src/', () => {
 })
 
 /** The ways on which text leaves the program, and the files that may use them: each makes visible what it passes on. */
-const waysOut: readonly { readonly what: string; readonly use: RegExp; readonly files: readonly string[] }[] = [
+const waysOut: readonly { readonly label: string; readonly use: RegExp; readonly files: readonly string[] }[] = [
   {
-    what: 'the terminal',
+    label: 'the terminal',
     use: /\bprocess\s*\.\s*(?:stdout|stderr)\b|\{[^}]*\bstd(?:out|err)\b[^}]*\}\s*=\s*process\b|\bconsole\s*\./,
     files: ['cli/session/prompts.ts', 'main.ts', 'telemetry/log.ts', 'text/json-output.ts', 'text/print.ts'],
   },
-  { what: 'colours', use: /\bstyleText\b/, files: ['telemetry/log.ts', 'text/print.ts'] },
-  { what: 'the log', use: /\bpino\(/, files: ['telemetry/log.ts'] },
-  { what: 'mail', use: /\.sendMail\(/, files: ['daemon/alerts/smtp.ts'] },
+  { label: 'colours', use: /\bstyleText\b/, files: ['telemetry/log.ts', 'text/print.ts'] },
+  { label: 'the log', use: /\bpino\(/, files: ['telemetry/log.ts'] },
+  { label: 'mail', use: /\.sendMail\(/, files: ['daemon/alerts/smtp.ts'] },
   {
-    what: 'answers over HTTP',
+    label: 'answers over HTTP',
     use: /\breply\b[\s\S]{0,120}?\.send\(|\bsocket\.(?:write|end)\(\S/,
     files: [
       'http/server/app.ts',
@@ -170,11 +170,11 @@ function violationsOf(file: string, text: string): string[] {
   if (room !== null && rooms[area]?.[room] === undefined) {
     return [`src/${file}:1: ${area}/${room} is not in the table of arrows (test/helpers/arrows.ts)`]
   }
-  const crossed = importsOf(text).flatMap((found) => {
-    const problem = found.specifier.startsWith('.')
-      ? problemOfFile(found.specifier, { file, area, allowed })
-      : problemOfPackage(found.specifier, area)
-    return problem === null ? [] : [`src/${file}:${found.line}: ${problem}`]
+  const crossed = importsOf(text).flatMap((entry) => {
+    const problem = entry.specifier.startsWith('.')
+      ? problemOfFile(entry.specifier, { file, area, allowed })
+      : problemOfPackage(entry.specifier, area)
+    return problem === null ? [] : [`src/${file}:${entry.line}: ${problem}`]
   })
   const defaults = matches(text, /^export default\b|^export \{[^}]*\bas default\b/gm)
   return [
@@ -222,8 +222,8 @@ function roomOf(path: string): string | null {
 }
 
 /** Where a place that the table names lies within its area. */
-function pathOf(place: string): string {
-  return place === top ? '.' : place
+function pathOf(name: string): string {
+  return name === top ? '.' : name
 }
 
 /** The circles among imports, each once, from its first file on. */

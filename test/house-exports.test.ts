@@ -26,7 +26,7 @@ test('every file of src/ is imported by another one of src/', async () => {
   expect(unusedFiles(files)).toEqual([])
 })
 
-test('what is not used is told apart from what is', () => {
+test('unused exports are distinguished from used ones', () => {
   const files = new Map([
     ['main.ts', "import { used } from './a.ts'\nconst b = new URL('./b.ts', import.meta.url)"],
     ['a.ts', 'export const used = 1\nexport const alone = 2\nexport function tested() {}\nexport type Dead = string'],
@@ -81,9 +81,9 @@ function importersOf(files: Files): ReadonlyMap<string, readonly string[]> {
     return targets.map((target) => ({ file, target }))
   })
   return new Map(
-    Object.entries(Object.groupBy(imports, ({ target }) => target)).map(([target, found = []]) => [
+    Object.entries(Object.groupBy(imports, ({ target }) => target)).map(([target, importsOfTarget = []]) => [
       target,
-      found.map(({ file }) => file),
+      importsOfTarget.map(({ file }) => file),
     ]),
   )
 }

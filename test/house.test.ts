@@ -13,9 +13,9 @@ import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { evidencePage } from './helpers/pages/evidence.ts'
 import { guardsPage } from './helpers/pages/guards.ts'
 import { metricsPage } from './helpers/pages/metrics.ts'
+import { Results, resultsPage } from './helpers/pages/results.ts'
 import { securityPage } from './helpers/pages/security.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
-import { Results, resultsPage } from './helpers/pages/results.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 // A path as short as /app says nothing about a machine.
@@ -74,18 +74,18 @@ describe('the packages', () => {
 
 describe('the files of the project', () => {
   test('name no path and no registry of the machine that they were written on', async () => {
-    const places = [root, `${homedir()}/`].filter((path) => path.length > shortestTelling)
+    const forbidden = [root, `${homedir()}/`].filter((path) => path.length > shortestTelling)
     const files = await projectFiles('.')
 
-    const found = await Promise.all(
+    const matches = await Promise.all(
       files.map(async (file) => {
         const lines = (await readFile(join(root, file), 'utf8')).split('\n')
-        const isForeign = (line: string) => registry.test(line) || places.some((place) => line.includes(place))
+        const isForeign = (line: string) => registry.test(line) || forbidden.some((path) => line.includes(path))
         return lines.flatMap((line, index) => (isForeign(line) ? [`${file}:${index + 1}`] : []))
       }),
     )
 
-    expect(found.flat()).toEqual([])
+    expect(matches.flat()).toEqual([])
   })
 })
 
@@ -211,14 +211,14 @@ async function projectFiles(folder: string): Promise<string[]> {
 
   async function filesIn(path: string): Promise<string[]> {
     const entries = await readdir(join(root, path), { withFileTypes: true })
-    const found = await Promise.all(
+    const matches = await Promise.all(
       entries.map(async (entry) => {
         const file = join(path, entry.name)
         if (patterns.some((pattern) => matchesGlob(file, pattern))) return []
         return entry.isDirectory() ? await filesIn(file) : [file]
       }),
     )
-    return found.flat()
+    return matches.flat()
   }
 
   return await filesIn(folder)

@@ -7,7 +7,7 @@ import { control, controlPrefix } from '../../src/contract/control/control.ts'
 import { Failure } from '../../src/errors.ts'
 import { remoteCalls } from '../../src/http/client/remote-calls.ts'
 import { boundTo } from './cores.ts'
-import type { Place } from './place.ts'
+import type { BenchEnvironment } from './place.ts'
 import { Measured } from './tasks.ts'
 
 const Served = z.object({ url: z.string() })
@@ -29,9 +29,9 @@ export type DeliveredBesideVisits = {
 }
 
 /** Delivers everybody three times by one daemon with everything in one process, the second time beside people who use the console. */
-export async function deliverBesideVisits(place: Place, rate: number): Promise<DeliveredBesideVisits> {
-  const token = place.env.BENCH_TOKEN ?? ''
-  await using daemon = startTask(place, 'task-serve.ts', place.config)
+export async function deliverBesideVisits(environment: BenchEnvironment, rate: number): Promise<DeliveredBesideVisits> {
+  const token = environment.env.BENCH_TOKEN ?? ''
+  await using daemon = startTask(environment, 'task-serve.ts', environment.config)
   const { url } = await daemon.next(Served)
   const calls = remoteCalls(
     control,
@@ -45,7 +45,7 @@ export async function deliverBesideVisits(place: Place, rate: number): Promise<D
   // The first one finds a platform and a daemon that have just started.
   await deliver()
   const before = await deliver()
-  await using visitors = startTask(place, 'task-visit.ts', url, token, `${rate}`)
+  await using visitors = startTask(environment, 'task-visit.ts', url, token, `${rate}`)
   await visitors.next(z.literal('looking'))
   const beside = await deliver()
   visitors.end()
@@ -54,7 +54,7 @@ export async function deliverBesideVisits(place: Place, rate: number): Promise<D
 }
 
 /** A process of its own that prints one JSON document after the other, and ends with its input. */
-function startTask({ env, cores }: Place, script: string, ...words: string[]) {
+function startTask({ env, cores }: BenchEnvironment, script: string, ...words: string[]) {
   const path = fileURLToPath(new URL(script, import.meta.url))
   const child = spawn(...boundTo(cores?.ours ?? null, process.execPath, [path, ...words]), {
     stdio: ['pipe', 'pipe', 'inherit'],

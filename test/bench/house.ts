@@ -37,9 +37,9 @@ const functionKinds: ReadonlySet<SyntaxKind> = new Set([
 
 /** The figures of checkouts side by side, of this one where none is named. */
 export function houseRows(roots: readonly string[]): Row[] {
-  const places =
+  const checkouts =
     roots.length > 0 ? roots.map((root) => resolve(root)) : [fileURLToPath(new URL('../../', import.meta.url))]
-  const measured = places.map(measureHouse)
+  const measured = checkouts.map(measureHouse)
   return measured.flatMap(({ files, functions, ...counts }, at) => [
     { checkout: at + 1, what: 'lines of source', figure: counts.sourceLines },
     { checkout: at + 1, what: 'lines of tests', figure: counts.testLines },
@@ -68,9 +68,9 @@ function measureHouse(root: string): House {
         .filter((name) => name.startsWith(join(root, folder, '/')))
         .flatMap((name) => project.program.getSourceFile(name) ?? [])
     const source = ours('src')
-    const found = source.map((file) => partsOf(file, root))
+    const parts = source.map((file) => partsOf(file, root))
     const sizes = source.map(({ text }) => linesOf(text))
-    const functions = found.flatMap((parts) => parts.functions)
+    const functions = parts.flatMap((part) => part.functions)
     const lengths = functions.map(({ lines }) => lines)
     return {
       sourceLines: sum(sizes),
@@ -85,8 +85,8 @@ function measureHouse(root: string): House {
           .map(({ name, lines }) => `${name} ${lines}`),
       },
       mutualRooms: mutualRooms(source, root),
-      patternParameters: sum(found.map((parts) => parts.patternParameters)),
-      parenthesisedSpreads: sum(found.map((parts) => parts.parenthesisedSpreads)),
+      patternParameters: sum(parts.map((part) => part.patternParameters)),
+      parenthesisedSpreads: sum(parts.map((part) => part.parenthesisedSpreads)),
     }
   } finally {
     api.close()

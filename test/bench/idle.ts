@@ -28,7 +28,7 @@ async function weigh([program = '', ...args]: readonly string[], there: string, 
   const child = spawn(program, args, { ...bareSurroundings, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'exit')
   try {
-    await said(child, there)
+    await waitForOutput(child, there)
     await pause(seconds * 1000)
     const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${child.pid}/status`, 'utf8')) ?? []
     return Number(kib) / 1024
@@ -38,14 +38,14 @@ async function weigh([program = '', ...args]: readonly string[], there: string, 
   }
 }
 
-async function said(child: ChildProcess, text: string): Promise<void> {
+async function waitForOutput(child: ChildProcess, text: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  let heard = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (piece: string) => {
-      heard = `${heard}${piece}`.slice(-4000)
-      if (heard.includes(text)) resolve()
+      output = `${output}${piece}`.slice(-4000)
+      if (output.includes(text)) resolve()
     })
-  child.once('exit', () => reject(new Error(`it ended before it was there:\n${heard}`)))
+  child.once('exit', () => reject(new Error(`it ended before it was there:\n${output}`)))
   await promise
 }

@@ -10,25 +10,25 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** What an installation takes on the disk. */
 export type Install = {
-  readonly what: string
+  readonly label: string
   readonly mb: number
   readonly files: number | null
   readonly largest: string
-  readonly asked: number | null
+  readonly limit: number | null
 }
 
 const installs = [
-  { what: 'npm ci --omit=dev --omit=optional', asked: 80 },
-  { what: 'npm ci --omit=dev', asked: null },
+  { command: 'npm ci --omit=dev --omit=optional', limit: 80 },
+  { command: 'npm ci --omit=dev', limit: null },
 ] as const
 const listed = 8
 
 /** Installs what the lock file names, into folders of their own, and builds the image where there is an engine for it. */
 export async function measureInstalls(): Promise<Install[]> {
-  const found: Install[] = []
-  for (const { what, asked } of installs) found.push({ what, asked, ...(await measureInstall(what)) })
+  const results: Install[] = []
+  for (const { command, limit } of installs) results.push({ label: command, limit, ...(await measureInstall(command)) })
   const image = await imageMb()
-  return image === null ? found : [...found, { what: 'image', mb: image, files: null, largest: '', asked: null }]
+  return image === null ? results : [...results, { label: 'image', mb: image, files: null, largest: '', limit: null }]
 }
 
 async function measureInstall(command: string): Promise<Pick<Install, 'mb' | 'files' | 'largest'>> {

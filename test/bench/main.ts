@@ -6,7 +6,7 @@ import { delays, figures, type Row, rate, ratio, round, table } from './figures.
 import { houseRows } from './house.ts'
 import { measureIdle } from './idle.ts'
 import { measureInstalls } from './install.ts'
-import { openPlace, type PlaceOptions } from './place.ts'
+import { type EnvironmentOptions, openEnvironment } from './place.ts'
 import { measurePlans, planComparisons, planRow } from './plan.ts'
 import { measurePlatform } from './platform.ts'
 import { simulate } from './simulate.ts'
@@ -86,7 +86,7 @@ function isCount(value: number): boolean {
 
 /** Runs a bench with every size on every store. */
 async function runAll<Found extends object>(
-  run: (options: PlaceOptions) => Promise<Found[]>,
+  run: (options: EnvironmentOptions) => Promise<Found[]>,
 ): Promise<Placed<Found>[]> {
   const isServed = chosen.some((store) => store !== 'PGlite')
   await using server = isServed ? await openServer('postgres', cores?.ours) : null
@@ -96,14 +96,14 @@ async function runAll<Found extends object>(
   for (const store of chosen) {
     for (const people of sizes) {
       process.stderr.write(`${people} people on ${store} …\n`)
-      const found = await run({
+      const result = await run({
         server: store === 'PGlite' ? null : (server?.url ?? null),
         platformServer: store === 'PGlite' ? null : ((platformServer ?? server)?.url ?? null),
         cores,
         redis: store === 'PostgreSQL+Redis' ? (redis?.url ?? null) : null,
         people,
       })
-      all.push(...found.map((one) => ({ people, store, ...one })))
+      all.push(...result.map((one) => ({ people, store, ...one })))
     }
   }
   return all
@@ -119,10 +119,10 @@ async function openServer(kind: ServerKind, processors?: string): Promise<Server
   return server
 }
 
-function print(found: readonly Row[] | Readonly<Record<string, readonly Row[]>>): void {
-  const tables = Array.isArray(found) ? [found] : Object.values(found)
+function print(result: readonly Row[] | Readonly<Record<string, readonly Row[]>>): void {
+  const tables = Array.isArray(result) ? [result] : Object.values(result)
   const text = tables.flatMap((rows) => (rows.length === 0 ? [] : [table(rows)])).join('\n')
-  process.stdout.write(values.json ? `${JSON.stringify(found, null, 2)}\n` : text)
+  process.stdout.write(values.json ? `${JSON.stringify(result, null, 2)}\n` : text)
 }
 
 /** Plans against references, and against plans of other sizes and stores. */
@@ -136,14 +136,14 @@ async function benchPlan(): Promise<Record<string, Row[]>> {
  * speed of a machine drifts more within a minute than what is to be seen here. The platform and its database have half of the
  * processors, whoever is measured has the other half with its own database, unless they are told to share all of them.
  */
-async function benchDeliver(options: PlaceOptions): Promise<Row[]> {
-  await using place = await openPlace(options)
-  await measure('plan', place)
+async function benchDeliver(options: EnvironmentOptions): Promise<Row[]> {
+  await using environment = await openEnvironment(options)
+  await measure('plan', environment)
   // A platform that has just started is slower; that is nobody's merit.
-  await measure('bare', place)
-  const before = await measure('bare', place)
-  const delivery = await measure('deliver', place)
-  const after = await measure('bare', place)
+  await measure('bare', environment)
+  const before = await measure('bare', environment)
+  const delivery = await measure('deliver', environment)
+  const after = await measure('bare', environment)
   const bare = { ...before, seconds: (before.seconds + after.seconds) / 2 }
   if (bare.count !== delivery.count)
     throw new Error(`the loop sent ${bare.count} people, the delivery ${delivery.count}`)
@@ -161,10 +161,10 @@ async function benchDeliver(options: PlaceOptions): Promise<Row[]> {
 }
 
 /** Deliveries of everybody with and without people who look at the console of the same process meanwhile. */
-async function benchConsole(options: PlaceOptions): Promise<Row[]> {
+async function benchConsole(options: EnvironmentOptions): Promise<Row[]> {
   if (!isCount(visitsPerSecond)) throw new Error(usage)
-  await using place = await openPlace(options)
-  const { alone, beside, visits } = await deliverBesideVisits(place, visitsPerSecond)
+  await using environment = await openEnvironment(options)
+  const { alone, beside, visits } = await deliverBesideVisits(environment, visitsPerSecond)
   const aloneSeconds = alone.reduce((sum, { seconds }) => sum + seconds, 0) / alone.length
   return [
     {
@@ -205,13 +205,13 @@ async function benchWebhook(): Promise<Row[]> {
 async function benchPlatform(): Promise<Row[]> {
   await using server = await startServer('postgres')
   const compared = await measurePlatform(server.url, amounts)
-  return compared.map(({ what, ours, reference, unit, ratio: found, asked }) => ({
-    what,
+  return compared.map(({ label, ours, reference, unit, ratio: actualRatio, limit }) => ({
+    what: label,
     ours: round(ours),
     reference: round(reference),
     unit,
-    ratio: round(found),
-    asked,
+    ratio: round(actualRatio),
+    asked: limit,
   }))
 }
 
@@ -219,16 +219,16 @@ async function benchPlatform(): Promise<Row[]> {
 async function benchStart(): Promise<Row[]> {
   await using server = await startServer('postgres')
   const starts = await measureStarts(server.url, Number(values.rounds))
-  return starts.map(({ what, wallMs, cpuMs, reference, asked }) => ({
-    what,
+  return starts.map(({ label, wallMs, cpuMs, reference, limit }) => ({
+    what: label,
     ms: round(wallMs),
     'CPU ms': round(cpuMs),
-    reference: reference.what,
+    reference: reference.label,
     'its ms': round(reference.wallMs),
     'its CPU ms': round(reference.cpuMs),
     'time / its': ratio(wallMs, reference.wallMs),
     'CPU / its': ratio(cpuMs, reference.cpuMs),
-    asked: asked ?? '',
+    asked: limit ?? '',
   }))
 }
 
@@ -236,16 +236,16 @@ async function benchStart(): Promise<Row[]> {
 async function benchIdle(): Promise<Row[]> {
   await using server = await startServer('postgres')
   const { ours, reference, libraries } = await measureIdle(server.url, load.seconds)
-  const found = { MiB: Math.round(ours), libraries, 'their MiB': Math.round(reference) }
-  return [{ what: 'serve', ...found, 'MiB / theirs': ratio(ours, reference), asked: 1.2 }]
+  const memory = { MiB: Math.round(ours), libraries, 'their MiB': Math.round(reference) }
+  return [{ what: 'serve', ...memory, 'MiB / theirs': ratio(ours, reference), asked: 1.2 }]
 }
 
 /** What an installation takes on the disk, with its largest packages. */
 async function benchInstall(): Promise<Row[]> {
-  return (await measureInstalls()).map(({ what, mb, files, asked, largest }) => ({
-    what,
+  return (await measureInstalls()).map(({ label, mb, files, limit, largest }) => ({
+    what: label,
     MB: Math.round(mb),
-    asked: asked ?? '',
+    asked: limit ?? '',
     files: files ?? '',
     'largest, MB': largest,
   }))
@@ -257,7 +257,7 @@ async function benchSimulate(): Promise<Row[]> {
   await using redis = chosen.includes('PostgreSQL+Redis') ? await startServer('redis') : null
   const rows: Row[] = []
   for (const store of chosen.filter((name) => name !== 'PGlite')) {
-    const found = await simulate({
+    const result = await simulate({
       server: server.url,
       redis: store === 'PostgreSQL' ? null : (redis?.url ?? null),
       ...simulated,
@@ -265,22 +265,22 @@ async function benchSimulate(): Promise<Row[]> {
     rows.push({
       store,
       ...simulated,
-      people: found.people,
-      'night s': round(found.nightSeconds),
-      'next night s': round(found.nextNightSeconds),
-      'large again s': round(found.largeSeconds),
-      'small alone s': round(found.aloneSeconds),
-      'longest alone s': round(found.longestAloneSeconds),
-      'behind large s': round(found.behindSeconds),
-      'middle behind s': round(found.middleBehindSeconds),
-      timed: found.timedBehind,
-      'behind / alone': ratio(found.behindSeconds, found.aloneSeconds),
+      people: result.people,
+      'night s': round(result.nightSeconds),
+      'next night s': round(result.nextNightSeconds),
+      'large again s': round(result.largeSeconds),
+      'small alone s': round(result.aloneSeconds),
+      'longest alone s': round(result.longestAloneSeconds),
+      'behind large s': round(result.behindSeconds),
+      'middle behind s': round(result.middleBehindSeconds),
+      timed: result.timedBehind,
+      'behind / alone': ratio(result.behindSeconds, result.aloneSeconds),
       asked: 2,
-      'behind / longest alone': ratio(found.behindSeconds, found.longestAloneSeconds),
-      requests: found.requests,
-      refused: found.refused,
-      'CPU s': round(found.cpuSeconds),
-      'peak MiB': Math.round(found.peakMib),
+      'behind / longest alone': ratio(result.behindSeconds, result.longestAloneSeconds),
+      requests: result.requests,
+      refused: result.refused,
+      'CPU s': round(result.cpuSeconds),
+      'peak MiB': Math.round(result.peakMib),
     })
   }
   return rows

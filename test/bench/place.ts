@@ -12,7 +12,7 @@ import { company, type NightEvent, nextNight, toCsv, usualNight } from '../../sr
 import { boundTo, type Cores } from './cores.ts'
 
 /** What the measurements of one size on one store work with; disposing removes all of it. */
-export type Place = AsyncDisposable & {
+export type BenchEnvironment = AsyncDisposable & {
   /** The configuration of Rollcall, with a budget of requests that is never reached. */
   readonly config: string
   /** What the configuration takes from the environment. */
@@ -85,7 +85,7 @@ const eventsOfDay: readonly (readonly [NightEvent, number])[] = [
   ['brokenRow', 0.0004],
 ]
 
-export type PlaceOptions = {
+export type EnvironmentOptions = {
   /** Of PostgreSQL; null for embedded databases. */
   readonly server: string | null
   /** Another one for the platform, where it has its own. */
@@ -100,14 +100,14 @@ export type PlaceOptions = {
 }
 
 /** Writes an export of so many people and starts a platform, both sides embedded or in new databases of the server. */
-export async function openPlace({
+export async function openEnvironment({
   server,
   platformServer = server,
   cores = null,
   redis,
   people,
   as = 'people',
-}: PlaceOptions): Promise<Place> {
+}: EnvironmentOptions): Promise<BenchEnvironment> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -141,8 +141,8 @@ export async function openPlace({
     BENCH_TOKEN: randomUUID(),
   }
   const opened = opening.move()
-  const place = { ...files, formerCsv, rest, writeNextDay, changeMapping, env, cores }
-  return { ...place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  const environment = { ...files, formerCsv, rest, writeNextDay, changeMapping, env, cores }
+  return { ...environment, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** A new database of the server, empty or a copy of one that nobody is connected to; disposing drops it. */
@@ -182,8 +182,8 @@ export async function startPlatform({
   readonly env?: Readonly<Record<string, string>>
   readonly cores?: string | null
 }) {
-  const places = ['--seed', seed, '--key-file', keyFile, '--database', database]
-  const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--requests-per-minute', '0', ...places]
+  const options = ['--seed', seed, '--key-file', keyFile, '--database', database]
+  const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--requests-per-minute', '0', ...options]
   const child = spawn(...boundTo(cores, process.execPath, [main, ...words]), {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },

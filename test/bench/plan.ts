@@ -1,5 +1,5 @@
 import { delays, figures, type Row, ratio, round } from './figures.ts'
-import { openPlace, type PlaceOptions } from './place.ts'
+import { type EnvironmentOptions, openEnvironment } from './place.ts'
 import { measure, measureDuckdb, measurePython, type Reference, type Watched } from './tasks.ts'
 
 const planKinds = ['first', 'unchanged', 'next day', 'mapping changed'] as const
@@ -17,16 +17,16 @@ export type Plan = {
 export type PlacedPlan = Plan & { readonly people: number; readonly store: string }
 
 /** At most how many times as much as its references a plan may take. */
-const askedOfPlan: Readonly<Record<PlanKind, { time: number; memory: number; duckdb: number | null }>> = {
+const planLimits: Readonly<Record<PlanKind, { time: number; memory: number; duckdb: number | null }>> = {
   first: { time: 2.5, memory: 0.5, duckdb: null },
   'mapping changed': { time: 2.5, memory: 0.5, duckdb: null },
   unchanged: { time: 0.15, memory: 0.25, duckdb: 1.5 },
   'next day': { time: 0.25, memory: 0.2, duckdb: 2 },
 }
 /** A plan of few people is the start of a process most of all, and the embedded database is for few. */
-const askedOf = { people: 1_000_000, store: 'PostgreSQL' }
-const askedOfGrowth = { from: 100_000, time: 11, bytesOfFurtherRow: 200 }
-const askedOfEmbedded = { time: 2, peakMiB: 450 }
+const limitedSize = { people: 1_000_000, store: 'PostgreSQL' }
+const growthLimits = { from: 100_000, time: 11, bytesOfFurtherRow: 200 }
+const embeddedLimits = { time: 2, peakMiB: 450 }
 const mib = 2 ** 20
 
 /**
@@ -34,19 +34,31 @@ const mib = 2 ** 20
  * everybody has been delivered. The references follow each of them at once, since the speed of a machine drifts. They always compare two
  * exports of full size.
  */
-export async function measurePlans(options: PlaceOptions): Promise<Plan[]> {
+export async function measurePlans(options: EnvironmentOptions): Promise<Plan[]> {
   await leaveCompiledCode(options)
-  await using place = await openPlace(options)
-  const first = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
-  await measure('deliver', place)
-  await place.rest()
-  const second = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
-  await place.writeNextDay()
-  const third = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
-  await measure('deliver', place)
-  await place.rest()
-  await place.changeMapping()
-  const fourth = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
+  await using environment = await openEnvironment(options)
+  const first = {
+    ours: await measure('plan', environment),
+    ...(await measureReferences(environment.formerCsv, environment.csv)),
+  }
+  await measure('deliver', environment)
+  await environment.rest()
+  const second = {
+    ours: await measure('plan', environment),
+    ...(await measureReferences(environment.formerCsv, environment.csv)),
+  }
+  await environment.writeNextDay()
+  const third = {
+    ours: await measure('plan', environment),
+    ...(await measureReferences(environment.formerCsv, environment.csv)),
+  }
+  await measure('deliver', environment)
+  await environment.rest()
+  await environment.changeMapping()
+  const fourth = {
+    ours: await measure('plan', environment),
+    ...(await measureReferences(environment.formerCsv, environment.csv)),
+  }
   return [
     { plan: 'first', ...first },
     { plan: 'unchanged', ...second },
@@ -56,22 +68,24 @@ export async function measurePlans(options: PlaceOptions): Promise<Plan[]> {
 }
 
 /** The command has been used before, and so have the references. */
-async function leaveCompiledCode(options: PlaceOptions): Promise<void> {
-  await using place = await openPlace({ ...options, people: 10 })
-  await measure('plan', place)
-  await measureReferences(place.formerCsv, place.csv)
+async function leaveCompiledCode(options: EnvironmentOptions): Promise<void> {
+  await using environment = await openEnvironment({ ...options, people: 10 })
+  await measure('plan', environment)
+  await measureReferences(environment.formerCsv, environment.csv)
 }
 
 async function measureReferences(former: string, current: string): Promise<Pick<Plan, 'python' | 'duckdb'>> {
   const python = await measurePython(former, current)
   const duckdb = await measureDuckdb(former, current)
-  const [itsCounts, otherCounts] = [python, duckdb].map(({ count, found }) => JSON.stringify({ count, ...found }))
+  const [itsCounts, otherCounts] = [python, duckdb].map(({ count, found: counts }) =>
+    JSON.stringify({ count, ...counts }),
+  )
   if (itsCounts !== otherCounts) throw new Error(`Python found ${itsCounts}, DuckDB ${otherCounts}`)
   return { python, duckdb }
 }
 
 export function planRow({ people, store, plan, ours, python, duckdb }: PlacedPlan): Row {
-  const asked = people === askedOf.people && store === askedOf.store ? askedOfPlan[plan] : null
+  const limits = people === limitedSize.people && store === limitedSize.store ? planLimits[plan] : null
   return {
     people,
     store,
@@ -84,15 +98,15 @@ export function planRow({ people, store, plan, ours, python, duckdb }: PlacedPla
     'Python CPU s': round(python.cpuSeconds),
     'Python MiB': Math.round(python.peakMiB),
     'time / Python': ratio(ours.seconds, python.seconds),
-    'time asked': asked?.time ?? '',
+    'time asked': limits?.time ?? '',
     'CPU / Python': ratio(ours.cpuSeconds, python.cpuSeconds),
     'memory / Python': ratio(ours.peakMiB, python.peakMiB),
-    'memory asked': asked?.memory ?? '',
+    'memory asked': limits?.memory ?? '',
     'DuckDB s': round(duckdb.seconds),
     'DuckDB CPU s': round(duckdb.cpuSeconds),
     'DuckDB MiB': Math.round(duckdb.peakMiB),
     'time / DuckDB': ratio(ours.seconds, duckdb.seconds),
-    'DuckDB asked': asked?.duckdb ?? '',
+    'DuckDB asked': limits?.duckdb ?? '',
   }
 }
 
@@ -109,7 +123,7 @@ function growthRows(ofStore: readonly PlacedPlan[], kind: PlanKind): Row[] {
   const [more, fewer] = ofStore.filter((one) => one.plan === kind).sort((a, b) => b.people - a.people)
   if (!more || !fewer || more.people === fewer.people) return []
   const { people, store, plan } = more
-  const isAsked = people === askedOf.people && store === askedOf.store && fewer.people === askedOfGrowth.from
+  const hasLimit = people === limitedSize.people && store === limitedSize.store && fewer.people === growthLimits.from
   const bytes = (more.ours.peakMiB - fewer.ours.peakMiB) * mib
   return [
     {
@@ -117,14 +131,14 @@ function growthRows(ofStore: readonly PlacedPlan[], kind: PlanKind): Row[] {
       plan,
       what: `time of ${people} / ${fewer.people}`,
       found: ratio(more.ours.seconds, fewer.ours.seconds),
-      asked: isAsked ? askedOfGrowth.time : '',
+      asked: hasLimit ? growthLimits.time : '',
     },
     {
       store,
       plan,
       what: `bytes of peak memory a further row, ${people} and ${fewer.people}`,
       found: round(bytes / (people - fewer.people)),
-      asked: isAsked ? askedOfGrowth.bytesOfFurtherRow : '',
+      asked: hasLimit ? growthLimits.bytesOfFurtherRow : '',
     },
   ]
 }
@@ -147,8 +161,8 @@ function embeddedRows(ofSize: readonly PlacedPlan[]): Row[] {
       plan,
       what: `time of ${people} / PostgreSQL, without the start`,
       found: ratio(warmSeconds(ours), warmSeconds(served.ours)),
-      asked: askedOfEmbedded.time,
+      asked: embeddedLimits.time,
     },
-    { store, plan, what: `peak MiB of ${people}`, found: Math.round(ours.peakMiB), asked: askedOfEmbedded.peakMiB },
+    { store, plan, what: `peak MiB of ${people}`, found: Math.round(ours.peakMiB), asked: embeddedLimits.peakMiB },
   ]
 }

@@ -13,14 +13,14 @@ import { fillPlatform, newConnection, type Sizes } from './platform-data.ts'
 import { bareSync } from './platform-sync.ts'
 import { peakMiB } from './report.ts'
 
-/** One thing that was measured: ours and the reference's figure, and how ours stands to it. `asked` is what the ratio must hold. */
+/** One thing that was measured: ours and the reference's figure, and how ours stands to it. `limit` is what the ratio must hold. */
 export type Compared = {
-  readonly what: string
+  readonly label: string
   readonly ours: number
   readonly reference: number
   readonly unit: string
   readonly ratio: number
-  readonly asked: string
+  readonly limit: string
 }
 
 const seed = fileURLToPath(new URL('../../config/platform-seed.yaml', import.meta.url))
@@ -38,7 +38,7 @@ export async function measurePlatform(server: string, sizes: Sizes): Promise<Com
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const database = opening.use(await newDatabase(server)).url
-  say(`filling in ${sizes.identities} identities, ${sizes.assets} assets, ${sizes.controls} controls`)
+  report(`filling in ${sizes.identities} identities, ${sizes.assets} assets, ${sizes.controls} controls`)
   const filled = await fillPlatform(database, seed, sizes)
   const copy = opening.use(await newDatabase(server, database)).url
   const keyFile = join(folder, 'key')
@@ -73,14 +73,14 @@ export async function measurePlatform(server: string, sizes: Sizes): Promise<Com
     },
   ]
 
-  const found: Compared[] = []
+  const results: Compared[] = []
   for (const list of lists) {
-    found.push(await compareDepth(list, get))
-    found.push(await compareFirstPage(list, { database, get }))
+    results.push(await compareDepth(list, get))
+    results.push(await compareFirstPage(list, { database, get }))
   }
-  found.push(...(await compareSync({ platform, copy, dispatcher, accountId: filled.accountId })))
-  found.push(...(await compareBatches({ client, filled, baseUrl: platform.baseUrl, key, dispatcher })))
-  return found
+  results.push(...(await compareSync({ platform, copy, dispatcher, accountId: filled.accountId })))
+  results.push(...(await compareBatches({ client, filled, baseUrl: platform.baseUrl, key, dispatcher })))
+  return results
 }
 
 type List = { readonly name: string; readonly rows: number; readonly path: string; readonly sql: string }
@@ -91,7 +91,7 @@ const Page = z.object({ pagination: z.object({ cursor: z.string().optional() }) 
 /** A page nine tenths into the list against its first page. */
 async function compareDepth({ name, rows, path }: List, get: Get): Promise<Compared> {
   const depth = Math.floor(rows * 0.9)
-  say(`walking to row ${depth} of the ${name}`)
+  report(`walking to row ${depth} of the ${name}`)
   let cursor = ''
   for (let row = 0; row + 500 <= depth; row += 500) {
     const page = Page.parse(await get(`${path}?size=500${cursor && `&cursor=${cursor}`}`))
@@ -110,12 +110,12 @@ async function compareDepth({ name, rows, path }: List, get: Get): Promise<Compa
   }
   const [ours, reference] = [mean(deep), mean(first)]
   return {
-    what: `${name}: page at row ${depth} against the first`,
+    label: `${name}: page at row ${depth} against the first`,
     ours,
     reference,
     unit: 'ms',
     ratio: ours / reference,
-    asked: '<= 1.3',
+    limit: '<= 1.3',
   }
 }
 
@@ -124,7 +124,7 @@ async function compareFirstPage(
   { name, path, sql }: List,
   { database, get }: { readonly database: string; readonly get: Get },
 ): Promise<Compared> {
-  say(`first pages of the ${name}`)
+  report(`first pages of the ${name}`)
   await using bare = await startBare(database, sql)
   const dispatcher = new Agent()
   const ours: number[] = []
@@ -139,12 +139,12 @@ async function compareFirstPage(
   }
   await dispatcher.close()
   return {
-    what: `${name}: first pages`,
+    label: `${name}: first pages`,
     ours: mean(ours),
     reference: mean(reference),
     unit: 'requests/s',
     ratio: mean(ours) / mean(reference),
-    asked: '>= 0.6',
+    limit: '>= 0.6',
   }
 }
 
@@ -187,9 +187,9 @@ async function compareBatches({
     { name: 'changed', from: 0, title: 'Director' },
     { name: 'unchanged', from: 0, title: 'Director' },
   ]
-  const found: Compared[] = []
+  const results: Compared[] = []
   for (const { name, from, title } of passes) {
-    say(`batches of ${batchSize} people: ${name}`)
+    report(`batches of ${batchSize} people: ${name}`)
     const ours: number[] = []
     const reference: number[] = []
     for (let batch = 0; batch < batches; batch += 1) {
@@ -204,16 +204,16 @@ async function compareBatches({
     if (name === 'warm-up') continue
     // A checkpoint of the server costs a second, and whom it meets is luck: the batch in the middle stands for all.
     const perSecond = (times: readonly number[]) => batchSize / (median(times) / 1000)
-    found.push({
-      what: `batch upsert: ${name} people`,
+    results.push({
+      label: `batch upsert: ${name} people`,
       ours: perSecond(ours),
       reference: perSecond(reference),
       unit: 'people/s',
       ratio: median(reference) / median(ours),
-      asked: '>= 0.6',
+      limit: '>= 0.6',
     })
   }
-  return found
+  return results
 }
 
 function people(from: number, jobTitle: string) {
@@ -258,19 +258,19 @@ async function compareSync({
 }): Promise<Compared[]> {
   const before = await peakMiB(platform.pid)
   const sync = async (name: string) => {
-    say(`identity sync: ${name}`)
+    report(`identity sync: ${name}`)
     const began = performance.now()
     const body = JSON.stringify({ account: 'Acme' })
     await call(`${platform.operatorUrl}/identity-syncs`, { method: 'POST', key: operatorToken, dispatcher, body })
     return (performance.now() - began) / 1000
   }
-  say('identity sync: bare statements')
+  report('identity sync: bare statements')
   const reference = await bareSync(copy, accountId)
   const first = await sync('first')
   const second = await sync('unchanged')
   const after = await peakMiB(platform.pid)
-  const against = (what: string, ours: number, to: number, unit: string, asked: string) => {
-    return { what, ours, reference: to, unit, ratio: ours / to, asked }
+  const against = (label: string, ours: number, to: number, unit: string, limit: string) => {
+    return { label, ours, reference: to, unit, ratio: ours / to, limit }
   }
   return [
     against('identity sync: everybody new', first, reference, 's', '<= 3'),
@@ -330,6 +330,6 @@ function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-function say(what: string): void {
-  process.stderr.write(`${what} …\n`)
+function report(step: string): void {
+  process.stderr.write(`${step} …\n`)
 }

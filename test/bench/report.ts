@@ -16,7 +16,7 @@ export async function report(
   const startSeconds = (Date.now() - startedMs) / 1000
   const loop = monitorEventLoopDelay()
   loop.enable()
-  const told = await work(() => {
+  const figures = await work(() => {
     startedMs = Date.now()
     startedCpu = process.cpuUsage()
     loop.reset()
@@ -25,7 +25,7 @@ export async function report(
   const { user, system } = process.cpuUsage(startedCpu)
   loop.disable()
   const measured = {
-    ...told,
+    ...figures,
     seconds,
     startSeconds,
     cpuSeconds: (user + system) / 1e6,

@@ -74,11 +74,11 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const database = opening.use(await newDatabase(server)).url
   const platform = opening.use(startProcess([platformScript, limits.platform * speed, latencyMs / speed].map(String)))
-  const { baseUrl } = z.object({ baseUrl: z.string() }).parse(JSON.parse(await platform.says('}')))
+  const { baseUrl } = z.object({ baseUrl: z.string() }).parse(JSON.parse(await platform.waitForOutput('}')))
   const connections = mixed(count)
   await writeFiles(folder, connections, { baseUrl, database, redis, speed })
   const daemon = opening.use(startProcess([start, 'serve', '--json', '--config', join(folder, 'rollcall.yaml')]))
-  await daemon.says('daemon started')
+  await daemon.waitForOutput('daemon started')
   const { socket } = z
     .object({ socket: z.string() })
     .parse(JSON.parse(await readFile(join(folder, 'data/daemon.json'), 'utf8')))
@@ -117,12 +117,12 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
   }
   const largeSeconds = (performance.now() - largeMs) / 1000
 
-  const told = z
+  const totals = z
     .object({ requests: z.number(), refused: z.number(), people: z.number(), unknown: z.array(z.string()) })
-    .parse(await (await fetch(new URL('/told', baseUrl))).json())
-  if (told.unknown.length > 0) throw new Error(`the simulated platform does not know ${told.unknown[0]}`)
+    .parse(await (await fetch(new URL('/totals', baseUrl))).json())
+  if (totals.unknown.length > 0) throw new Error(`the simulated platform does not know ${totals.unknown[0]}`)
   return {
-    people: told.people,
+    people: totals.people,
     aloneSeconds: middleOf(alone),
     longestAloneSeconds: Math.max(...alone),
     behindSeconds: Math.max(...behind),
@@ -131,8 +131,8 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
     largeSeconds,
     nightSeconds,
     nextNightSeconds,
-    requests: told.requests,
-    refused: told.refused,
+    requests: totals.requests,
+    refused: totals.refused,
     ...(await usedBy(daemon.pid)),
   }
 }
@@ -208,7 +208,7 @@ async function usedBy(pid: number): Promise<{ readonly cpuSeconds: number; reado
   return { cpuSeconds: (Number(ticks[11]) + Number(ticks[12])) / 100, peakMib: Number(peakKib) / 1024 }
 }
 
-type Started = AsyncDisposable & { readonly pid: number; says(text: string): Promise<string> }
+type Started = AsyncDisposable & { readonly pid: number; waitForOutput(text: string): Promise<string> }
 
 /** A Node of its own. What it says is forgotten but for its end. */
 function startProcess(args: readonly string[]): Started {
@@ -216,23 +216,23 @@ function startProcess(args: readonly string[]): Started {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'exit')
-  let said = ''
+  let output = ''
   const listeners = new Set<() => void>()
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (piece: string) => {
-      said = `${said}${piece}`.slice(-4000)
+      output = `${output}${piece}`.slice(-4000)
       for (const listen of listeners) listen()
     })
   return {
     pid: child.pid ?? 0,
-    async says(text) {
+    async waitForOutput(text) {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
       const listen = () => {
-        if (said.includes(text)) resolve(said)
+        if (output.includes(text)) resolve(output)
       }
       listeners.add(listen)
       listen()
-      child.once('exit', () => reject(new Error(`a process ended:\n${said}`)))
+      child.once('exit', () => reject(new Error(`a process ended:\n${output}`)))
       return await promise
     },
     async [Symbol.asyncDispose]() {

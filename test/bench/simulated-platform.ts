@@ -12,7 +12,7 @@ const Batch = z.array(z.looseObject({ identityId: z.string(), separatedAt: z.str
 type Stored = z.infer<typeof Batch>[number]
 
 const connections = new Map<string, Map<string, Stored>>()
-const told = { requests: 0, refused: 0, people: 0, unknown: [] as string[] }
+const totals = { requests: 0, refused: 0, people: 0, unknown: [] as string[] }
 const at = '2026-01-01T00:00:00.000Z'
 let window = { endsMs: 0, left: 0 }
 
@@ -30,11 +30,11 @@ process.once('SIGTERM', () => {
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = '', url = '' } = request
-  if (url === '/told') return send(response, 200, told)
-  told.requests++
+  if (url === '/totals') return send(response, 200, totals)
+  totals.requests++
   const waitMs = take()
   if (waitMs > 0) {
-    told.refused++
+    totals.refused++
     request.resume()
     response.setHeader('retry-after', Math.ceil(waitMs / 1000))
     return send(response, 429, { statusCode: 429, message: 'too many requests' })
@@ -56,7 +56,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       ...times,
     })
   }
-  told.unknown.push(`${method} ${url}`)
+  totals.unknown.push(`${method} ${url}`)
   send(response, 404, { statusCode: 404, message: 'there is no such thing' })
 }
 
@@ -71,7 +71,7 @@ function take(): number {
 
 function upsert(connection: string, records: readonly Stored[]) {
   const people = connections.getOrInsertComputed(connection, () => new Map())
-  told.people += records.length
+  totals.people += records.length
   return records.map((record) => {
     const known = people.get(record.identityId)
     const stored = { ...known, ...record, separatedAt: record.separatedAt ?? known?.separatedAt ?? null }

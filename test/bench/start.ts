@@ -18,33 +18,33 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** How long one start takes, from the call to its end, and for how long processors worked on it. */
 export type Start = {
-  readonly what: string
+  readonly label: string
   readonly wallMs: number
   readonly cpuMs: number
   /** The same of a bare Node, or of one that loads the same libraries. */
-  readonly reference: { readonly what: string; readonly wallMs: number; readonly cpuMs: number }
-  readonly asked: number | null
+  readonly reference: { readonly label: string; readonly wallMs: number; readonly cpuMs: number }
+  readonly limit: number | null
 }
 
 const people = 250
 
 type Command = {
-  readonly what: string
+  readonly label: string
   readonly args: readonly string[]
   /** Where the command finds what it needs; null: it needs nothing. */
   readonly store: 'served' | 'PostgreSQL' | 'PGlite' | null
   /** At most how many times as long as its reference it may take. */
-  readonly asked: number | null
+  readonly limit: number | null
 }
 
 /** What has no store is compared with a bare Node, the rest with one that loads the same libraries. */
 const commands: readonly Command[] = [
-  { what: '--version', args: ['--version'], store: null, asked: 1.5 },
-  { what: '--help', args: ['--help'], store: null, asked: 1.5 },
-  { what: 'status', args: ['status'], store: 'served', asked: 1.5 },
-  { what: `plan ${people}`, args: ['plan'], store: 'PostgreSQL', asked: 2.5 },
+  { label: '--version', args: ['--version'], store: null, limit: 1.5 },
+  { label: '--help', args: ['--help'], store: null, limit: 1.5 },
+  { label: 'status', args: ['status'], store: 'served', limit: 1.5 },
+  { label: `plan ${people}`, args: ['plan'], store: 'PostgreSQL', limit: 2.5 },
   // Half of it is the embedded database that starts.
-  { what: `plan ${people}, PGlite`, args: ['plan'], store: 'PGlite', asked: null },
+  { label: `plan ${people}, PGlite`, args: ['plan'], store: 'PGlite', limit: null },
 ]
 
 /**
@@ -61,17 +61,17 @@ export async function measureStarts(server: string, rounds: number): Promise<Sta
   }
   opening.use(await startDaemon(await loadConfig(configs.served, {}), { events: silentEvents() }))
   const compared = []
-  for (const { what, args, store, asked } of commands) {
+  for (const { label, args, store, limit } of commands) {
     const whole = store === null ? args : [...args, '--config', configs[store]]
     // The first one makes the store.
     await run(rollcall, whole).catch(() => null)
     const { libraries } = store === null ? { libraries: [] } : await loadsOf(whole)
     compared.push({
-      what,
-      asked,
+      label,
+      limit,
       ours: { args: [rollcall, ...whole], taken: [] as Sample[] },
       reference: {
-        what: libraries.length === 0 ? 'node' : `node, ${libraries.length} libraries`,
+        label: libraries.length === 0 ? 'node' : `node, ${libraries.length} libraries`,
         args: [process.execPath, ...bareArguments(libraries)],
         taken: [] as Sample[],
       },
@@ -82,11 +82,11 @@ export async function measureStarts(server: string, rounds: number): Promise<Sta
   for (let round = 0; round < rounds; round++) {
     for (const { args, taken } of all) taken.push(await start(args))
   }
-  return compared.map(({ what, ours, reference, asked }) => ({
-    what,
+  return compared.map(({ label, ours, reference, limit }) => ({
+    label,
     ...middles(ours.taken),
-    reference: { what: reference.what, ...middles(reference.taken) },
-    asked,
+    reference: { label: reference.label, ...middles(reference.taken) },
+    limit,
   }))
 }
 

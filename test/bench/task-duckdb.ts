@@ -15,8 +15,8 @@ await report(
         count(*) filter (current.${key} = former.${key} and current is distinct from former)::integer as changed,
         count(*) filter (current.${key} is null)::integer as "left"
       from ${rowsOf(former)} as former full outer join ${rowsOf(current)} as current on current.${key} = former.${key}`)
-    const [{ count, ...found } = { count: 0 }] = answer.getRowObjectsJson()
-    return { count: Number(count), found }
+    const [{ count, ...counts } = { count: 0 }] = answer.getRowObjectsJson()
+    return { count: Number(count), found: counts }
   },
   { from: 'process' },
 )

@@ -15,13 +15,13 @@ const events = silentEvents((event) => {
   const seconds = (performance.now() - begun.ms) / 1000
   const { user, system } = process.cpuUsage(begun.cpu)
   begun = null
-  void tell({ count: event.confirmed, seconds, cpuSeconds: (user + system) / 1e6 })
+  void report({ count: event.confirmed, seconds, cpuSeconds: (user + system) / 1e6 })
 })
 await using daemon = await startDaemon(config, { events })
 process.stdout.write(`${JSON.stringify({ url: daemon.url })}\n`)
 for await (const _ of process.stdin);
 
-async function tell(delivered: Omit<Measured, 'peakMiB'>): Promise<void> {
+async function report(delivered: Omit<Measured, 'peakMiB'>): Promise<void> {
   const measured: Measured = { ...delivered, peakMiB: await peakMiB() }
   process.stdout.write(`${JSON.stringify(measured)}\n`)
 }

@@ -20,13 +20,13 @@ const pages = ['/', '/runs', run, '/people', '/problems', '/sources', '/schedule
 const paths = pages.flatMap((page) => [...parts, page])
 
 const times: number[] = []
-let [asked, waiting] = [0, 0]
+let [requested, waiting] = [0, 0]
 const beganMs = performance.now()
 const timer = setInterval(() => {
   const due = Math.floor(((performance.now() - beganMs) / 1000) * perSecond)
-  for (; asked < due; asked += 1) {
+  for (; requested < due; requested += 1) {
     // Nobody opens ever more windows in front of a console that does not answer.
-    if (waiting < mostWaiting) void look(asked)
+    if (waiting < mostWaiting) void look(requested)
   }
 }, tickMs)
 process.stdout.write('"looking"\n')
@@ -37,7 +37,7 @@ await pool.destroy()
 times.sort((a, b) => a - b)
 process.stdout.write(
   `${JSON.stringify({
-    asked,
+    asked: requested,
     shown: times.length,
     perSecond: times.length / seconds,
     p50Ms: quantile(times, 0.5),

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import { boundTo } from './cores.ts'
-import type { Place } from './place.ts'
+import type { BenchEnvironment } from './place.ts'
 
 const run = promisify(execFile)
 
@@ -38,7 +38,7 @@ export const compiledFolder = join(tmpdir(), 'rollcall-bench-compiled')
 const tasksFolder = fileURLToPath(new URL('.', import.meta.url))
 
 /** Runs one task in a process of its own, so that its memory is its own. */
-export async function measure(task: TaskName, { config, env, cores }: Place): Promise<Watched> {
+export async function measure(task: TaskName, { config, env, cores }: BenchEnvironment): Promise<Watched> {
   const args = [`${tasksFolder}task-${task}.ts`, config]
   const command = boundTo(cores?.ours ?? null, process.execPath, args)
   return Watched.parse(await start(command, env))
@@ -55,8 +55,8 @@ export async function measureDuckdb(previous: string, current: string): Promise<
 }
 
 /** Tells a process when it was started, and answers what it prints at its end. */
-async function start([program, args]: [string, string[]], env: Place['env'] = {}): Promise<unknown> {
-  const told = { ...env, NODE_COMPILE_CACHE: compiledFolder, BENCH_STARTED_MS: `${Date.now()}` }
-  const { stdout } = await run(program, args, { env: { ...process.env, ...told } })
+async function start([program, args]: [string, string[]], env: BenchEnvironment['env'] = {}): Promise<unknown> {
+  const childEnv = { ...env, NODE_COMPILE_CACHE: compiledFolder, BENCH_STARTED_MS: `${Date.now()}` }
+  const { stdout } = await run(program, args, { env: { ...process.env, ...childEnv } })
   return JSON.parse(stdout)
 }

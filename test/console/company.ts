@@ -53,7 +53,7 @@ export async function openCompany(host: Host, { people = 40, twoPeople = false }
     { id: 'E0005', leavingDate: '2026-11-19' },
     { id: refused, leavingDate: '2026-11-18' },
   )
-  const settled = await world.night(second, { asOf: '2026-11-20T02:00:00.000Z' })
+  const finished = await world.night(second, { asOf: '2026-11-20T02:00:00.000Z' })
   const third = second.map((person, at) => (at >= 20 && at < 32 ? { ...person, leavingDate: '2026-11-20' } : person))
   world.clock.now = new Date('2026-11-21T03:00:00.000Z')
   world.setExport(third, '2026-11-21T01:00:00.000Z')
@@ -70,7 +70,15 @@ export async function openCompany(host: Host, { people = 40, twoPeople = false }
     await openConsole(world, { schedules: [{ connection: 'acme', purpose: 'read', schedule: nightly }] }),
   )
   const opened = opening.move()
-  return { world, client, console, arrival, settled, held, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return {
+    world,
+    client,
+    console,
+    arrival,
+    settled: finished,
+    held,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
 }
 
 export type Company = Awaited<ReturnType<typeof openCompany>>

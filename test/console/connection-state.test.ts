@@ -6,7 +6,7 @@ import type { ConnectionStatus, Run } from '../../src/contract/control/shapes.ts
 const now = new Date('2026-11-21T03:00:00.000Z')
 const nobody = { people: 0, leavers: 0 }
 const lastRun = { id: 'r1', state: 'finished', reason: null, counts: null } as Run
-const settled = {
+const healthy = {
   name: 'acme',
   people: { desired: 40, separated: 2, due: 0 },
   problems: { refused: nobody, undelivered: nobody },
@@ -24,8 +24,8 @@ test('a connection is in sync when nothing waits, nobody differs and no alert is
   const alert = (kind: Alert['kind'], connection: string) => ({ kind, connection, reason: 'a run failed' }) as Alert
   const beside = [alert('run_failed', 'other'), alert('settings_differ', 'acme')]
 
-  expect(connectionState(settled, now, beside)).toMatchObject({ state: 'In sync', tone: 'good' })
-  const failing = connectionState(settled, now, [...beside, alert('run_failed', 'acme')])
+  expect(connectionState(healthy, now, beside)).toMatchObject({ state: 'In sync', tone: 'good' })
+  const failing = connectionState(healthy, now, [...beside, alert('run_failed', 'acme')])
   expect(failing).toMatchObject({ state: 'With problems', tone: 'wait' })
   expect(String(failing.text)).toBe('Needs attention: a run failed.')
 })
@@ -43,20 +43,20 @@ test.each<[string, Partial<ConnectionStatus>]>([
   ['In doubt', { inDoubt: { people: 1, leavers: 1, until: '2026-11-21T03:15:00.000Z' } }],
   ['Held', { active: { ...lastRun, state: 'held', createdAt: '2026-11-20T03:00:00.000Z' } }],
 ])('a connection is "%s", and not in sync, with %o', (state, differing) => {
-  expect(connectionState({ ...settled, ...differing }, now, [])).toMatchObject({ state })
+  expect(connectionState({ ...healthy, ...differing }, now, [])).toMatchObject({ state })
 })
 
 test('a delivery that does not move says why', () => {
   const delay = 'the platform has not answered since 13:30 UTC (connection refused)'
   const active = { ...lastRun, state: 'delivering', confirmed: 0, counts: null } as Run
 
-  const { text } = connectionState({ ...settled, active }, now, [], delay)
+  const { text } = connectionState({ ...healthy, active }, now, [], delay)
 
   expect(String(text)).toContain('The platform has not answered since 13:30 UTC (connection refused).')
 })
 
 test('people whose departure is held back are not called unreadable', () => {
-  const { text } = connectionState({ ...settled, blockedPeople: { people: 2, leavers: 1, rows: 1 } }, now, [])
+  const { text } = connectionState({ ...healthy, blockedPeople: { people: 2, leavers: 1, rows: 1 } }, now, [])
 
   expect(String(text)).toBe('2 people and 1 row without a readable key need attention; the others are delivered.')
 })

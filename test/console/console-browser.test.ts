@@ -20,12 +20,12 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]()
 })
 
-function pathsOf({ settled, held }: Company): string[] {
+function pathsOf({ settled: finished, held }: Company): string[] {
   return [
     '/',
     '/runs',
     '/runs?state=cancelled',
-    `/runs/${settled.id}`,
+    `/runs/${finished.id}`,
     `/runs/${held.id}`,
     `/runs/${held.id}/decision`,
     `/runs/${held.id}/approval?digest=${held.digest}`,
@@ -39,7 +39,7 @@ function pathsOf({ settled, held }: Company): string[] {
     '/problems',
     '/problems?values=1',
     '/sources',
-    `/sources/${settled.id}`,
+    `/sources/${finished.id}`,
     '/events',
     '/schedules',
     '/schedules/acme/pause',
@@ -64,24 +64,24 @@ describe.each([
     await press('View the plan')
     const why = await textOf(page, '.verdicts')
     await press('Approve …')
-    const says = await textOf(page, '.says')
+    const question = await textOf(page, '.says')
     await page.type('::-p-aria(Reason)', 'HR confirms it')
     await press('Approve and deliver 13 changes')
-    const told = await textOf(page, '.notice')
+    const confirmation = await textOf(page, '.notice')
     await own.world.drain()
 
     expect(why).toMatch(/^Leavers Failed 12 of \d+ people would be separated; the limit is 5/)
-    expect(says).toContain('It separates 13 people.')
-    expect(says).toContain(`You approve exactly this plan: ${own.held.digest}.`)
-    expect(told).toBe('The plan is approved and is being delivered.')
+    expect(question).toContain('It separates 13 people.')
+    expect(question).toContain(`You approve exactly this plan: ${own.held.digest}.`)
+    expect(confirmation).toBe('The plan is approved and is being delivered.')
     const run = await own.world.runOf(own.held.id)
     expect(run).toMatchObject({ state: 'finished_with_problems', decidedBy: 'ana', decidedReason: 'HR confirms it' })
-    const left = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-    expect(left).toHaveLength(13)
+    const leavers = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+    expect(leavers).toHaveLength(13)
     expect(window.complaints).toEqual([])
   })
 
-  test('one person is synced, held back and let go again, each after a question', async () => {
+  test('one person is synced, held back and released again, each after a confirmation', async () => {
     await using own = await openCompany(host, { people: scripts ? 36 : 37 })
     await using window = await newWindow(chromium, own.console, { scripts })
     const { page, go, press } = window
@@ -113,7 +113,7 @@ describe.each([
   })
 })
 
-test('with scripts a list is narrowed without loading the page, its address says so, and going back undoes it', async () => {
+test('scripts filter a list without a page load, and going back undoes the filter', async () => {
   await using window = await newWindow(chromium, company.console)
   const { page, go } = window
   await go('/runs')
@@ -143,13 +143,13 @@ test('the keyboard alone leads to everything on a held plan, and what has the fo
 
   for (let steps = 0; steps < focusable; steps += 1) {
     await page.keyboard.press('Tab')
-    const [place, name, shows] = (await page.evaluate(`(() => {
+    const [location, name, shows] = (await page.evaluate(`(() => {
       const element = document.activeElement
       const { outlineStyle, outlineWidth } = getComputedStyle(element)
       const place = [...document.querySelectorAll('*')].indexOf(element)
       return [place, element.textContent.trim(), outlineStyle !== 'none' && outlineWidth !== '0px']
     })()`)) as [number, string, boolean]
-    met.add(String(place))
+    met.add(String(location))
     if (!shows) unseen.push(name)
   }
 
@@ -164,13 +164,13 @@ test.each(screens)(
     const { page, go } = window
     await page.setViewport({ width, height: 900 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
-    const found: (readonly [string, string[]])[] = []
+    const violations: (readonly [string, string[]])[] = []
     const look = async (path: string) => {
       await page.$$eval('details', (all) => {
         for (const one of all) one.open = true
       })
       const wider = await excessOf(page)
-      found.push([path, [...(await violationsOn(page)), ...(wider === 0 ? [] : [`wider by ${wider}`])]])
+      violations.push([path, [...(await violationsOn(page)), ...(wider === 0 ? [] : [`wider by ${wider}`])]])
     }
 
     for (const path of pathsOf(company)) {
@@ -186,16 +186,16 @@ test.each(screens)(
     await window.press('Sign in')
     await look('a refused sign-in')
 
-    expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
+    expect(violations.filter(([, problems]) => problems.length > 0)).toEqual([])
   },
 )
 
 test('nothing is fetched from elsewhere', async () => {
   await using window = await newWindow(chromium, company.console)
-  const asked = new Set<string>()
-  window.page.on('request', (request) => asked.add(new URL(request.url()).origin))
+  const requested = new Set<string>()
+  window.page.on('request', (request) => requested.add(new URL(request.url()).origin))
 
   for (const path of pathsOf(company).slice(0, 6)) await window.go(path)
 
-  expect([...asked]).toEqual([company.console.url])
+  expect([...requested]).toEqual([company.console.url])
 })

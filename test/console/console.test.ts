@@ -21,7 +21,7 @@ function visitor(name: string | null, role = 'approver') {
   return createVisitor(company.console.url, name === null ? null : `${name}.${role}`)
 }
 
-test('a stranger is asked to sign in, and comes back to where they desired to go', async () => {
+test('a stranger has to sign in, and then gets the requested page', async () => {
   const stranger = visitor(null)
 
   const answers = [await stranger.get('/'), await stranger.get('/runs?state=held'), await stranger.get('/nothing')]
@@ -46,7 +46,7 @@ test('every page keeps strangers out: no inline script or style, no frames, no c
   }
 })
 
-test('a program that asks for a path that is not there gets the answer of the interfaces, and a browser gets a page', async () => {
+test('an unknown path answers a program with JSON and a browser with a page', async () => {
   const ana = visitor('ana')
 
   const answers = [
@@ -73,28 +73,28 @@ describe('what a viewer sees', () => {
     ['problems', '/problems?values=1'],
     ['people', '/people'],
   ])('of %s are keys and the names of fields, and no personal value', async (_what, path) => {
-    const given = path.replace('SETTLED', company.settled.id).replace('HELD', company.held.id)
+    const actualPath = path.replace('SETTLED', company.settled.id).replace('HELD', company.held.id)
 
-    const seen = await visitor('vera', 'viewer').get(given)
-    const shown = await visitor('ana', 'operator').get(given)
+    const page = await visitor('vera', 'viewer').get(actualPath)
+    const shown = await visitor('ana', 'operator').get(actualPath)
 
-    expect(seen.status).toBe(200)
-    expect(seen.text).not.toMatch(/Person \d|@acme\.example|Engineer|Lead\b/)
+    expect(page.status).toBe(200)
+    expect(page.text).not.toMatch(/Person \d|@acme\.example|Engineer|Lead\b/)
     expect(shown.text).toMatch(/Person \d|@acme\.example|Engineer/)
   })
 
-  test('is who may do what they may not, and asking for it all the same changes nothing', async () => {
+  test('names who may do what the viewer may not, and a viewer’s request changes nothing', async () => {
     const vera = visitor('vera', 'viewer')
 
     const page = await vera.get(person('E0005'))
-    const asked = await vera.get(`/runs/${company.held.id}/approval`)
+    const question = await vera.get(`/runs/${company.held.id}/approval`)
     const sent = await vera.post(`/runs/${company.held.id}/approval`, {
       token: 'token of vera',
       digest: company.held.digest ?? '',
     })
 
     expect(page.text).toContain('only an approver can do this, and you are signed in as a viewer')
-    expect([asked.status, sent.status]).toEqual([403, 403])
+    expect([question.status, sent.status]).toEqual([403, 403])
     expect(sent.text).toContain('Only an approver can do this, and you are signed in as a viewer.')
     expect((await company.world.runOf(company.held.id)).state).toBe('held')
   })
@@ -122,7 +122,7 @@ test('a form that is too large, or is no form, changes nothing and gets a page',
   expect((await company.world.runOf(company.held.id)).state).toBe('held')
 })
 
-test('what was just done is told once, and not where someone else wrote it', async () => {
+test('the confirmation of an action is shown once, and a forged one is not shown', async () => {
   await using own = await openCompany(host, { people: 30 })
   const ana = createVisitor(own.console.url, 'ana.approver')
   const path = `/runs/${own.held.id}/rejection`
@@ -144,7 +144,7 @@ test('what was just done is told once, and not where someone else wrote it', asy
   })
 })
 
-test('another plan than the one that was looked at is not approved, and the page says so', async () => {
+test('a plan that changed since the page was opened is not approved, and the page says so', async () => {
   const ana = visitor('ana')
   const path = `/runs/${company.held.id}/approval`
 
@@ -156,7 +156,7 @@ test('another plan than the one that was looked at is not approved, and the page
   expect((await company.world.runOf(company.held.id)).state).toBe('held')
 })
 
-test('who asked for a run cannot approve it where two people are desired, and reads so before', async () => {
+test('whoever requested a run cannot approve it if two people are required, and the page says so beforehand', async () => {
   await using own = await openCompany(host, { people: 33, twoPeople: true })
   const [ben, ana] = ['ben', 'ana'].map((name) => createVisitor(own.console.url, `${name}.approver`))
   const path = `/runs/${own.held.id}/approval`
@@ -170,11 +170,11 @@ test('who asked for a run cannot approve it where two people are desired, and re
   expect(page?.text).toContain('<strong>you requested this run</strong>, so another person has to approve it')
   expect([refused?.status, approved?.status]).toEqual([409, 303])
   expect(refused?.text).toContain('wants another person to approve it')
-  const left = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
-  expect(left.map(({ identityId }) => identityId)).toContain('E0021')
+  const leavers = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+  expect(leavers.map(({ identityId }) => identityId)).toContain('E0021')
 })
 
-test('the lists lead on by cursor, with what they are narrowed to', async () => {
+test('lists page by cursor and keep their filters', async () => {
   const ana = visitor('ana')
 
   const all = await ana.get('/runs')
@@ -192,7 +192,7 @@ test('the lists lead on by cursor, with what they are narrowed to', async () => 
   expect(unknown.text).toContain('There is no connection &quot;globex&quot; in the configuration; it has acme.')
 })
 
-test('a plan is narrowed by kind and by person, and each person leads to what is known of them', async () => {
+test('a plan can be filtered by kind and person, and links to the page of each person', async () => {
   const ana = visitor('ana')
 
   const leavers = await ana.get(`/runs/${company.settled.id}?kind=leave`)
@@ -273,32 +273,32 @@ test.each(['E9999', '.', '..', 'a/b', '%', '<script>', '\u202egnp'])(
   },
 )
 
-test('a run that rests has the page loaded again where a part of it was asked for', async () => {
+test('a request for a part of a run that ended or is held reloads the whole page', async () => {
   const { status, headers, text } = await visitor('ana').get(`/runs/${company.settled.id}/progress`)
 
   expect([status, headers.get('hx-refresh'), text]).toEqual([200, 'true', ''])
 })
 
-test('a part of a page that is asked for without a sign-in has the page loaded again, which leads to the sign-in', async () => {
+test('a request for a part of a page without a sign-in reloads the page, which redirects to the sign-in', async () => {
   const { status, headers, text } = await visitor(null).get('/overview')
 
   expect([status, headers.get('hx-refresh'), text]).toEqual([200, 'true', ''])
 })
 
-test('what was just done travels over HTTPS alone where people come by HTTPS', async () => {
+test('the cookie of a confirmation is Secure if the console is visited over HTTPS', async () => {
   await using own = await openCompany(host, { people: 32 })
   await using console = await openConsole(own.world, { access: { isSecure: true } })
   const ana = createVisitor(console.url, 'ana.approver')
 
   const { headers, location } = await ana.post(`/runs/${own.held.id}/rejection`, { token: 'token of ana' })
-  const told = await ana.get(location ?? '')
+  const resultPage = await ana.get(location ?? '')
 
   const [line] = headers.getSetCookie()
   expect(line).toMatch(/^__Host-rollcall_done=[^;]+; Max-Age=60; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
-  expect(told.text).toContain('The plan was rejected.')
+  expect(resultPage.text).toContain('The plan was rejected.')
 })
 
-test('the stream of what happens tells a viewer keys and counts, and no personal value', async () => {
+test('the event stream gives a viewer keys and counts, and no personal value', async () => {
   const leaving = new AbortController()
   const headers = { cookie: 'visitor=vera.viewer' }
   const answer = await fetch(`${company.console.url}/api/v1/events/live`, { headers, signal: leaving.signal })
@@ -313,7 +313,7 @@ test('the stream of what happens tells a viewer keys and counts, and no personal
   expect(text).not.toMatch(/Person \d|@acme\.example|Engineer|Lead\b|E00\d\d|would be separated/)
 })
 
-test('a store that is away is a page with a sentence, and no detail of the failure', async () => {
+test('an unreachable store gives a page with a sentence and no detail of the failure', async () => {
   const away = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3'), { code: 'ECONNREFUSED' })
   const { world } = company
   const db = new Proxy(world.sync.store.db, {
@@ -345,7 +345,7 @@ function namesOn(text: string): string[] {
   return [...text.matchAll(/<span class="name">([^<]*)<\/span>/g)].map(([, name = '']) => name)
 }
 
-test('a page that many share is that of a role, and new for whoever has just done something', async () => {
+test('people of one role share a page, and whoever has just acted gets a new one', async () => {
   const [ana, ben] = [visitor('ana'), visitor('ben', 'viewer')]
   const paths = ['/', '/overview', '/schedules', '/runs', '/sources', '/events', '/problems/current']
   for (const path of paths) {
@@ -358,11 +358,11 @@ test('a page that many share is that of a role, and new for whoever has just don
   for (const path of ['/runs', '/runs/list']) await ana.follow(path)
   const token = { token: 'token of ana' }
 
-  const asked = await ana.post('/connections/acme/sync', { ...token, how: 'changes' })
-  const runId = (asked.location ?? '').split('/').at(-1) ?? ''
+  const response = await ana.post('/connections/acme/sync', { ...token, how: 'changes' })
+  const runId = (response.location ?? '').split('/').at(-1) ?? ''
   const after = [await ana.follow('/runs'), await ana.follow('/runs/list')]
   const cancelled = await ana.post(`/runs/${runId}/cancellation`, token)
 
-  expect([asked.status, cancelled.status]).toEqual([303, 303])
+  expect([response.status, cancelled.status]).toEqual([303, 303])
   for (const { text } of after) expect(text).toContain(runId)
 })

@@ -55,13 +55,13 @@ test('every step can be read on each screen, in light and dark, with a reader of
   await using own = await openEmptyDaemon()
   await using window = await newWindow(own, { scripts: true })
   const { page, press, choose } = window
-  const found: string[] = []
+  const violations: string[] = []
   const look = async () => {
     for (const [theme, width] of screens) {
       await page.setViewport({ width, height: 900 })
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }])
       const faults = [...(await violationsOn(page)), ...((await excessOf(page)) > 0 ? ['wider than the screen'] : [])]
-      found.push(...faults.map((fault) => `${new URL(page.url()).pathname} ${width} ${theme}: ${fault}`))
+      violations.push(...faults.map((fault) => `${new URL(page.url()).pathname} ${width} ${theme}: ${fault}`))
     }
   }
 
@@ -74,10 +74,10 @@ test('every step can be read on each screen, in light and dark, with a reader of
   await press('Connect …')
   await look()
 
-  expect(found).toEqual([])
+  expect(violations).toEqual([])
 })
 
-test('an admin comes from an empty daemon to a connection without scripts, and it is the one that init writes', async () => {
+test('an admin sets up a connection without scripts, and it equals the one that init writes', async () => {
   await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
   await using window = await newWindow(own, { scripts: false })
   const { page, press, choose } = window
@@ -91,20 +91,20 @@ test('an admin comes from an empty daemon to a connection without scripts, and i
   const before = [await own.config(), await own.uploads()]
   await page.type('#apiKey', tenant.key)
   await press('Write it and connect')
-  const told = await page.$eval('.notice', (notice) => notice.textContent)
+  const notice = await page.$eval('.notice', (element) => element.textContent)
 
   const out = join(own.folder, 'by-init.yaml')
   await writeFile(join(own.folder, 'personio.csv'), await readFile(join(samples, 'personio.csv')))
   const keyFile = join(own.folder, 'platform.key')
-  const place = ['--platform-url', host.platform.baseUrl, '--key-file', keyFile, '--time-zone', 'Europe/Berlin']
-  await call(['init', '--yes', '--source', join(own.folder, 'personio.csv'), ...place, '--out', out])
+  const options = ['--platform-url', host.platform.baseUrl, '--key-file', keyFile, '--time-zone', 'Europe/Berlin']
+  await call(['init', '--yes', '--source', join(own.folder, 'personio.csv'), ...options, '--out', out])
   const text = await own.config()
   const [made, byInit] = [text, await readFile(out, 'utf8')].map((one) => one.slice(one.indexOf('connections:')))
   const connected = await loadConfig(own.file, {})
 
   expect(numbers).toMatch(/Rows ?300 People ?300 Would be sent ?300 Unreadable rows and cells ?0/)
   expect(before).toEqual([own.text, [expect.any(String)]])
-  expect(told).toContain(`The connection hr was written to ${own.file}.`)
+  expect(notice).toContain(`The connection hr was written to ${own.file}.`)
   expect(text.startsWith(own.text)).toBe(true)
   expect(made?.replace('exports/*.csv', 'personio{,[0-9]*,[-_. ][0-9]*}.csv')).toBe(byInit)
   expect(parse(byInit ?? '')).toMatchObject({ connections: { hr: { target: { name: 'HR' } } } })
@@ -114,7 +114,7 @@ test('an admin comes from an empty daemon to a connection without scripts, and i
   expect(await connected.platform.apiKey.read()).toBe(tenant.key)
 })
 
-describe('an export that is none is refused with a sentence, and nothing of it is kept', () => {
+describe('an upload that is no export is refused with a sentence and not stored', () => {
   test.each([
     ['no file', '', '', 400, 'Choose the file of an export.'],
     ['an empty file', 'people.csv', '', 422, /^people\.csv is empty \(0 bytes\)/],
@@ -173,9 +173,9 @@ describe('an export that is none is refused with a sentence, and nothing of it i
 
     expect(zip).toMatchObject({
       status: 422,
-      said: expect.stringMatching(/^people\.zip unpacks to more than 200 times its size/),
+      notice: expect.stringMatching(/^people\.zip unpacks to more than 200 times its size/),
     })
-    expect(workbook).toMatchObject({ status: 422, said: 'people.xlsx is an Excel workbook: have it saved as CSV.' })
+    expect(workbook).toMatchObject({ status: 422, notice: 'people.xlsx is an Excel workbook: have it saved as CSV.' })
     expect(await empty.uploads()).toEqual([])
   })
 
@@ -189,7 +189,7 @@ describe('an export that is none is refused with a sentence, and nothing of it i
   })
 })
 
-describe('an export that is untidy is shown as it is', () => {
+describe('an untidy export is shown as it is', () => {
   test.each([
     [
       'a header without rows',
@@ -237,7 +237,7 @@ describe('an export that is untidy is shown as it is', () => {
     for (const part of hidden) expect(text).not.toContain(part)
   })
 
-  test('of many rows that cannot be read the first are shown, and the page says so', async () => {
+  test('the page shows the first of many unreadable rows and says that there are more', async () => {
     const visitor = await empty.visitor()
     const rows = Array.from({ length: 120 }, (_, i) => `E${i},a${i}@example.com,Ana,Berg,31.02.2024,Active\n`)
     const { location } = await visitor.give('people.csv', `${exportHeader}\n${rows.join('')}`)
@@ -252,13 +252,13 @@ describe('an export that is untidy is shown as it is', () => {
     const visitor = await empty.visitor()
     const rows = (status: string) =>
       Array.from({ length: 120 }, (_, i) => `E${i},a${i}@example.com,Ana,Berg,2024-01-15,${status}\n`).join('')
-    const said = 'name=People&folder=drop&timeZone=UTC'
-    const askedOf = async (content: string) => {
+    const answers = 'name=People&folder=drop&timeZone=UTC'
+    const lastStepOf = async (content: string) => {
       const { location } = await visitor.give('people.csv', content)
-      return (await visitor.get(`${location}/connection?${said}`)).text
+      return (await visitor.get(`${location}/connection?${answers}`)).text
     }
 
-    const [good, held] = [await askedOf(exportOf(3)), await askedOf(`${exportHeader}\n${rows('Terminated')}`)]
+    const [good, held] = [await lastStepOf(exportOf(3)), await lastStepOf(`${exportHeader}\n${rows('Terminated')}`)]
 
     expect(good).toContain('A first run over this export would send 3 people.')
     expect(held).toContain(
@@ -266,17 +266,17 @@ describe('an export that is untidy is shown as it is', () => {
     )
   })
 
-  test('rows that cannot be read are told by line and column, and what is said is carried on', async () => {
+  test('unreadable rows are listed by line and column, and the answers carry over to the next step', async () => {
     const visitor = await empty.visitor()
     const rows =
       'E1,a@example.com,Ana,Berg,2024-01-15,Gone\nE2,b@example.com,Bo,Li,31.02.2024,Active\nE3,nowhere,Cy,Wu,2024-01-15,Active\n'
     const { location } = await visitor.give('people.csv', `${exportHeader}\n${rows}`)
     const reading = await visitor.get(location ?? '')
     const [, gone = ''] = /<select name="(status-\w+)" aria-label="What Gone means"/.exec(reading.text) ?? []
-    const said = `${gone}=left&field-lastName=none&name=People&folder=drop&timeZone=Europe%2FBerlin`
+    const answers = `${gone}=left&field-lastName=none&name=People&folder=drop&timeZone=Europe%2FBerlin`
 
-    const plan = await visitor.get(`${location}/plan?${said}`)
-    const wrong = await visitor.get(`${location}/plan?${said.replace('Europe%2FBerlin', 'Mars')}`)
+    const plan = await visitor.get(`${location}/plan?${answers}`)
+    const wrong = await visitor.get(`${location}/plan?${answers.replace('Europe%2FBerlin', 'Mars')}`)
 
     expect(plan.text).toMatch(/rowheader" scope="row" class="row-name">4</)
     expect(plan.text).toContain('path: drop/*.csv')
@@ -286,7 +286,7 @@ describe('an export that is untidy is shown as it is', () => {
   })
 })
 
-test('how dates are written stays said after the question for it is answered', async () => {
+test('the answer about the date format is kept after its question disappears', async () => {
   const visitor = await empty.visitor()
   const rows = 'E1,a@example.com,Ana,Berg,02/03/2024,Active\nE2,b@example.com,Bo,Li,04/05/2024,Active\n'
   const { location } = await visitor.give('people.csv', `${exportHeader}\n${rows}`)
@@ -307,15 +307,15 @@ describe('a visit', () => {
     const page = await visitor.get('/connect')
     const overview = await visitor.get('/')
     const before = await empty.uploads()
-    const given = await visitor.give('people.csv', exportOf(2))
+    const upload = await visitor.give('people.csv', exportOf(2))
 
     expect([overview.location, page.status]).toEqual(['/connect', 200])
     expect(page.text).toContain('only an admin can do this, and you are signed in as an operator')
     expect(page.text).not.toContain('type="file"')
-    expect([given.status, await empty.uploads()]).toEqual([403, before])
+    expect([upload.status, await empty.uploads()]).toEqual([403, before])
   })
 
-  test('whose export is gone begins again', async () => {
+  test('starts again if its export has expired', async () => {
     const visitor = await empty.visitor()
     const at = '/connect/0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 

@@ -60,10 +60,10 @@ describe('keys that HR has issued again', () => {
     const pair = { former: 'E0001', key: 'N<1>' }
 
     const before = await ana.get(`${at}/decision`)
-    const asked = await ana.get(`${at}/keys/answer?former=E0001&key=N%3C1%3E`)
+    const question = await ana.get(`${at}/keys/answer?former=E0001&key=N%3C1%3E`)
     const unsaid = await answer('keys/answer', pair)
     const one = await answer('keys/answer', { ...pair, answer: 'two' })
-    const told = await ana.get(one.location ?? '')
+    const resultPage = await ana.get(one.location ?? '')
     const withdrawn = await answer('keys/withdrawal', pair)
     const again = await ana.get(withdrawn.location ?? '')
     const viewers = [await vera.get(`${at}/decision`), await vera.get(`${at}/keys`)]
@@ -72,13 +72,15 @@ describe('keys that HR has issued again', () => {
     const run = await approve()
 
     expect(before.text.match(/Answer for E000\d and N&lt;\d&gt;/g)).toHaveLength(3)
-    expect(shown(asked.text)).toContain('E0001 is missing from the source, and N&lt;1&gt; is new in it. Both have the')
-    expect(shown(asked.text)).toContain('The answer sends nothing.')
+    expect(shown(question.text)).toContain(
+      'E0001 is missing from the source, and N&lt;1&gt; is new in it. Both have the',
+    )
+    expect(shown(question.text)).toContain('The answer sends nothing.')
     expect([unsaid.status, unsaid.text.includes('Choose one person or two people.')]).toEqual([400, true])
-    expect(shown(told.text)).toContain(
+    expect(shown(resultPage.text)).toContain(
       'E0001 and N&lt;1&gt; are two people. After an approval, Rollcall makes the held plan again.',
     )
-    expect(shown(told.text)).toContain('two people ana')
+    expect(shown(resultPage.text)).toContain('two people ana')
     expect(shown(again.text)).toContain('There is no longer an answer about E0001 and N&lt;1&gt;.')
     expect(viewers.map(({ status }) => status)).toEqual([200, 403])
     expect(viewers[0]?.text).toContain('only an operator can do this, and you are signed in as a viewer')
@@ -92,7 +94,7 @@ describe('keys that HR has issued again', () => {
   })
 })
 
-test('keys that no run paired, since the address changed too, are answered as well', async () => {
+test('keys that no run paired because the address changed too can be answered as well', async () => {
   const moved = company.map((person, at) =>
     at < 6 ? { ...person, id: `N${at}`, email: `n${at}@acme.example`, first: `New ${at}` } : person,
   )
@@ -100,15 +102,15 @@ test('keys that no run paired, since the address changed too, are answered as we
   const { ana, answer } = opened
 
   const page = await ana.get(`${opened.at}/decision`)
-  const asked = await ana.get(`${opened.at}/keys/answer`)
+  const question = await ana.get(`${opened.at}/keys/answer`)
   const blank = await answer('keys/answer', { former: 'E0001', answer: 'one' })
   const one = await answer('keys/answer', { former: 'E0001', key: 'N0', answer: 'one' })
-  const told = await ana.get(one.location ?? '')
+  const resultPage = await ana.get(one.location ?? '')
 
   expect(shown(page.text)).toContain('No two keys look like one person.')
-  expect(asked.text.match(/<input id="(?:former|key)"/g)).toHaveLength(2)
+  expect(question.text.match(/<input id="(?:former|key)"/g)).toHaveLength(2)
   expect([blank.status, blank.text.includes('value="E0001"')]).toEqual([400, true])
-  expect(shown(told.text)).toContain(
+  expect(shown(resultPage.text)).toContain(
     'N0 is now the key of the person E0001. After an approval, Rollcall makes the held plan again.',
   )
 })
@@ -121,28 +123,28 @@ describe('values that no list holds', () => {
     const { client, ana, vera, at, answer, approve, acts } = opened
 
     const before = await ana.get(`${at}/decision`)
-    const asked = await ana.get(`${at}/values?field=status&value=Dormant`)
+    const question = await ana.get(`${at}/values?field=status&value=Dormant`)
     const free = await ana.get(`${at}/values`)
     const unsaid = await answer('values', { value: 'Dormant' })
-    const left = await answer('values', { value: 'Dormant', field: 'status', as: 'left' })
-    const told = await ana.get(left.location ?? '')
+    const answered = await answer('values', { value: 'Dormant', field: 'status', as: 'left' })
+    const resultPage = await ana.get(answered.location ?? '')
     await answer('values', { value: 'On <Leave>', as: 'employed' })
     const after = await ana.get(`${at}/decision`)
     const refused = await vera.post(`${at}/values`, { token: 'token of vera', value: 'Dormant', as: 'employed' })
     const run = await approve()
 
     expect(shown(before.text)).toContain('“On &lt;Leave&gt;” Status')
-    expect(shown(asked.text)).toContain('What does “Dormant” mean?')
-    expect(asked.text.match(/type="radio"/g)).toHaveLength(2)
+    expect(shown(question.text)).toContain('What does “Dormant” mean?')
+    expect(question.text.match(/type="radio"/g)).toHaveLength(2)
     expect([free.text.match(/type="radio"/g)?.length, free.text.includes('name="value" type="text"')]).toEqual([
       4,
       true,
     ])
     expect([unsaid.status, unsaid.text.includes('Choose what the value means.')]).toEqual([400, true])
-    expect(shown(told.text)).toContain(
+    expect(shown(resultPage.text)).toContain(
       '“dormant” means left from now on. After an approval, Rollcall makes the held plan again.',
     )
-    expect(shown(told.text)).toMatch(/After an approval, Rollcall plans again\./)
+    expect(shown(resultPage.text)).toMatch(/After an approval, Rollcall plans again\./)
     expect(shown(after.text)).toContain('Every value of this plan has a meaning now.')
     expect(refused.status).toBe(403)
     expect(run.counts).toMatchObject({ leave: 1, join: 0 })
@@ -155,7 +157,7 @@ describe('values that no list holds', () => {
     ])
   })
 
-  test('are answered no more once another person has decided', async () => {
+  test('cannot be answered once another person has decided', async () => {
     await using opened = await openHeld(second)
     const { answer, at, ana } = opened
     await answer('rejection', {})

@@ -20,7 +20,7 @@ describe.each([
   ['by the stream of events', true],
   ['without a stream, as behind a proxy that ends it', false],
 ])('%s', (_how, isStreaming) => {
-  test('a run that delivers shows by itself how far it is, keeps the focus, and in the end how it ended', async () => {
+  test('a delivering run updates its progress, keeps the focus, and shows its result at the end', async () => {
     await using own = await openCompany(host, { people: isStreaming ? 38 : 39 })
     await using window = await newWindow(chromium, own.console)
     const { page, go, press } = window
@@ -30,11 +30,11 @@ describe.each([
     await page.focus('::-p-aria(Cancel)')
     const begun = await textOf(page, 'h2#progress')
     if (isStreaming) await listening(own, 1)
-    const asked = page.waitForResponse((response) => response.url().endsWith('/progress'))
+    const response = page.waitForResponse((one) => one.url().endsWith('/progress'))
     // As the stream says it of a run that moves on.
     if (isStreaming) await page.evaluate("document.body.dispatchEvent(new Event('run', { bubbles: true }))")
 
-    await asked
+    await response
     const focused = await page.evaluate('document.activeElement.textContent')
     await own.world.drain()
 
@@ -60,7 +60,7 @@ async function withoutStreams(page: Page): Promise<void> {
   page.on('request', (request) => void (isStream(request) ? request.respond({ status: 502 }) : request.continue()))
 }
 
-test('a held plan that another person answers leads away from the question, and the lists of runs and problems go on', async () => {
+test('a held plan that another person decides closes the question, and the lists of runs and problems stay live', async () => {
   await using own = await openCompany(host, { people: 31 })
   await using deciding = await newWindow(chromium, own.console)
   await using listing = await newWindow(chromium, own.console)
@@ -74,12 +74,12 @@ test('a held plan that another person answers leads away from the question, and 
   await listening(own, 3)
   const before = await textOf(listing.page, '#runs tbody tr')
 
-  const askedAgain = troubled.page.waitForResponse((response) => response.url().endsWith('/problems/current'))
+  const nextResponse = troubled.page.waitForResponse((response) => response.url().endsWith('/problems/current'))
   await own.console.control.rejectRun({ params: { runId: own.held.id }, body: {} })
   await Promise.all([
     deciding.page.waitForFunction(`location.pathname === '/runs/${own.held.id}'`),
     listing.page.waitForFunction('document.querySelector("#runs tbody tr").textContent.includes("Rejected")'),
-    askedAgain,
+    nextResponse,
   ])
 
   expect(before).toContain('Held')

@@ -19,7 +19,7 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]()
 })
 
-test('whatever HR writes in its fields is text on every page, and no page runs or breaks by it', async () => {
+test('every value of HR is shown as text on every page, and none runs or breaks a page', async () => {
   await using own = await openCompany(host, { people: 30 })
   const { world } = own
   const strings = [...naughtyStrings, ...Object.values(nasty)]
@@ -43,17 +43,17 @@ test('whatever HR writes in its fields is text on every page, and no page runs o
     dialogs.push(dialog.message())
     void dialog.dismiss()
   })
-  const seen: string[] = []
+  const visited: string[] = []
 
   for (let path: string | null = `/runs/${newest?.id}`; path !== null; ) {
     await go(path)
-    seen.push(await textOf(page, 'body'))
+    visited.push(await textOf(page, 'body'))
     path = await page.$eval('#plan a[rel=next]', (link) => link.getAttribute('href')).catch(() => null)
   }
   await go(`/people?q=N00`)
-  seen.push(await textOf(page, 'body'))
+  visited.push(await textOf(page, 'body'))
 
-  const text = seen.join('\n').replaceAll(/\s+/g, ' ')
+  const text = visited.join('\n').replaceAll(/\s+/g, ' ')
   const taken = strings.filter((one) => !/\p{Cc}/u.test(one) && [...one].length <= 191)
   const missing = taken.filter((one) => !text.includes(escapeText(one.normalize('NFC')).replaceAll(/\s+/g, ' ')))
   expect(taken.length).toBeGreaterThan(400)
@@ -94,7 +94,7 @@ async function broughtAbout(page: Page): Promise<string[]> {
   })()`)) as string[]
 }
 
-test('what is nasty in any field that HR writes, or a person gives as a reason, is text on every page', async () => {
+test('hostile text in a field of HR or in a reason is shown as text on every page', async () => {
   await using own = await openCompany(host, { people: 31 })
   const { world, console } = own
   await console.control.rejectRun({ params: { runId: own.held.id }, body: { reason: nastiest.join(' ') } })
@@ -150,18 +150,18 @@ test('what is nasty in any field that HR writes, or a person gives as a reason, 
     dialogs.push(dialog.message())
     void dialog.dismiss()
   })
-  const found: (readonly [string, string[]])[] = []
-  const seen: string[] = []
+  const violations: (readonly [string, string[]])[] = []
+  const visited: string[] = []
 
   for (const path of pages) {
     await go(path)
-    found.push([path, await broughtAbout(page)])
-    seen.push(await textOf(page, 'body'))
+    violations.push([path, await broughtAbout(page)])
+    visited.push(await textOf(page, 'body'))
   }
 
-  const text = seen.join(' ')
+  const text = visited.join(' ')
   expect(held.state).toBe('held')
-  expect(found.filter(([, things]) => things.length > 0)).toEqual([])
+  expect(violations.filter(([, things]) => things.length > 0)).toEqual([])
   expect(dialogs).toEqual([])
   expect(nastiest.filter((one) => !text.includes(escapeText(one)))).toEqual([])
   // What is not there, or is no question for now, is said as the status of the answer too.

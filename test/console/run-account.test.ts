@@ -17,7 +17,7 @@ afterAll(async () => {
 const shown = (text: string) => text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
 
 /** The page of a run as two people see it. */
-async function seen(runId: string) {
+async function pagesOf(runId: string) {
   const [olga, vera] = await Promise.all(
     ['olga.operator', 'vera.viewer'].map(async (who) =>
       shown((await createVisitor(company.console.url, who).get(`/runs/${runId}`)).text),
@@ -32,7 +32,7 @@ test('the page of a run of one person leads from the row to the answer of the pl
   const run = await console.control.startRun({ params: { connection: 'acme' }, body: { person: 'E0021' } })
   await world.drain()
 
-  const { olga, vera } = await seen(run.id)
+  const { olga, vera } = await pagesOf(run.id)
 
   expect(olga).toContain('From the row to the response: E0021')
   expect(olga).toMatch(/Row people\.csv:22 .*First Name First name Person 21 Person 21/)
@@ -44,7 +44,7 @@ test('the page of a run of one person leads from the row to the answer of the pl
   expect(vera).not.toContain('Person 21')
 })
 
-test('the page of a run that takes another back says who goes back, who stays and why', async () => {
+test('the page of a reverting run says who is reverted, who is not and why', async () => {
   const { world, console } = company
   const reverted = await console.control.revertRun({
     params: { runId: company.settled.id },
@@ -52,7 +52,7 @@ test('the page of a run that takes another back says who goes back, who stays an
   })
   await world.drain()
 
-  const { olga, vera } = await seen(reverted.id)
+  const { olga, vera } = await pagesOf(reverted.id)
 
   expect(olga).toContain(`Reverts run ${company.settled.id.slice(0, 8)}`)
   expect(olga).toMatch(/\d (?:person gets|people get) back the data from before that run\./)
@@ -61,7 +61,7 @@ test('the page of a run that takes another back says who goes back, who stays an
 })
 
 test('the page of an ordinary run accounts for no more than its plan', async () => {
-  const { olga } = await seen(company.arrival.id)
+  const { olga } = await pagesOf(company.arrival.id)
 
   expect(olga).not.toMatch(/From the row to the response|Reverts run/)
 })

@@ -30,7 +30,7 @@ async function open() {
   return { world, run, visit, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-test('the pages of sources tell what became of an export, and what stayed behind in it', async () => {
+test('the pages of sources show the result of an export and its unreadable rows', async () => {
   await using company = await open()
   const vera = company.visit('vera.viewer')
 
@@ -45,7 +45,7 @@ test('the pages of sources tell what became of an export, and what stayed behind
   expect(unknown.status).toBe(404)
 })
 
-test('an operator pauses a connection with a reason and ends the pause; a viewer is told who may', async () => {
+test('an operator pauses a connection with a reason and ends the pause; a viewer sees who may do so', async () => {
   await using company = await open()
   const [olga, vera] = [company.visit('olga.operator'), company.visit('vera.viewer')]
   const token = 'token of olga'
@@ -94,24 +94,24 @@ test('events that could not be read say why, and are read again or dismissed', a
   )
 
   const page = await ana.get('/events')
-  const asked = await ana.get(`/events/dismissal?connection=acme&id=${ids[0]}`)
+  const question = await ana.get(`/events/dismissal?connection=acme&id=${ids[0]}`)
   const [before, dismissed] = [
     await rejected(),
     await ana.post('/events/dismissal', { token, connection: 'acme', id: ids[0] ?? '' }),
   ]
-  const told = await ana.get(dismissed.location ?? '')
-  const left = await rejected()
+  const resultPage = await ana.get(dismissed.location ?? '')
+  const remaining = await rejected()
   const retried = await ana.post('/events/retry', { token, connection: 'acme' })
 
   expect(page.text).toContain('2 events could not be read')
-  expect(asked.text).toContain('You cannot undo this.')
-  expect([before, left]).toEqual([2, 1])
-  expect(told.text).toContain('The event was dismissed.')
+  expect(question.text).toContain('You cannot undo this.')
+  expect([before, remaining]).toEqual([2, 1])
+  expect(resultPage.text).toContain('The event was dismissed.')
   expect((await ana.get(retried.location ?? '')).text).toContain('1 event will be read again by the next run.')
   expect(await rejected()).toBe(0)
 })
 
-test('the audit trail is narrowed by the address of its page, and pages on', async () => {
+test('the address of its page filters the audit trail, which has several pages', async () => {
   await using company = await open()
   const { world } = company
   await sql`insert into audit_trail select row_number() over (order by id), entry, '' from audit_pending`.execute(
@@ -154,7 +154,7 @@ test('the report on leavers is shown to a viewer by key, and kept as files with 
   expect(unknown.status).toBe(404)
 })
 
-test('the page of settings says where each comes from; a check names what fails, and a viewer is told who may', async () => {
+test('the page of settings names the origin of each; a check names what fails, and a viewer sees who may run it', async () => {
   await using company = await open()
   const [olga, vera] = [company.visit('olga.operator'), company.visit('vera.viewer')]
   const token = 'token of olga'

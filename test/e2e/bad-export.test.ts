@@ -57,7 +57,7 @@ type Bad = {
   /** Writes what is wrong into a folder of its own, in which `people.csv` is looked for. */
   readonly write: (folder: string) => Promise<unknown>
   readonly settings?: object
-  readonly says: RegExp
+  readonly message: RegExp
 }
 
 const written = (content: string | Uint8Array) => (folder: string) => writeFile(join(folder, 'people.csv'), content)
@@ -66,33 +66,33 @@ const nothing = async () => {}
 const bad: Readonly<Record<string, Bad>> = {
   'more-columns-than-any-report': {
     write: written(`${header},${Array.from({ length: 10_000 }, (_, i) => `C${i}`).join(',')}\n`),
-    says: /people\.csv:1: the header has 10004 columns/,
+    message: /people\.csv:1: the header has 10004 columns/,
   },
-  'no-line-end-at-the-end': { write: written(sound.trimEnd()), says: /people\.csv: its last line has no line end/ },
+  'no-line-end-at-the-end': { write: written(sound.trimEnd()), message: /people\.csv: its last line has no line end/ },
   'a-quote-that-never-ends': {
     write: written(`${sound}W21,"Ottoline\n`),
-    says: /people\.csv: a quote that opens after line 21/,
+    message: /people\.csv: a quote that opens after line 21/,
   },
   'the-mark-of-another-encoding': {
     write: written(Buffer.from(`\uFEFF${sound}`, 'utf16le')),
-    says: /people\.csv begins with the byte order mark of utf-16le/,
+    message: /people\.csv begins with the byte order mark of utf-16le/,
   },
   'no-mark-of-its-encoding': {
     write: written(sound),
     settings: { encoding: 'utf-16' },
-    says: /byte order mark|encoding/,
+    message: /byte order mark|encoding/,
   },
-  'two-headers-alike': { write: written(sound.replace('First Name', 'work_email')), says: /work_email|Work Email/ },
-  'another-delimiter': { write: written(sound.replaceAll(',', ';')), says: /people\.csv:1: .*delimiter/ },
+  'two-headers-alike': { write: written(sound.replace('First Name', 'work_email')), message: /work_email|Work Email/ },
+  'another-delimiter': { write: written(sound.replaceAll(',', ';')), message: /people\.csv:1: .*delimiter/ },
   'a-marker-that-is-missing': {
     write: written(sound),
     settings: { complete: { marker: '.done' } },
-    says: /people\.csv.* has its marker \(\.done\)/,
+    message: /people\.csv.* has its marker \(\.done\)/,
   },
   'a-side-file-that-is-missing': {
     write: written(sound),
     settings: { complete: { quietSeconds: 0, sideFile: { suffix: '.sha256', holds: 'sha256' } } },
-    says: /people\.csv has no side file \(\.sha256\)/,
+    message: /people\.csv has no side file \(\.sha256\)/,
   },
   'another-checksum': {
     write: async (folder) => {
@@ -101,7 +101,7 @@ const bad: Readonly<Record<string, Bad>> = {
       await writeFile(join(folder, 'people.csv.sha256'), `${sum}  people.csv\n`)
     },
     settings: { complete: { quietSeconds: 0, sideFile: { suffix: '.sha256', holds: 'sha256' } } },
-    says: /people\.csv does not have the sha256 sum/,
+    message: /people\.csv does not have the sha256 sum/,
   },
   'fewer-rows-than-the-side-file-says': {
     write: async (folder) => {
@@ -109,30 +109,30 @@ const bad: Readonly<Record<string, Bad>> = {
       await writeFile(join(folder, 'people.csv.rows'), '21\n')
     },
     settings: { complete: { quietSeconds: 0, sideFile: { suffix: '.rows', holds: 'rows' } } },
-    says: /people\.csv has 20 rows below its header, and its side file states 21/,
+    message: /people\.csv has 20 rows below its header, and its side file states 21/,
   },
   'fewer-rows-than-the-trailer-says': {
     write: written(`${sound}TRAILER,21,,\n`),
     settings: { trailer: { startsWith: 'TRAILER', rowsAt: 2 } },
-    says: /people\.csv:22: the trailer counts 21 rows, the export has 20/,
+    message: /people\.csv:22: the trailer counts 21 rows, the export has 20/,
   },
   'a-trailer-that-is-missing': {
     write: written(sound),
     settings: { trailer: { startsWith: 'TRAILER', rowsAt: 2 } },
-    says: /people\.csv: its last row does not begin as trailer\.startsWith says/,
+    message: /people\.csv: its last row does not begin as trailer\.startsWith says/,
   },
   'a-symbolic-link': {
     write: (folder) => symlink('/etc/hostname', join(folder, 'people.csv')),
-    says: /people\.csv is a symbolic link/,
+    message: /people\.csv is a symbolic link/,
   },
   'two-files-in-a-zip': {
     write: async (folder) => written(await zipOf({ 'a.csv': sound, 'b.csv': sound }))(folder),
-    says: /people\.csv is a zip with 2 entries/,
+    message: /people\.csv is a zip with 2 entries/,
   },
   'a-key-that-is-none': {
     write: written(sound),
     settings: { decrypt: { privateKey: '${file:key}' } },
-    says: /decrypt\.privateKey is no OpenPGP private key/,
+    message: /decrypt\.privateKey is no OpenPGP private key/,
   },
   'a-zip-bomb': {
     write: async (folder) =>
@@ -141,11 +141,11 @@ const bad: Readonly<Record<string, Bad>> = {
           'people.csv': Buffer.concat([Buffer.from(`${header}\n`), Buffer.alloc(128 * 1024 ** 2, `${rows[0]}\n`)]),
         }),
       )(folder),
-    says: /people\.csv unpacks to more than 200 times its size/,
+    message: /people\.csv unpacks to more than 200 times its size/,
   },
   'two-gibibytes-of-zeros': {
     write: (folder) => written(gzipOfZeros(2 * gibibyte))(folder),
-    says: /people\.csv is a damaged file that ends in NUL bytes/,
+    message: /people\.csv is a damaged file that ends in NUL bytes/,
   },
   'a-cell-of-100-mebibytes': {
     write: (folder) =>
@@ -155,20 +155,20 @@ const bad: Readonly<Record<string, Bad>> = {
         count: 100,
         behind: '",2020-01-06\n',
       }),
-    says: /people\.csv: the row after line 21 is longer than 1 MiB/,
+    message: /people\.csv: the row after line 21 is longer than 1 MiB/,
   },
-  'json-nested-without-end': { write: nothing, settings: { path: '/deep' }, says: /nested deeper than 64 levels/ },
-  'json-that-was-cut-off': { write: nothing, settings: { path: '/cut' }, says: /is not valid JSON/ },
-  'json-that-says-a-thing-twice': { write: nothing, settings: { path: '/twice' }, says: /the same member twice/ },
+  'json-nested-without-end': { write: nothing, settings: { path: '/deep' }, message: /nested deeper than 64 levels/ },
+  'json-that-was-cut-off': { write: nothing, settings: { path: '/cut' }, message: /is not valid JSON/ },
+  'json-that-says-a-thing-twice': { write: nothing, settings: { path: '/twice' }, message: /the same member twice/ },
   'json-that-hides-in-its-prototype': {
     write: nothing,
     settings: { path: '/hidden' },
-    says: /none of 1 row became a record/,
+    message: /none of 1 row became a record/,
   },
 }
 
 describe('sources that cannot be understood', () => {
-  test('are each refused by a sentence that names the place and nobody, in bounded memory', async () => {
+  test('are each refused in bounded memory, with a sentence that names the position and nobody', async () => {
     const connections: Record<string, object> = {}
     for (const [name, { write, settings = {} }] of Object.entries(bad)) {
       await mkdir(join(work.folder, name))
@@ -181,19 +181,19 @@ describe('sources that cannot be understood', () => {
 
     const { checks } = JSON.parse(stdout) as { checks: { name: string; message: string; code: string | null }[] }
     const failed = checks.filter(({ code }) => code !== null)
-    const found = Object.fromEntries(failed.map(({ name, message, code }) => [name, { message, code }]))
-    const expected = Object.entries(bad).map(([name, { says }]) => [
+    const actual = Object.fromEntries(failed.map(({ name, message, code }) => [name, { message, code }]))
+    const expected = Object.entries(bad).map(([name, { message }]) => [
       `source of ${name}`,
-      { message: expect.stringMatching(says), code: 'source_unreadable' },
+      { message: expect.stringMatching(message), code: 'source_unreadable' },
     ])
-    expect(found).toMatchObject(Object.fromEntries(expected))
+    expect(actual).toMatchObject(Object.fromEntries(expected))
     expect(exit).toBe(66)
     expect(stdout).not.toContain('Ottoline')
     expect(stdout).not.toContain('acme.example')
     expect(peak).toBeLessThan(usualMebibytes + sourceMebibytes)
   })
 
-  test('stop nothing else: names that JavaScript has a use for are names like any other', async () => {
+  test('stop nothing else: names with a meaning in JavaScript are ordinary names', async () => {
     const odd = '__proto__,constructor,Worker ID,toString,hasOwnProperty'
     await mkdir(join(work.folder, 'odd'))
     await writeFile(join(work.folder, 'odd', 'people.csv'), `${odd}\nOttoline,Lead,__proto__,valueOf,x\n`)

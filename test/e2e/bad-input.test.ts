@@ -164,14 +164,14 @@ describe('a row that cannot be read is rejected with its line, and the person st
     }>('plan')
 
     expect(document.rejects).toMatchObject([{ line: 2, column, reason: expect.stringMatching(reason) }])
-    const said = JSON.stringify(document.rejects)
-    for (const personal of ['acme.example', 'nobody at all', 'Person 1']) expect(said).not.toContain(personal)
+    const text = JSON.stringify(document.rejects)
+    for (const personal of ['acme.example', 'nobody at all', 'Person 1']) expect(text).not.toContain(personal)
     // Where the key cannot be read, or trusted, W1 is absent, which a guard then holds.
     if (column === null || column === 'Worker ID') expect(document.counts.leave).toBe(1)
     else expect(document.changes).toEqual([])
   })
 
-  test('a key that stands there twice', async () => {
+  test('a repeated key', async () => {
     await work.configure()
     await drop([header, ...rows, rows[0]?.replace('Engineer', 'King'), ''].join('\n'))
 
@@ -202,7 +202,7 @@ describe('a configuration that cannot be used ends with 78 and names file, line 
     expect(line).toMatch(where)
   })
 
-  test('a secret that is not there', async () => {
+  test('a missing secret', async () => {
     await work.configure({ extra: 'queue: ${file:nowhere}\n' })
 
     const { exit, line } = await refused('sync')
@@ -219,7 +219,7 @@ describe('a configuration that cannot be used ends with 78 and names file, line 
   })
 })
 
-describe('a platform that turns the connection away', () => {
+describe('a platform that refuses the connection', () => {
   const changed = sound.replace('Engineer', 'Director')
   let accounts = 0
 
@@ -264,7 +264,7 @@ describe('a platform that turns the connection away', () => {
     expect(line).toMatch(/no custom connection 999999/)
   })
 
-  test('nothing listens: 69 after the time to wait, and the run stays', async () => {
+  test('nothing listens: 69 after the timeout, and the run stays', async () => {
     await work.configure({ baseUrl: 'http://127.0.0.1:9/public/v2', target: '{ name: Nowhere }' })
     await drop(changed)
 
@@ -274,7 +274,7 @@ describe('a platform that turns the connection away', () => {
     expect(line).toMatch(/127\.0\.0\.1:9/)
   })
 
-  test('once the platform takes it again, the next sync brings everything', async () => {
+  test('once the platform accepts it again, the next sync delivers everything', async () => {
     await work.configure()
     await drop(changed)
 
@@ -299,7 +299,7 @@ test.each([
   expect(line).toMatch(/✖/)
 })
 
-test('a folder that another process holds ends with 75 and its pid', async () => {
+test('a folder in use by another process ends with 75 and its pid', async () => {
   const { baseUrl } = host.platform
   await using locked = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true, isEmbedded: true })
   await using daemon = locked.start('serve')

@@ -29,16 +29,16 @@ function people(
       email = `canary.${at}@acme.example`,
       title = 'Canary keeper',
       start = `2020-01-${10 + (at % 20)}`,
-      left = '',
+      left: leavingDate = '',
     } = edit(at)
-    return `W${at},${email},Canary${at},O'Canary,${title},${start},${left}`
+    return `W${at},${email},Canary${at},O'Canary,${title},${start},${leavingDate}`
   })
   return `${[header, ...rows].join('\n')}\n`
 }
 
-test('no personal value and no secret is in logs, queue payloads, alerts, mails, traces, the audit trail or what commands say', async () => {
+test('no personal value and no secret is in logs, queue payloads, alerts, mails, traces, the audit trail or the output of commands', async () => {
   await using stack = new AsyncDisposableStack()
-  const place = stack.use(await createPostgresDatabase())
+  const database = stack.use(await createPostgresDatabase())
   const pager = stack.use(await startAlertReceiver())
   const mail = stack.use(await startMailServer())
   const posted: string[] = []
@@ -54,7 +54,7 @@ test('no personal value and no secret is in logs, queue payloads, alerts, mails,
     await openWorkplace({
       baseUrl: host.platform.baseUrl,
       key,
-      database: place.at,
+      database: database.at,
       extra: `traces: { endpoint: '${collector.url}', headers: { authorization: '\${file:pager-secret}' } }
 alerts:
   channels:
@@ -68,10 +68,10 @@ alerts:
   await writeFile(join(work.folder, 'chat-address'), `${chat.url}/services/canary`)
   const daemon = work.start('serve', '--json')
   await daemon.waitForOutput('daemon.started')
-  const said: string[] = []
+  const outputs: string[] = []
   const ask = async (...args: string[]) => {
     const { stdout, stderr } = await work.run(...args)
-    said.push(stdout, stderr)
+    outputs.push(stdout, stderr)
     return stdout
   }
 
@@ -107,9 +107,9 @@ alerts:
   await ask('resync', '--full', '--wait', '1')
   await pager.has(1)
   await ask('audit', 'export')
-  const tables = await everythingIn(place.at, ['bullmq'])
+  const tables = await everythingIn(database.at, ['bullmq'])
   const alerts = await everythingIn(
-    place.at,
+    database.at,
     ['rollcall'],
     ['alerts', 'notifications', 'alert_messages', 'deliveries', 'audit_pending'],
   )
@@ -119,9 +119,9 @@ alerts:
   expect(mail.received.length).toBeGreaterThan(0)
   expect(posted.length).toBeGreaterThan(0)
   expect(collector.spans().map(({ name }) => name)).toContain('run')
-  const places = {
+  const outputsByName = {
     log: [stdout, stderr],
-    'what commands say': said,
+    'what commands say': outputs,
     queue: tables,
     'tables of alerts, deliveries and acts': alerts,
     pager: pager.received.map((one) => one.text),
@@ -129,15 +129,15 @@ alerts:
     mail: mail.received.map(({ raw }) => raw),
     traces: collector.bodies,
   }
-  for (const [name, texts] of Object.entries(places))
-    expect({ name, found: found(texts, key) }).toEqual({ name, found: [] })
+  for (const [name, texts] of Object.entries(outputsByName))
+    expect({ name, found: linesWithSecrets(texts, key) }).toEqual({ name, found: [] })
   expect(stdout + stderr).toContain('run.held')
   // They were there to be found.
-  expect((await everythingIn(place.at, ['rollcall'], ['roster'])).join()).toMatch(canary)
+  expect((await everythingIn(database.at, ['rollcall'], ['roster'])).join()).toMatch(canary)
 }, 120_000)
 
 /** The lines in which a canary or the API key stands. */
-function found(texts: readonly string[], key: string): string[] {
+function linesWithSecrets(texts: readonly string[], key: string): string[] {
   return texts.flatMap((one) => one.split('\n')).filter((line) => canary.test(line) || line.includes(key))
 }
 

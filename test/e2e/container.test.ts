@@ -77,7 +77,7 @@ describe(`the container files (${engine})`, () => {
     expect(services.redis?.command).toMatch(/--appendonly yes .*--maxmemory-policy noeviction/)
   })
 
-  test('lock every service in: nothing of its root can be written, and it has no capability that it does not need', async () => {
+  test('lock every service in: its root is read-only, and it has only the capabilities it needs', async () => {
     const { services } = await composeFile()
 
     for (const [name, service] of Object.entries(services)) {
@@ -161,21 +161,21 @@ if (typeof compose !== 'string') {
       return id
     }
 
-    test('holds in the image what runs and no more, and nothing there can be changed', async () => {
+    test('has only what runs in the image, and nothing there can be changed', async () => {
       const listed = await project.inside('daemon', 'ls', '-A', '/app')
       const packages = (await project.inside('daemon', 'ls', '-A', '/app/node_modules')).split('\n')
-      const left = await project.inImage('ls', '-A', '/tmp', '/root')
+      const remaining = await project.inImage('ls', '-A', '/tmp', '/root')
       const account = await project.inside('daemon', 'id', '-u')
 
       expect(listed.trim().split('\n')).toEqual(inImage)
       expect(packages).toContain('fastify')
       expect(packages.filter((name) => developed.includes(name))).toEqual([])
-      expect(left).not.toMatch(/npm|cache/)
+      expect(remaining).not.toMatch(/npm|cache/)
       expect(account.trim()).toBe('1000')
       await expect(project.inside('daemon', 'touch', '/app/data-of-another')).rejects.toThrow('Read-only file system')
     })
 
-    test('says in the image what it is, and its history tells no secret', async () => {
+    test('has labels in the image, and its history contains no secret', async () => {
       const { version, license } = await manifest()
       const { labels, history } = await project.image()
 
@@ -188,7 +188,7 @@ if (typeof compose !== 'string') {
       expect(history.join('\n')).not.toMatch(/password|token|secret/i)
     })
 
-    test('leads through the first connection in a clean container, word for word', {
+    test('runs the first connection in a clean container, word for word', {
       timeout: testLimitMs,
     }, async () => {
       await using container = await project.newContainer()
@@ -217,10 +217,10 @@ if (typeof compose !== 'string') {
       const printed = await rollcallIn(project, 'resync', '--json')
 
       expect(Run.parse(JSON.parse(printed))).toMatchObject({ state: 'finished', confirmed: 4500, problems: 0 })
-      expect(await platformSays(project)).toEqual(said(staff.slice(0, 4500)))
+      expect(await platformSays(project)).toEqual(expectedPeople(staff.slice(0, 4500)))
     })
 
-    test('goes on with a delivery when one of three workers is killed in its middle', {
+    test('continues a delivery if one of three workers is killed during it', {
       tags: ['full'],
       timeout: testLimitMs,
     }, async () => {
@@ -232,10 +232,10 @@ if (typeof compose !== 'string') {
       await untilState(control, id, 'finished')
 
       expect(workers).toHaveLength(3)
-      expect(await platformSays(project)).toEqual(said(staff))
+      expect(await platformSays(project)).toEqual(expectedPeople(staff))
     })
 
-    test('comes back by itself when all its processes die in the middle of a delivery, and nobody is lost', {
+    test('recovers if all its processes die during a delivery, and nobody is lost', {
       tags: ['full'],
       timeout: testLimitMs,
     }, async () => {
@@ -253,7 +253,7 @@ if (typeof compose !== 'string') {
 
       expect(containers).toHaveLength(4)
       expect(await project.restarts(...containers)).toEqual(before.map((count) => count + 1))
-      expect(await platformSays(project)).toEqual(said(staff))
+      expect(await platformSays(project)).toEqual(expectedPeople(staff))
     })
 
     test('loses no change while its containers are restarted one after the other under load', {
@@ -273,7 +273,7 @@ if (typeof compose !== 'string') {
       }
       await rolled
 
-      expect(await platformSays(project)).toEqual(said(staff))
+      expect(await platformSays(project)).toEqual(expectedPeople(staff))
     })
 
     test('holds an export that was cut short, until a second person approves it in the browser', {
@@ -300,14 +300,14 @@ if (typeof compose !== 'string') {
       }
       await untilState(control, id, 'finished')
 
-      expect(untouched).toEqual(said(staff))
+      expect(untouched).toEqual(expectedPeople(staff))
       expect(answers).toEqual([
         expect.stringMatching(/Ben Haddad asked for run .*: "approvals\.twoPeople" wants another person to approve it/),
         'The plan is approved and is being delivered.',
       ])
       expect(await control.getRun({ params: { runId: id } })).toMatchObject({ decidedBy: 'Ana Okoro', problems: 0 })
       const gone = missing.map((person) => ({ ...person, terminationDate: 'as the export says nothing of them' }))
-      expect(await platformSays(project)).toEqual(said([...staff.slice(0, -400), ...gone]))
+      expect(await platformSays(project)).toEqual(expectedPeople([...staff.slice(0, -400), ...gone]))
     })
 
     test('ends in order when it is stopped', { timeout: testLimitMs }, async () => {
@@ -362,7 +362,7 @@ function withLeavers(people: readonly Person[], count: number): Person[] {
 }
 
 /** What the platform should have of people: the title, and whether they have left. */
-function said(people: readonly Person[]): string[] {
+function expectedPeople(people: readonly Person[]): string[] {
   return people
     .map(({ workerId, jobTitle, terminationDate }) => `${workerId} ${jobTitle}${terminationDate && ' (left)'}`)
     .sort()

@@ -82,7 +82,7 @@ describe.each(tested.map((size, i) => ({ ...size, kills: Math.round(kills * (sha
       reportTrials(task, {
         subject: `a daemon killed at random, ${size.name}`,
         times: `${size.kills} kills in ${story.hr.nights.length} nights (seed ${seed})`,
-        result: `nobody lost; killed while ${counted(fallen)}`,
+        result: `nobody lost; killed while ${countByStage(fallen)}`,
       })
     })
   },
@@ -163,14 +163,14 @@ async function lastLife(story: Story, dice: Dice) {
   return { states: data.map(({ state }) => state), end: await daemon.kill('SIGTERM') }
 }
 
-function stageOf(told: readonly DaemonEvent[]): string {
-  const times = (name: string) => told.filter(({ event }) => event === name).length
+function stageOf(events: readonly DaemonEvent[]): string {
+  const times = (name: string) => events.filter(({ event }) => event === name).length
   if (times('request.begun') > times('request.ended')) return 'sending'
-  const last = told.findLast(({ event }) => event in stages)
+  const last = events.findLast(({ event }) => event in stages)
   return last ? (stages[last.event] ?? '') : 'opening'
 }
 
-function counted(fallen: readonly string[]): string {
+function countByStage(fallen: readonly string[]): string {
   const counts = Map.groupBy(fallen, (stage) => stage)
   return [...counts].map(([stage, all]) => `${stage} ${all.length}`).join(', ')
 }

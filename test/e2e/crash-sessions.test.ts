@@ -19,17 +19,17 @@ const steps = [
 ].filter((_step, index) => isFull || index % 3 === 0)
 
 let host: Host
-let place: Awaited<ReturnType<typeof open>>
+let site: Awaited<ReturnType<typeof open>>
 beforeAll(async () => {
   host = await startHost()
-  place = await open()
-  await place.export('Sales')
-  const daemon = await place.daemon()
-  await place.ask(daemon)
+  site = await open()
+  await site.export('Sales')
+  const daemon = await site.daemon()
+  await site.ask(daemon)
   await daemon.atRest()
 })
 afterAll(async () => {
-  await place[Symbol.asyncDispose]()
+  await site[Symbol.asyncDispose]()
   await host[Symbol.asyncDispose]()
 })
 
@@ -89,64 +89,66 @@ async function open() {
 
 /** The departments of all live records: one, if they are of one export. */
 async function departments(): Promise<string> {
-  const live = [...(await liveRecords(place.client)).values()] as { department: string }[]
+  const live = [...(await liveRecords(site.client)).values()] as { department: string }[]
   return `${live.length} of ${[...new Set(live.map(({ department }) => department))].toSorted().join('+')}`
 }
 
 /** Reads again and again until `work` is done. Answers everything that was seen. */
-async function watched<T>(work: () => Promise<T>): Promise<{ readonly seen: ReadonlySet<string>; readonly result: T }> {
-  const seen = new Set<string>()
+async function watched<T>(
+  work: () => Promise<T>,
+): Promise<{ readonly observed: ReadonlySet<string>; readonly result: T }> {
+  const observed = new Set<string>()
   let isOver = false
   const reader = async () => {
-    while (!isOver) seen.add(await departments())
+    while (!isOver) observed.add(await departments())
   }
   const reading = reader()
   try {
     const result = await work()
-    seen.add(await departments())
-    return { seen, result }
+    observed.add(await departments())
+    return { observed: observed, result }
   } finally {
     isOver = true
     await reading
   }
 }
 
-describe('readers of a set of records see the former one or the next one, and never a mixture', () => {
+describe('readers of a set of records see the old or the new set, and never a mixture', () => {
   let [now, next] = ['Sales', 'Engineering']
 
   test.each(steps)('if the daemon is killed when $when', async ({ step, nth }) => {
-    const daemon = await place.daemon()
-    await place.export(next)
+    const daemon = await site.daemon()
+    await site.export(next)
     await daemon.dieAt(step, nth)
 
-    const { seen, result } = await watched(async () => {
-      const [end] = await Promise.all([daemon.ended, place.ask(daemon)])
-      const second = await place.daemon()
+    const { observed, result } = await watched(async () => {
+      const [end] = await Promise.all([daemon.ended, site.ask(daemon)])
+      const second = await site.daemon()
       await second.atRest()
       return end
     })
 
     expect(result).toBe('SIGKILL')
-    expect([...seen].filter((set) => ![`${people} of ${now}`, `${people} of ${next}`].includes(set))).toEqual([])
+    expect([...observed].filter((set) => ![`${people} of ${now}`, `${people} of ${next}`].includes(set))).toEqual([])
     expect(await departments()).toBe(`${people} of ${next}`)
     ;[now, next] = [next, now]
   })
 
   test('if the platform has completed a session and its answer is lost', async () => {
-    const daemon = await place.daemon()
-    await place.export(next)
-    const applied = place.proxy.hold(({ operation }) => operation === 'performSessionAction')
+    const daemon = await site.daemon()
+    await site.export(next)
+    const applied = site.proxy.hold(({ operation }) => operation === 'performSessionAction')
 
-    const { seen } = await watched(async () => {
-      await place.ask(daemon)
+    const { observed } = await watched(async () => {
+      await site.ask(daemon)
       const held = await applied
       await daemon.kill()
       held.release()
-      const second = await place.daemon()
+      const second = await site.daemon()
       await second.atRest()
     })
 
-    expect([...seen].filter((set) => ![`${people} of ${now}`, `${people} of ${next}`].includes(set))).toEqual([])
+    expect([...observed].filter((set) => ![`${people} of ${now}`, `${people} of ${next}`].includes(set))).toEqual([])
     expect(await departments()).toBe(`${people} of ${next}`)
   })
 })

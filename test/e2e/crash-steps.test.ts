@@ -73,7 +73,7 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
   test.each(operations)(
     'when the platform has applied a request of %s and not answered loses nobody',
     async (operation) => {
-      const applied = story.proxy.hold((seen) => seen.operation === operation)
+      const applied = story.proxy.hold((request) => request.operation === operation)
 
       // Not every night has a batch that is small enough for requests person by person.
       let held: Awaited<typeof applied> | null = null
@@ -112,8 +112,8 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
-  test('when it has read that somebody left, which HR takes back before the next start, separates nobody', async () => {
-    const person = story.hr.rows().find(({ id, leavingDate: left }) => !left && !story.faults.has(id))
+  test('after it has read a departure that HR withdraws before the next start separates nobody', async () => {
+    const person = story.hr.rows().find(({ id, leavingDate }) => !leavingDate && !story.faults.has(id))
     await daemon.dieAt('run.read')
     story.hr.leave(person?.id ?? '', '2021-01-15')
     await story.dropExport()
@@ -146,7 +146,7 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
-  test('has accounted for everything in the end', async () => {
+  test('has accounted for everything at the end', async () => {
     const end = await daemon.kill('SIGTERM')
 
     const findings = await story.account()

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe('deltas that are taken each', () => {
+describe('deltas that are all read', () => {
   const days = [1, 2, 3, 4]
   const action = { column: 'Status', join: ['joined'], change: ['changed'], leave: ['left'] }
   const source = {
@@ -34,13 +34,13 @@ describe('deltas that are taken each', () => {
   ]
 
   test('are applied once and in order, and end in the archive, though the command is killed again and again', async () => {
-    await using place = await openSourceWorkplace(host)
-    const { work } = place
-    await place.connect(source)
+    await using workplace = await openSourceWorkplace(host)
+    const { work } = workplace
+    await workplace.connect(source)
     for (const day of days) await work.drop(`delta-${day}.csv`, csvOf(rowsOf(day)))
     const archive = join(work.folder, 'exports', 'archive')
     const archived = () => readdir(archive).catch((): string[] => [])
-    const titled = async (title: string) => (await place.people()).get('BOSS')?.jobTitle === title
+    const titled = async (title: string) => (await workplace.people()).get('BOSS')?.jobTitle === title
     const moments = [
       async () => (await readdir(work.folder)).includes('data'),
       async () => (await archived()).length > 0,
@@ -60,15 +60,17 @@ describe('deltas that are taken each', () => {
     expect(last).toMatchObject({ state: 'unchanged', source: null })
     expect(await readdir(join(work.folder, 'exports'))).toEqual(['archive'])
     expect(await archived()).toEqual(days.map((day) => expect.stringMatching(new RegExp(`Z-delta-${day}\\.csv$`))))
-    expect((await place.people()).get('BOSS')?.jobTitle).toBe('Title 4')
-    expect((await place.leavers()).toSorted()).toEqual(days.slice(1).map((day) => [`D${day - 1}`, `2026-11-0${day}`]))
+    expect((await workplace.people()).get('BOSS')?.jobTitle).toBe('Title 4')
+    expect((await workplace.leavers()).toSorted()).toEqual(
+      days.slice(1).map((day) => [`D${day - 1}`, `2026-11-0${day}`]),
+    )
     expect(boss.document.changes).toHaveLength(days.length)
   })
 
-  test('that could not be put away are not applied again, and are put away once that can be done', async () => {
-    await using place = await openSourceWorkplace(host)
-    const { work } = place
-    await place.connect(source)
+  test('that could not be archived are not applied again, and are archived once that is possible', async () => {
+    await using workplace = await openSourceWorkplace(host)
+    const { work } = workplace
+    await workplace.connect(source)
     for (const day of days.slice(0, 2)) await work.drop(`delta-${day}.csv`, csvOf(rowsOf(day)))
     const archive = join(work.folder, 'exports', 'archive')
     await writeFile(archive, 'in the way')
@@ -84,7 +86,7 @@ describe('deltas that are taken each', () => {
     expect(after).toMatchObject({ state: 'unchanged', source: null })
     expect(boss.document.changes).toHaveLength(2)
     expect(await readdir(archive)).toHaveLength(2)
-    expect((await place.people()).get('BOSS')?.jobTitle).toBe('Title 2')
+    expect((await workplace.people()).get('BOSS')?.jobTitle).toBe('Title 2')
   })
 })
 

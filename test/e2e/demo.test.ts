@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import type { DemoSummary } from '../../src/cli/demo/report.ts'
 import { rollcall, startCommand } from '../helpers/cli.ts'
 
-const left = async (): Promise<string[]> =>
+const demoFolders = async (): Promise<string[]> =>
   (await readdir(tmpdir())).filter((name) => name.startsWith('rollcall-demo-'))
 
 test('the demo brings two nights to the platform, sends nothing for the same export again, and leaves nothing behind', async () => {
-  const before = await left()
+  const before = await demoFolders()
 
   const { exit, stdout } = await rollcall(['demo', '--json'])
 
@@ -38,10 +38,10 @@ test('the demo brings two nights to the platform, sends nothing for the same exp
     CURRENT_EMPLOYEE: expect.any(Number),
     FORMER_EMPLOYEE: expect.any(Number),
   })
-  expect(await left()).toEqual(before)
+  expect(await demoFolders()).toEqual(before)
 })
 
-test('told for people, the demo begins at once, and says what happened to whom and why', async () => {
+test('in its readable form the demo begins at once, and prints what happened to whom and why', async () => {
   const { exit, stdout, stderr } = await rollcall(['demo', '--once'])
 
   expect(exit).toBe(0)
@@ -60,8 +60,8 @@ test('told for people, the demo begins at once, and says what happened to whom a
   expect(stdout).toMatch(/✔ all 256 people are on the platform as HR says/)
 })
 
-test('stopped by Ctrl-C, the demo says so and leaves nothing behind', async () => {
-  const before = await left()
+test('the demo reports Ctrl-C and leaves nothing behind', async () => {
+  const before = await demoFolders()
   await using demo = startCommand(['demo', '--once'])
   await demo.waitForOutput('The platform listens on')
 
@@ -70,5 +70,5 @@ test('stopped by Ctrl-C, the demo says so and leaves nothing behind', async () =
 
   expect(exit).toBe(130)
   expect(stderr.trim().split('\n').at(-1)).toBe('stopped')
-  expect(await left()).toEqual(before)
+  expect(await demoFolders()).toEqual(before)
 })

@@ -74,7 +74,7 @@ async function platform(line: string, { cwd, port }: { cwd: string; port: number
   }
 }
 
-test('the page on the first connection is true, word for word but for the port', async () => {
+test('the page on the first connection is correct, word for word except for the port', async () => {
   await using at = await checkout()
   await using open = new AsyncDisposableStack()
 

@@ -16,17 +16,17 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-function people(count: number, left = new Set<number>()): string {
+function people(count: number, leavers = new Set<number>()): string {
   const rows = Array.from(
     { length: count },
     (_, at) =>
-      `W${at},w${at}@acme.example,Ana${at},Keeper,Clerk,2020-01-${10 + (at % 20)},${left.has(at) ? '2026-11-18' : ''}`,
+      `W${at},w${at}@acme.example,Ana${at},Keeper,Clerk,2020-01-${10 + (at % 20)},${leavers.has(at) ? '2026-11-18' : ''}`,
   )
   return `${[header, ...rows].join('\n')}\n`
 }
 
 const why = whyNoSmallDisk()
-test(`a full disk of the embedded store is told, nothing is lost, and work goes on once there is room (${why ?? 'run'})`, async () => {
+test(`a full disk of the embedded store is reported, nothing is lost, and work continues once there is space (${why ?? 'run'})`, async () => {
   if (why !== null) return
   await using stack = new AsyncDisposableStack()
   const { client, key } = await host.tenant()
@@ -65,6 +65,6 @@ test(`a full disk of the embedded store is told, nothing is lost, and work goes 
     stderr: expect.stringContaining('disk is full'),
   })
   const there = await peopleOn(client)
-  const left = [...there.values()].filter(({ separatedAt }) => separatedAt !== null)
-  expect([there.size, left.map(({ identityId }) => identityId).sort()]).toEqual([61, ['W7', 'W8']])
+  const leavers = [...there.values()].filter(({ separatedAt }) => separatedAt !== null)
+  expect([there.size, leavers.map(({ identityId }) => identityId).sort()]).toEqual([61, ['W7', 'W8']])
 })

@@ -32,8 +32,8 @@ test.concurrent.each(['PostgreSQL', 'Redis'] as const)(
     await using stack = new AsyncDisposableStack()
     const { at } = stack.use(await createPostgresDatabase())
     const link = stack.use(await openLink(gone === 'Redis' ? await redisUrl() : at))
-    const places = gone === 'Redis' ? { database: at, queue: link.url } : { database: link.url }
-    const site = stack.use(await openSite(host, { people: 30, batchSize: 10, ...places }))
+    const addresses = gone === 'Redis' ? { database: at, queue: link.url } : { database: link.url }
+    const site = stack.use(await openSite(host, { people: 30, batchSize: 10, ...addresses }))
     await site.night()
     const daemon = await site.daemon()
     const start = () => daemon.control.startRun({ params: { connection: 'acme' }, body: {} })

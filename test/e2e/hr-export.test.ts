@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 describe.each(exports)('the sample export of an HR system, $name', ({ text }) => {
-  test('arrives row by row; workers who stand there more than once are rejected, and a second sync sends nothing', async () => {
+  test('arrives row by row; repeated workers are rejected, and a second sync sends nothing', async () => {
     const { key, client } = await host.tenant()
     const folder = await mkdtemp(join(tmpdir(), 'rollcall-export-'))
     await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
@@ -73,12 +73,12 @@ describe.each(exports)('the sample export of an HR system, $name', ({ text }) =>
     expect(run).toMatchObject({ rows: rows.length, records: once.length, confirmed: once.length, problems: 0 })
     expect(rejects).toHaveLength(rows.length - once.length)
     const twice = 'the key stands in this file more than once, also in line N'
-    const left = `${twice}; all of its rows say that the person has left, and nothing else of them is used`
+    const departureReason = `${twice}; all of its rows say that the person has left, and nothing else of them is used`
     for (const { identityId, reason } of rejects as { identityId: string; reason: string }[]) {
-      const allLeft = observations.get(identityId)?.every(({ WorkerStatus }) => WorkerStatus === 'Inactive')
+      const isEveryRowInactive = observations.get(identityId)?.every(({ WorkerStatus }) => WorkerStatus === 'Inactive')
       expect({ identityId, reason: reason.replace(/line \d+/, 'line N') }).toEqual({
         identityId,
-        reason: allLeft ? left : twice,
+        reason: isEveryRowInactive ? departureReason : twice,
       })
     }
     expect([...(await peopleOn(client)).values()].map(asRow).toSorted(byId)).toEqual(

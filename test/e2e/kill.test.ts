@@ -10,7 +10,7 @@ import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 const headcount = 5000
 const batchSize = 100
 /** Batches whose request may be under way at the kill. Of each the list may be read, which has so many pages. */
-const mostUnderWay = 5
+const maxInFlight = 5
 const pages = headcount / 500
 
 let host: Host
@@ -34,9 +34,9 @@ describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ 
   test('loses nobody: the next sync brings everybody, once, and separates nobody it should not', async () => {
     await using stack = new AsyncDisposableStack()
     const { key, client } = await host.tenant()
-    const place = await size(stack)
+    const storage = await size(stack)
     const proxy = stack.use(await startFaultProxy({ target: host.platform.baseUrl }))
-    const work = stack.use(await openWorkplace({ baseUrl: proxy.baseUrl, key, ...place }))
+    const work = stack.use(await openWorkplace({ baseUrl: proxy.baseUrl, key, ...storage }))
     await work.configure({ connection: `    delivery: { batchSize: ${batchSize} }\n` })
     const people = company({ seed: 7, size: headcount, today: '2026-11-20' })
     await work.drop('people.csv', toCsv(people))
@@ -57,8 +57,8 @@ describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ 
     expect(atKill).toBeLessThan(headcount)
     expect(after).toMatchObject({ exit: 0, document: { problems: 0 } })
     expect(arrived.size).toBe(headcount)
-    const batchesLeft = Math.ceil((headcount - atKill) / batchSize)
-    expect(requests).toBeLessThanOrEqual(batchesLeft + mostUnderWay * (pages + 1))
+    const remainingBatches = Math.ceil((headcount - atKill) / batchSize)
+    expect(requests).toBeLessThanOrEqual(remainingBatches + maxInFlight * (pages + 1))
     expect(
       [...arrived.values()]
         .map(({ identityId, separatedAt }) => [identityId, separatedAt?.slice(0, 10) ?? ''])

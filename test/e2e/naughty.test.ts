@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('a name that is nasty to computers arrives as it is, or its person arrives without it and the reason is listed', async () => {
+test('a hostile name arrives unchanged, or its person arrives without it and the reason is listed', async () => {
   const { key, client } = await host.tenant()
   const { baseUrl } = host.platform
   await using work = await openWorkplace({ baseUrl, key }, { hasStore: true })

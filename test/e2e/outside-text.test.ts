@@ -71,15 +71,15 @@ test('names of files, headers, keys, cells and messages of the platform reach no
     expect(all).toContain(expected)
 })
 
-describe('what is said before anything runs', () => {
-  type Say = (args: readonly string[], options?: { database?: string; queue?: string }) => Promise<Ended>
+describe('output before anything runs', () => {
+  type RunCommand = (args: readonly string[], options?: { database?: string; queue?: string }) => Promise<Ended>
   let work: Workplace
   beforeAll(async () => {
     work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: 'x' }, { hasStore: true })
   })
   afterAll(() => work[Symbol.asyncDispose]())
 
-  test.each<[string, (say: Say) => Promise<Ended>, string]>([
+  test.each<[string, (runCommand: RunCommand) => Promise<Ended>, string]>([
     [
       'the path of a configuration',
       () => call(['status', '--config', join('/nowhere', inOneLine)]),
@@ -87,18 +87,18 @@ describe('what is said before anything runs', () => {
     ],
     [
       'an error of PostgreSQL',
-      async (say) => {
+      async (runCommand) => {
         await using server = await serveRaw((socket) => socket.end(postgresError(text)))
-        return await say(['status'], { database: `postgres://rollcall@${server.host}/rollcall?sslmode=disable` })
+        return await runCommand(['status'], { database: `postgres://rollcall@${server.host}/rollcall?sslmode=disable` })
       },
       'end begin\\u000a✔ everything was delivered',
     ],
     [
       'an error of Redis',
-      async (say) => {
+      async (runCommand) => {
         const error = `-ERR ${inOneLine.replaceAll('\r', ' ')}\r\n`
         await using server = await serveRaw((socket) => socket.write(error.repeat(9)))
-        return await say(['sync'], { queue: `redis://${server.host}` })
+        return await runCommand(['sync'], { queue: `redis://${server.host}` })
       },
       'Redis at 127.0.0.1',
     ],
@@ -114,7 +114,7 @@ describe('what is said before anything runs', () => {
   })
 })
 
-test('an error that no command noticed ends the process with words that show what it quotes', async () => {
+test('an error that no command catches ends the process, and its quoted text is escaped', async () => {
   const thrower =
     `const t = setInterval(() => { if (process.listenerCount('uncaughtException') === 0) return; clearInterval(t); ` +
     `throw new Error(${JSON.stringify(text)}) }, 1)`

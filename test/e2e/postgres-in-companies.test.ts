@@ -12,19 +12,19 @@ const middle = 10
 
 describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
   let host: Host
-  let hostPlace: Awaited<ReturnType<typeof createPostgresDatabase>>
+  let hostDatabase: Awaited<ReturnType<typeof createPostgresDatabase>>
   beforeAll(async () => {
-    hostPlace = await createPostgresDatabase()
-    host = await startHost(hostPlace.at)
+    hostDatabase = await createPostgresDatabase()
+    host = await startHost(hostDatabase.at)
   })
   afterAll(async () => {
     await host[Symbol.asyncDispose]()
-    await hostPlace[Symbol.asyncDispose]()
+    await hostDatabase[Symbol.asyncDispose]()
   })
 
   test('a whole sync goes through a PgBouncer that pools by session', async () => {
-    await using place = await createPostgresDatabase()
-    await using pooler = await startPgBouncer(place.at, 'session', { default_pool_size: 40 })
+    await using database = await createPostgresDatabase()
+    await using pooler = await startPgBouncer(database.at, 'session', { default_pool_size: 40 })
     await using site = await openSite(host, { people, batchSize, database: pooler.at })
     await site.night()
 
@@ -36,7 +36,7 @@ describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
     expect(site.peopleSent()).toBe(people)
   })
 
-  test('a run goes on at the replica that becomes the primary in its middle, and loses nobody', async () => {
+  test('a run continues at the replica that becomes the primary during it, and loses nobody', async () => {
     await using pair = await startPair()
     await using site = await openSite(host, { people, batchSize, database: pair.at })
     await site.night()
@@ -56,7 +56,7 @@ describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
     expect(daemon.child.exitCode).toBeNull()
   })
 
-  test('a replica that has missed what was sent last has it sent again, and loses nobody', async () => {
+  test('after a failover to a replica that missed the last requests, they are sent again and nobody is lost', async () => {
     await using pair = await startPair()
     await using site = await openSite(host, { people, batchSize, database: pair.at })
     await site.night()
@@ -80,7 +80,7 @@ describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
     expect(site.peopleSent() - people).toBeGreaterThanOrEqual(middle * batchSize)
   })
 
-  test('a run that the replica has missed altogether is not known any more, and verifying finds what it did', async () => {
+  test('a run that the replica missed entirely is unknown, and verification finds its changes', async () => {
     await using pair = await startPair()
     await using site = await openSite(host, { people: 200, batchSize, database: pair.at })
     await site.night()

@@ -10,14 +10,14 @@ const stopWithinMs = 20_000
 const acme = { params: { connection: 'acme' }, body: {} } as const
 
 let host: Host
-let hostPlace: TestDatabase
+let hostDatabase: TestDatabase
 beforeAll(async () => {
-  hostPlace = await createPostgresDatabase()
-  host = await startHost(hostPlace.at)
+  hostDatabase = await createPostgresDatabase()
+  host = await startHost(hostDatabase.at)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
-  await hostPlace[Symbol.asyncDispose]()
+  await hostDatabase[Symbol.asyncDispose]()
 })
 
 /** HR gives everybody another title, and somebody leaves. */
@@ -73,6 +73,6 @@ test('two processes that are restarted one after the other while they deliver lo
   await roll({ people: 80, rounds: 1 })
 }, 240_000)
 
-test('so they do night after night', { tags: ['full'], timeout: 2_400_000 }, async () => {
+test('the same holds night after night', { tags: ['full'], timeout: 2_400_000 }, async () => {
   await roll({ people: 400, rounds: 6 })
 })

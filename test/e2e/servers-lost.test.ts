@@ -19,14 +19,14 @@ const waitsMs = 2000
 const timeoutMs = 900_000
 
 let host: Host
-let hostPlace: Awaited<ReturnType<typeof createPostgresDatabase>>
+let hostDatabase: Awaited<ReturnType<typeof createPostgresDatabase>>
 beforeAll(async () => {
-  hostPlace = await createPostgresDatabase()
-  host = await startHost(hostPlace.at)
+  hostDatabase = await createPostgresDatabase()
+  host = await startHost(hostDatabase.at)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
-  await hostPlace[Symbol.asyncDispose]()
+  await hostDatabase[Symbol.asyncDispose]()
 })
 
 /** A daemon stopped in the middle of everybody: some batches are through, some under way, the rest waits in the queue. */
@@ -100,9 +100,9 @@ async function withRedis(stack: AsyncDisposableStack): Promise<{ site: Site; red
 async function locksRunOut({ url }: OwnServer): Promise<() => Promise<true>> {
   const client = new Redis(url)
   const locks = await client.keys('rollcall:jobs:*:lock')
-  const left = await Promise.all(locks.map((lock) => client.pttl(lock)))
+  const remainingMs = await Promise.all(locks.map((lock) => client.pttl(lock)))
   client.disconnect()
-  const endsAtMs = performance.now() + Math.max(...left)
+  const endsAtMs = performance.now() + Math.max(...remainingMs)
   return () => until('the locks had run out', async () => (performance.now() > endsAtMs ? true : undefined))
 }
 
@@ -140,7 +140,7 @@ describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs
     expect(await outcome({ site, daemon })).toEqual(well)
   })
 
-  test('a Redis that stands still for longer than jobs are locked has nobody sent twice', async () => {
+  test('a Redis that hangs longer than jobs are locked causes no second delivery', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, redis } = await withRedis(stack)
     const { daemon, gate } = await inTheMiddle(site)
@@ -154,7 +154,7 @@ describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs
     expect(await outcome({ site, daemon })).toEqual(well)
   })
 
-  test('a Redis that is away when a run is asked for holds nobody up', async () => {
+  test('a Redis that is unreachable when a run is requested delays nobody', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, redis } = await withRedis(stack)
     await site.night()
@@ -167,7 +167,7 @@ describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs
     expect(await outcome({ site, daemon })).toEqual(well)
   })
 
-  test('a daemon that starts with an empty Redis goes on with what the store has', async () => {
+  test('a daemon that starts with an empty Redis continues from the store', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, redis } = await withRedis(stack)
     const killed = await inTheMiddle(site)

@@ -53,7 +53,7 @@ describe.concurrent.each(sizes(redisDatabase))(
   'one daemon that works through night after night, $name',
   { tags: ['full'] },
   (size) => {
-    test('holds no more at the end than in the middle, and has lost nobody', {
+    test('uses no more at the end than in the middle, and loses nobody', {
       timeout: (minutes + 10) * 60_000,
     }, async ({ task, expect }) => {
       const dice = createDice(`${seed} ${size.name}`)
@@ -91,7 +91,7 @@ describe.concurrent.each(sizes(redisDatabase))(
       reportTrials(task, {
         subject: `a daemon whose console is in use, ${size.name}`,
         times: `${nights.length} nights in ${minutes} minutes, ${visitor.pages} pages, ${visitor.eventsReceived} live events (seed ${seed})`,
-        result: `nobody lost; from the second quarter to the last: ${said(before)} → ${said(after)}`,
+        result: `nobody lost; from the second quarter to the last: ${describeHeld(before)} → ${describeHeld(after)}`,
       })
     })
   },
@@ -113,13 +113,13 @@ async function night(story: Story, daemon: CrashDaemon, dice: Dice): Promise<voi
   await daemon.atRest()
 }
 
-async function held({ storage: place }: Story, { pid, weigh }: CrashDaemon): Promise<Held> {
+async function held({ storage }: Story, { pid, weigh }: CrashDaemon): Promise<Held> {
   return {
     memoryMebibytes: (await weigh()) / 2 ** 20,
     openFiles: (await readdir(`/proc/${pid}/fd`)).length,
-    redisKeys: place.queue ? await keysOf(place.queue) : 0,
-    sessions: place.database ? await countedIn(place.database, 'rollcall.access_sessions') : null,
-    storeMebibytes: (place.database ? await bytesOf(place.database) : await bytesIn(place.store)) / 2 ** 20,
+    redisKeys: storage.queue ? await keysOf(storage.queue) : 0,
+    sessions: storage.database ? await countedIn(storage.database, 'rollcall.access_sessions') : null,
+    storeMebibytes: (storage.database ? await bytesOf(storage.database) : await bytesIn(storage.store)) / 2 ** 20,
   }
 }
 
@@ -184,6 +184,6 @@ function growth(nights: readonly Held[]): number {
   return first && last ? (last.storeMebibytes - first.storeMebibytes) / nights.length : Number.NaN
 }
 
-function said({ memoryMebibytes, openFiles, redisKeys, storeMebibytes, sessions }: Held): string {
+function describeHeld({ memoryMebibytes, openFiles, redisKeys, storeMebibytes, sessions }: Held): string {
   return `${sessions === null ? '' : `${sessions} sign-ins kept, `}${memoryMebibytes.toFixed(0)} MiB, ${openFiles} open files, ${redisKeys} keys in Redis, store ${storeMebibytes.toFixed(1)} MiB`
 }

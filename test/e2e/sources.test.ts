@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-function said(...ended: readonly Ended[]): string {
+function outputOf(...ended: readonly Ended[]): string {
   return ended.map(({ stdout, stderr }) => stdout + stderr).join('\n')
 }
 
@@ -39,24 +39,24 @@ async function twice(work: Workplace, between: () => Promise<unknown>): Promise<
 /** The lines of a key that nobody says by chance. */
 const linesOf = (key: string): readonly string[] => key.split('\n').filter((line) => line.length > 40)
 
-describe('an export that is wrapped', () => {
+describe('a wrapped export', () => {
   test('by gzip one night and by zip the next brings its leavers', async () => {
-    await using place = await openSourceWorkplace(host)
-    const { work } = place
-    await place.connect({ type: 'csv', path: 'exports/people.*', complete: { quietSeconds: 0 }, ...worldMapping })
+    await using workplace = await openSourceWorkplace(host)
+    const { work } = workplace
+    await workplace.connect({ type: 'csv', path: 'exports/people.*', complete: { quietSeconds: 0 }, ...worldMapping })
     await work.drop('people.bin', gzipSync(csvOf(people)))
 
     const zipped = await zipOf({ 'anything.txt': csvOf(afterwards) })
     const [first, second] = await twice(work, () => work.drop('people.bin', zipped))
 
     expect([first.exit, second.exit]).toEqual([0, 0])
-    expect((await place.people()).get('E0005')?.jobTitle).toBe('Director')
-    expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+    expect((await workplace.people()).get('E0005')?.jobTitle).toBe('Director')
+    expect(await workplace.leavers()).toEqual([['E0004', '2026-11-18']])
   })
 
-  test('by OpenPGP brings its leavers, and neither key nor passphrase is ever said', async () => {
-    await using place = await openSourceWorkplace(host)
-    const { work } = place
+  test('by OpenPGP brings its leavers, and neither key nor passphrase is ever printed', async () => {
+    await using workplace = await openSourceWorkplace(host)
+    const { work } = workplace
     const passphrase = 'tall blue horse'
     const [us, hr] = [await keyOwner({ passphrase }), await keyOwner()]
     const decrypt = {
@@ -65,7 +65,7 @@ describe('an export that is wrapped', () => {
       verifyWith: hr.publicKey,
     }
     const source = { type: 'csv', path: 'exports/people.csv.pgp', complete: { quietSeconds: 0 }, ...worldMapping }
-    await place.connect({ ...source, decrypt })
+    await workplace.connect({ ...source, decrypt })
     await work.drop('people.csv.pgp', await encrypted(csvOf(people), { to: us, signedBy: hr, compressed: true }))
 
     const [first, second] = await twice(work, async () =>
@@ -77,18 +77,18 @@ describe('an export that is wrapped', () => {
     const locked = await work.run('check')
 
     expect([first.exit, second.exit, unsigned.exit, locked.exit]).toEqual([0, 0, 66, 66])
-    expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
-    const all = said(first, second, unsigned, locked)
+    expect(await workplace.leavers()).toEqual([['E0004', '2026-11-18']])
+    const all = outputOf(first, second, unsigned, locked)
     for (const secret of [passphrase, 'short red horse', ...linesOf(us.privateKey)]) expect(all).not.toContain(secret)
   })
 })
 
-test('an export on an SFTP server brings its leavers; the secrets are never said', async () => {
+test('an export on an SFTP server brings its leavers; the secrets are never printed', async () => {
   const passphrase = 'correct horse battery'
   const key = keyPair('ed25519', passphrase)
   await using server = await sshServer({ publicKey: key.public })
-  await using place = await openSourceWorkplace(host)
-  const { work } = place
+  await using workplace = await openSourceWorkplace(host)
+  const { work } = workplace
   const source = {
     type: 'sftp',
     host: '127.0.0.1',
@@ -102,7 +102,7 @@ test('an export on an SFTP server brings its leavers; the secrets are never said
     afterwards: { accepted: 'archive' },
     ...worldMapping,
   }
-  await place.connect(source)
+  await workplace.connect(source)
   await mkdir(join(server.folder, 'out'))
   await writeFile(join(server.folder, 'out', 'people-1.csv'), csvOf(people))
 
@@ -112,11 +112,11 @@ test('an export on an SFTP server brings its leavers; the secrets are never said
   await keepSecret(work, 'sftp-passphrase', 'wrong donkey')
   const locked = await work.run('check')
   await keepSecret(work, 'sftp-passphrase', passphrase)
-  await place.connect({ ...source, hostKeys: [`SHA256:${'A'.repeat(43)}`] })
+  await workplace.connect({ ...source, hostKeys: [`SHA256:${'A'.repeat(43)}`] })
   const stranger = await work.run('check')
 
   expect([first.exit, second.exit]).toEqual([0, 0])
-  expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+  expect(await workplace.leavers()).toEqual([['E0004', '2026-11-18']])
   expect(await readdir(join(server.folder, 'out'))).toEqual(['archive'])
   expect(await readdir(join(server.folder, 'out', 'archive'))).toEqual([
     expect.stringMatching(/Z-people-1\.csv$/),
@@ -124,16 +124,16 @@ test('an export on an SFTP server brings its leavers; the secrets are never said
   ])
   expect(locked.exit).not.toBe(0)
   expect(stranger.exit).not.toBe(0)
-  expect(said(stranger)).toMatch(/key/)
-  const all = said(first, second, locked, stranger)
+  expect(outputOf(stranger)).toMatch(/key/)
+  const all = outputOf(first, second, locked, stranger)
   for (const secret of [passphrase, 'wrong donkey', ...linesOf(key.private)]) expect(all).not.toContain(secret)
 })
 
-test('an SFTP server that shows a part of an export as the whole separates no one, is named, and is read again once it is honest', async () => {
+test('an SFTP server that shows a part of an export as the whole separates no one, is reported, and is read again once it shows everything', async () => {
   await using server = await sshServer()
-  await using place = await openSourceWorkplace(host)
-  const { work } = place
-  await place.connect({
+  await using workplace = await openSourceWorkplace(host)
+  const { work } = workplace
+  await workplace.connect({
     type: 'sftp',
     host: '127.0.0.1',
     port: server.port,
@@ -150,42 +150,42 @@ test('an SFTP server that shows a part of an export as the whole separates no on
   // The last person stays, so that the end is there, and two before them are missing.
   const [last] = people.slice(-1)
   const rest = people.filter(({ id }) => id !== last?.id)
-  const some = csvOf([...rest.slice(0, -2), ...(last ? [last] : [])])
-  await writeFile(file, `${some}${csvOf(rest.slice(-2)).split('\r\n').slice(1).join('\r\n')}`)
-  lies(server, stating(Buffer.byteLength(some), new Date(Date.now() - 60_000)))
+  const partial = csvOf([...rest.slice(0, -2), ...(last ? [last] : [])])
+  await writeFile(file, `${partial}${csvOf(rest.slice(-2)).split('\r\n').slice(1).join('\r\n')}`)
+  lies(server, stating(Buffer.byteLength(partial), new Date(Date.now() - 60_000)))
 
   const lied = await work.run('sync')
   const alerts = await work.run('alerts')
-  const leaversMeanwhile = await place.leavers()
+  const leaversMeanwhile = await workplace.leavers()
   lies(server, undefined)
   await writeFile(file, csvOf(afterwards))
   const next = await work.run('sync')
 
   expect([honest.exit, lied.exit, next.exit]).toEqual([0, 66, 0])
-  expect(said(lied)).toContain('is longer than')
+  expect(outputOf(lied)).toContain('is longer than')
   expect(alerts.stdout).toMatch(/acme: run_failed since .*people\.csv on .* is longer than/)
   expect(leaversMeanwhile).toEqual([])
-  expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+  expect(await workplace.leavers()).toEqual([['E0004', '2026-11-18']])
 })
 
-test('pages of JSON from an HTTP server bring their leavers; the token is never said', async () => {
+test('pages of JSON from an HTTP server bring their leavers; the token is never printed', async () => {
   const token = 'tok_51d3c0ffee'
   const months: { people: readonly HrPerson[] } = { people }
   await using server = await startHrServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://hr')
     if (request.headers.authorization !== `Bearer ${token}`) return response.writeHead(401).end()
     const page = Number(url.searchParams.get('page') ?? 0)
-    const some = months.people.slice(page * 5, page * 5 + 5)
+    const rows = months.people.slice(page * 5, page * 5 + 5)
     const next = (page + 1) * 5 < months.people.length ? `/people?page=${page + 1}` : null
-    const data = some.map((person) => ({
+    const data = rows.map((person) => ({
       person: { id: person.id, email: person.email, names: { first: person.first }, title: person.title },
       employment: { start: person.start, end: person.leavingDate ?? null },
     }))
     return json({ data, next })(request, response)
   })
-  await using place = await openSourceWorkplace(host)
-  const { work } = place
-  await place.connect({
+  await using workplace = await openSourceWorkplace(host)
+  const { work } = workplace
+  await workplace.connect({
     type: 'http',
     url: `${server.url}/people`,
     format: 'json',
@@ -216,13 +216,13 @@ test('pages of JSON from an HTTP server bring their leavers; the token is never 
   const end = 'page 3 is the last: /next is null'
   expect(checked.document.checks).toContainEqual(expect.objectContaining({ message: `end of the list: ${end}` }))
   expect(run.source.end).toBe(end)
-  expect(said(shown)).toContain(end)
-  expect((await place.people()).size).toBe(12)
-  expect((await place.people()).get('E0005')?.jobTitle).toBe('Director')
-  expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+  expect(outputOf(shown)).toContain(end)
+  expect((await workplace.people()).size).toBe(12)
+  expect((await workplace.people()).get('E0005')?.jobTitle).toBe('Director')
+  expect(await workplace.leavers()).toEqual([['E0004', '2026-11-18']])
   expect(locked.exit).not.toBe(0)
-  expect(said(locked)).toMatch(/401/)
-  for (const secret of [token, 'tok_other']) expect(said(first, second, locked)).not.toContain(secret)
+  expect(outputOf(locked)).toMatch(/401/)
+  for (const secret of [token, 'tok_other']) expect(outputOf(first, second, locked)).not.toContain(secret)
 })
 
 describe('an export of a known system arrives by its preset', () => {
@@ -230,19 +230,19 @@ describe('an export of a known system arrives by its preset', () => {
     ['workday', 'workday.csv', {}, { managerId: '21001', firstName: 'Jonas' }, '21002'],
     ['personio-de', 'personio-de-windows-1252.csv', { encoding: 'windows-1252' }, { firstName: 'Jonas' }, '00030'],
   ])('%s', async (preset, file, format, jonas, key) => {
-    await using place = await openSourceWorkplace(host)
-    const { work } = place
+    await using workplace = await openSourceWorkplace(host)
+    const { work } = workplace
     await cp(fileURLToPath(new URL(file, fixtures)), join(work.folder, 'exports', file))
     await utimes(join(work.folder, 'exports', file), new Date('2026-11-20'), new Date('2026-11-20'))
-    await place.connect({ type: 'csv', path: 'exports/*.csv', complete: { quietSeconds: 0 }, preset, ...format })
+    await workplace.connect({ type: 'csv', path: 'exports/*.csv', complete: { quietSeconds: 0 }, preset, ...format })
 
     const { exit, document } = await work.json<{ rows: number; records: number }>('sync')
 
-    const arrived = await place.people()
+    const arrived = await workplace.people()
     const text = await readFile(fileURLToPath(new URL(file, fixtures)), 'latin1')
     expect({ exit, ...document }).toMatchObject({ exit: 0, rows: text.trimEnd().split('\n').length - 1 })
     expect(arrived.size).toBe(document.records)
     expect(arrived.get(key)).toMatchObject({ ...jonas, lastName: 'Weiß', jobTitle: 'Head of Engineering' })
-    expect((await place.leavers()).length).toBeGreaterThan(0)
+    expect((await workplace.leavers()).length).toBeGreaterThan(0)
   })
 })

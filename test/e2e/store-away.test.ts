@@ -8,7 +8,7 @@ import { ownServer } from '../helpers/servers/own-servers.ts'
 
 const nowhere = { baseUrl: 'https://platform.invalid/public/v2', key: 'key' }
 
-test('a daemon whose store takes no writes, or is away, says so, answers 503, and ends in order', async () => {
+test('a daemon whose store is read-only or unreachable reports it, answers 503, and ends in order', async () => {
   await using postgres = await ownServer('postgres')
   await using at = await install({ ...nowhere, database: postgres.url })
   const daemon = await serve(at)
@@ -37,7 +37,7 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
   const again = await ready()
   await postgres.kill()
   const away = await ready()
-  const asked = [
+  const answers = [
     await ask('GET', '/status'),
     await ask('GET', '/connections/acme/people/a%00b'),
     await ask('GET', '/about'),
@@ -59,8 +59,8 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
   })
   expect(again).toEqual(before)
   expect(away).toEqual({ status: 'not ready', store: 'unreachable', queue: 'unreachable' })
-  expect(asked.map(({ status }) => status)).toEqual([503, 400, 200])
-  expect(asked[0]?.body).toMatchObject({
+  expect(answers.map(({ status }) => status)).toEqual([503, 400, 200])
+  expect(answers[0]?.body).toMatchObject({
     message: expect.stringMatching(/^the database does not answer: check that it runs/),
   })
   expect(command).toMatchObject({
@@ -72,7 +72,7 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
   expect(stderr.match(/"event":"(?:store.unreachable|unexpected)"/g)).toHaveLength(1)
 }, 120_000)
 
-test('a daemon whose store keeps silent ends with 0 all the same', { timeout: 120_000, tags: ['full'] }, async () => {
+test('a daemon whose store does not answer still ends with 0', { timeout: 120_000, tags: ['full'] }, async () => {
   await using postgres = await ownServer('postgres')
   await using at = await install({ ...nowhere, database: postgres.url })
   const daemon = await serve(at)

@@ -99,13 +99,13 @@ const kindsOf = (plans: ReadonlyMap<number, Planned>) => new Set([...plans.value
 const leaversOf = ({ changes }: Planned) =>
   changes.flatMap((change) => (change.kind === 'leave' ? [change.identityId] : []))
 
-describe('an export that is cut off after any of its bytes', () => {
-  test('is refused, is held, or has the plan of the whole one', async () => {
-    await using place = await accepting({ accepted: [bytesOf(night1)] })
+describe('an export that is cut off after any byte', () => {
+  test('is refused, is held, or has the plan of the full export', async () => {
+    await using source = await accepting({ accepted: [bytesOf(night1)] })
     const bytes = bytesOf(night2)
 
-    const whole = await place.planOf(bytes)
-    const cuts = await place.plansOfCuts(bytes)
+    const whole = await source.planOf(bytes)
+    const cuts = await source.plansOfCuts(bytes)
 
     expect(whole.kind).toBe('passes')
     expect(whole.changes.map(({ kind }) => kind).toSorted()).toEqual(['join', 'leave', 'leave', 'update', 'update'])
@@ -113,13 +113,13 @@ describe('an export that is cut off after any of its bytes', () => {
     expect(kindsOf(cuts)).toEqual(new Set(['refused', 'held', 'passes']))
   })
 
-  test('separates nobody whom the whole one does not separate, where its last line needs no end', async () => {
-    await using place = await accepting({ accepted: [bytesOf(night1)], settings: { lastLine: 'any' } })
+  test('separates nobody whom the full export does not separate, if its last line needs no end', async () => {
+    await using source = await accepting({ accepted: [bytesOf(night1)], settings: { lastLine: 'any' } })
     const bytes = bytesOf(night2)
     const from = bytes.lastIndexOf('E10,')
 
-    const leavers = leaversOf(await place.planOf(bytes))
-    const cuts = await place.plansOfCuts(bytes, from)
+    const leavers = leaversOf(await source.planOf(bytes))
+    const cuts = await source.plansOfCuts(bytes, from)
 
     const passing = [...cuts.values()].filter(({ kind }) => kind === 'passes')
     expect(passing.length).toBeGreaterThan(0)
@@ -138,22 +138,22 @@ describe('an export that is cut off after any of its bytes', () => {
     ],
     ['names nobody', [...night1, newcomer.replace('E20', '')]],
     ['stands there twice, and nobody knows whom it names', [...night1, newcomer, newcomer]],
-  ])('separates nobody, where the last row %s', async (_what, rows) => {
+  ])('separates nobody if the last row %s', async (_what, rows) => {
     const bytes = bytesOf(rows)
-    await using place = await accepting({ accepted: [bytesOf(night1), bytes] })
+    await using source = await accepting({ accepted: [bytesOf(night1), bytes] })
 
-    const cuts = await place.plansOfCuts(bytes, bytes.lastIndexOf('E12,'))
+    const cuts = await source.plansOfCuts(bytes, bytes.lastIndexOf('E12,'))
 
     const passing = [...cuts.values()].filter(({ kind }) => kind === 'passes')
     expect(passing.flatMap(leaversOf)).toEqual([])
   })
 
   test('is refused wherever a gzip ends early', async () => {
-    await using place = await accepting({ accepted: [gzipSync(bytesOf(night1))] })
+    await using source = await accepting({ accepted: [gzipSync(bytesOf(night1))] })
     const packed = gzipSync(bytesOf(night2))
 
-    const whole = await place.planOf(packed)
-    const cuts = await place.plansOfCuts(packed)
+    const whole = await source.planOf(packed)
+    const cuts = await source.plansOfCuts(packed)
 
     expect(whole.kind).toBe('passes')
     expect(kindsOf(cuts)).toEqual(new Set(['refused']))

@@ -18,14 +18,14 @@ const batchSize = 100
 const timeoutMs = 1_800_000
 
 let host: Host
-let hostPlace: TestDatabase
+let hostDatabase: TestDatabase
 beforeAll(async () => {
-  hostPlace = await createPostgresDatabase()
-  host = await startHost(hostPlace.at)
+  hostDatabase = await createPostgresDatabase()
+  host = await startHost(hostDatabase.at)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
-  await hostPlace[Symbol.asyncDispose]()
+  await hostDatabase[Symbol.asyncDispose]()
 })
 
 type Size = {
@@ -76,7 +76,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
   'two daemons on $name',
   { timeout: timeoutMs },
   (size) => {
-    test('share the work, and deliver each change once and one run after the other, also when the queue forgets everything', async () => {
+    test('share the work, and deliver each change once and one run after the other, even if the queue loses everything', async () => {
       await using stack = new AsyncDisposableStack()
       const opened = await open(stack, size)
       const { site } = opened
@@ -95,7 +95,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
       await askAll()
       await jobs.taken()
       await until('everybody was on the way', async () => (site.peopleSent() >= headcount ? true : undefined))
-      await Promise.all(daemons.map(({ waitForOutput: says }) => says('delivery.sent')))
+      await Promise.all(daemons.map(({ waitForOutput }) => waitForOutput('delivery.sent')))
       await gate.open()
       await site.whenIdle()
       retitle(site, 'Principal')
@@ -110,7 +110,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
       expect(site.peopleSent()).toBe(delivered)
     })
 
-    test('let the newer facts win when one of them is stopped with batches under way and continued after another run', async () => {
+    test('let the newer facts win if one of them is paused with batches in flight and continued after another run', async () => {
       await using stack = new AsyncDisposableStack()
       const { site } = await open(stack, size)
       await site.night()
@@ -142,7 +142,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
 )
 
 describe.concurrent('two daemons', { timeout: timeoutMs }, () => {
-  test('go on when one of them is stopped while it writes what became of a batch', async () => {
+  test('continue if one of them is paused while it records the result of a batch', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, database } = await open(stack, withRedis)
     await site.night()
@@ -166,7 +166,7 @@ describe.concurrent('two daemons', { timeout: timeoutMs }, () => {
     expect(await site.account()).toEqual([])
   })
 
-  test('go on when one of them is stopped while it plans', async () => {
+  test('continue if one of them is paused while it plans', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, database } = await open(stack, alone)
     await site.night()

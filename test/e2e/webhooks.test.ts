@@ -27,7 +27,7 @@ const hiredOn = (at: number, id: string) =>
   hired(id, { email: `${id.toLowerCase()}@acme.example`, start: `2026-01-${String(1 + (at % 28)).padStart(2, '0')}` })
 
 /** A workplace whose connection has a webhook and nothing else. */
-async function openPlace() {
+async function openWebhookWorkplace() {
   const tenant = await host.tenant()
   const { baseUrl } = host.platform
   const work = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true })
@@ -72,10 +72,10 @@ async function logOf(daemon: Served): Promise<string> {
   return stdout + stderr
 }
 
-describe('a daemon that takes events', () => {
-  test('brings what is signed to the platform and turns away the rest, while others dawdle; no log names anybody', async () => {
-    await using place = await openPlace()
-    await using daemon = await serve(place.work)
+describe('a daemon that receives events', () => {
+  test('delivers signed events and refuses the rest, despite slow senders; no log names anybody', async () => {
+    await using workplace = await openWebhookWorkplace()
+    await using daemon = await serve(workplace.work)
     using _senders = await dawdle(daemon, 60)
     const ida = hired('E1', { first: 'Ottoline', email: 'ottoline@acme.example' })
     const max = hired('E2', { first: 'Maximilienne' })
@@ -90,13 +90,13 @@ describe('a daemon that takes events', () => {
       await post(daemon, max, signedAs(max, { secret, at: new Date(Date.now() - 600_000) })),
       await post(daemon, max, signedAs(max, { secret, at: new Date(Date.now() + 600_000) })),
     ]
-    await expect.poll(place.keys, patience).toEqual(['E1'])
-    const sample = await place.work.run('webhook', 'test', 'acme')
+    await expect.poll(workplace.keys, patience).toEqual(['E1'])
+    const sample = await workplace.work.run('webhook', 'test', 'acme')
     const second = await send(daemon, event('terminated', { id: 'E1', left: '2026-11-18' }))
     await expect
-      .poll(async () => (await place.people()).get('E1')?.separatedAt, patience)
+      .poll(async () => (await workplace.people()).get('E1')?.separatedAt, patience)
       .toBe('2026-11-18T00:00:00.000Z')
-    const listed = await place.work.json<{ events: { state: string }[] }>('events')
+    const listed = await workplace.work.json<{ events: { state: string }[] }>('events')
     const log = await logOf(daemon)
 
     expect([first, replayed, second]).toMatchObject([
@@ -106,56 +106,56 @@ describe('a daemon that takes events', () => {
     ])
     expect(turnedAway.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
     expect(sample).toMatchObject({ exit: 0 })
-    expect(await place.keys()).toEqual(['E1'])
+    expect(await workplace.keys()).toEqual(['E1'])
     expect(listed.document.events).toHaveLength(3)
     const all = [log, sample.stdout, sample.stderr, JSON.stringify(listed.document)].join('\n')
     for (const personal of ['Ottoline', 'ottoline', 'Maximilienne', secret, secret.slice(6)])
       expect(all).not.toContain(personal)
   })
 
-  test('killed right after it has answered loses nothing of what it answered', async () => {
-    await using place = await openPlace()
-    await using daemon = await serve(place.work)
+  test('loses no acknowledged event if it is killed right after its answer', async () => {
+    await using workplace = await openWebhookWorkplace()
+    await using daemon = await serve(workplace.work)
     const bodies = Array.from({ length: 200 }, (_, i) => hiredOn(i, `E${i}`))
 
     const answers = await Promise.all(bodies.map((body) => send(daemon, body)))
     daemon.child.kill('SIGKILL')
     await daemon.ended
-    const before = (await place.keys()).length
-    await using _again = await serve(place.work)
+    const before = (await workplace.keys()).length
+    await using _again = await serve(workplace.work)
 
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(before).toBeLessThan(200)
-    await expect.poll(async () => (await place.keys()).length, patience).toBe(200)
+    await expect.poll(async () => (await workplace.keys()).length, patience).toBe(200)
   })
 
-  test('keeps an event that it cannot read until the configuration is mended', async () => {
-    await using place = await openPlace()
-    const { work } = place
+  test('keeps an unreadable event until the configuration is fixed', async () => {
+    await using workplace = await openWebhookWorkplace()
+    const { work } = workplace
     const daemon = await serve(work)
     await send(daemon, hired('E1', { first: 'Ottoline', start: '05.01.2026' }), 'msg_dotted')
     await send(daemon, hired('E2', { first: 'Maximilienne' }), 'msg_plain')
-    await expect.poll(place.keys, patience).toEqual(['E1', 'E2'])
-    const undated = (await place.people()).get('E1')
+    await expect.poll(workplace.keys, patience).toEqual(['E1', 'E2'])
+    const undated = (await workplace.people()).get('E1')
     const rejected = await work.json<{ events: { runId: string }[] }>('events', '--state', 'rejected')
     const shown = await work.run('events', '--state', 'rejected')
     const run = await work.run('run', rejected.document.events[0]?.runId ?? '')
     const problems = await work.run('problems')
     const log = await logOf(daemon)
 
-    await place.configure({ dates: 'dd.MM.yyyy' })
+    await workplace.configure({ dates: 'dd.MM.yyyy' })
     await using _mended = await serve(work)
     const retried = await work.run('retry-events')
 
-    const start = async () => (await place.people()).get('E1')?.startedAt
+    const start = async () => (await workplace.people()).get('E1')?.startedAt
     await expect.poll(start, patience).toBe('2026-01-05T00:00:00.000Z')
     expect(undated).toMatchObject({ startedAt: null, firstName: 'Ottoline' })
     expect(rejected.document.events).toMatchObject([{ eventId: 'msg_dotted', state: 'rejected' }])
     expect(shown.stdout).toMatch(/msg_dotted/)
     expect(run.stdout).toMatch(/employee\.start/)
     expect([shown.exit, run.exit, problems.exit, retried.exit]).toEqual([0, 0, 0, 0])
-    const left = await work.json<{ events: object[] }>('events', '--state', 'rejected')
-    expect(left.document.events).toEqual([])
+    const remaining = await work.json<{ events: object[] }>('events', '--state', 'rejected')
+    expect(remaining.document.events).toEqual([])
     const all = [
       log,
       shown.stdout,
@@ -168,23 +168,23 @@ describe('a daemon that takes events', () => {
   })
 
   test('holds events that would separate many people until a person approves', async () => {
-    await using place = await openPlace()
-    const { work } = place
+    await using workplace = await openWebhookWorkplace()
+    const { work } = workplace
     await using daemon = await serve(work)
     const ids = Array.from({ length: 20 }, (_, i) => `E${String(i).padStart(2, '0')}`)
     await Promise.all(ids.map((key, at) => send(daemon, hiredOn(at, key))))
-    await expect.poll(async () => (await place.keys()).length, patience).toBe(20)
+    await expect.poll(async () => (await workplace.keys()).length, patience).toBe(20)
 
     await Promise.all(ids.slice(0, 10).map((key) => send(daemon, event('terminated', { id: key, left: '2026-11-18' }))))
     await expect.poll(() => newestRun(work), patience).toMatchObject({ state: 'held' })
     const { id, reason } = await newestRun(work)
-    const atHold = await leaversOf(place.people)
+    const atHold = await leaversOf(workplace.people)
     const approved = await work.run('approve', id, '--yes', '--by', 'ops')
 
     expect(reason).toMatch(/10 of 20 people would be separated/)
     expect(atHold).toEqual([])
     expect(approved.exit).toBe(0)
-    expect(await leaversOf(place.people)).toEqual(ids.slice(0, 10))
+    expect(await leaversOf(workplace.people)).toEqual(ids.slice(0, 10))
   })
 })
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Ended } from './cli.ts'
 
-/** What a host of commands is sent. */
+/** The message to a command host. */
 export type CommandRequest = {
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
@@ -11,7 +11,7 @@ export type CommandRequest = {
   /** The folder that the command is called in. */
   readonly cwd: string
 }
-/** What it sends back. */
+/** Its response. */
 export type CommandResponse = Ended
 
 const program = fileURLToPath(new URL('command-host.ts', import.meta.url))

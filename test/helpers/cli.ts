@@ -9,9 +9,9 @@ export type Ended = { readonly exit: number | null; readonly stdout: string; rea
 export type Running = AsyncDisposable & {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** Resolves when it has said so; rejects when it ends before. */
+  /** Resolves when it has printed the text; rejects if it ends before. */
   waitForOutput(text: string): Promise<void>
-  /** All that it has printed by now. */
+  /** Everything it has printed so far. */
   output(): string
 }
 

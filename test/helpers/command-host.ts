@@ -23,7 +23,7 @@ process.on('disconnect', () => process.exit())
 function capture(name: 'stdout' | 'stderr'): void {
   const stream = process[name]
   const decoder = new TextDecoder()
-  // What is given to `write` is all there is to be seen: a text or bytes, perhaps an encoding, perhaps somebody who waits.
+  // `write` gets a text or bytes, optionally an encoding and a callback.
   stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
     captured[name] += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
     const done = rest.findLast((one) => typeof one === 'function')

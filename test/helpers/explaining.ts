@@ -11,7 +11,7 @@ type Node = {
   readonly Plans?: readonly Node[]
 }
 
-/** A statement, and how many rows the busiest step of its plan looked at. */
+/** A statement, and how many rows the busiest step of its plan read. */
 export type StatementCost = { readonly rows: number; readonly statement: string }
 
 /**

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
 import { expect } from 'vitest'
 
-/** What a command printed, in the order of its two outlets, and how it ended. */
+/** What a command printed on both streams, and its exit code. */
 export type CommandOutput = { readonly exit: number; readonly output: string }
 
-/** Where the page on the first connection is followed. */
+/** Runs the steps of the page on the first connection. */
 export type PageRunner = {
   /** A folder of Rollcall, as the page begins in. */
   readonly folder: string
@@ -23,7 +23,7 @@ const platformUrl = 'http://127.0.0.1:4010/public/v2'
 const letSettle =
   'at=$(($(date +%s) - 3600)); for file in exports/*; do [ ! -e "$file" ] || touch -d @$at "$file"; at=$((at + 60)); done'
 
-/** Does what the page says, word for word, and expects what it shows. Answers how many lines were run. */
+/** Runs every command of the page and compares its output. Returns the number of commands. */
 export async function followPage(runner: PageRunner): Promise<number> {
   let folder = runner.folder
   let baseUrl = platformUrl

@@ -1,6 +1,6 @@
 import type { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
 
-/** A departure as the control API gives it; effective unless said otherwise. */
+/** A departure as the control API gives it; effective by default. */
 export function leaverDocument(overrides: Partial<Leaver> = {}): Leaver {
   return {
     connection: 'acme',

@@ -12,7 +12,7 @@ export const columns = {
   status: 'Status',
 }
 
-/** Looks over what is told of the rows of an export, whose first person stands in line 2. Cells matter to rejects only. */
+/** Lints the results of the rows of an export, which begin in line 2. Only rejects use `cells`. */
 export function lintOf(
   rows: readonly (Observation | Reject)[],
   scope: Partial<Parameters<typeof createLint>[0]> = {},

@@ -7,7 +7,7 @@ const recordPeak =
   'import { appendFileSync } from "node:fs";' +
   'process.on("exit", () => appendFileSync(process.env.PEAK_FILE, process.resourceUsage().maxRSS + "\\n"))'
 
-/** Runs a command to its end, and tells the most memory that it held at once. */
+/** Runs a command to its end and returns its peak memory. */
 export async function measured(args: readonly string[]): Promise<Ended & { readonly peakMebibytes: number }> {
   await using folder = await temporaryFolder()
   const file = join(folder.path, 'peak')

@@ -1,12 +1,12 @@
 import type { PlanContext } from '../../src/identity/decide/decide.ts'
 import type { IdentityRecord, Observation, Reject, RosterEntry } from '../../src/identity/record.ts'
 
-/** A person as the platform wants it; employed unless said otherwise. */
+/** A person in the platform's format; employed by default. */
 export function record(identityId: string, fields: Partial<IdentityRecord> = {}): IdentityRecord {
   return { identityId, email: `${identityId}@example.com`, jobTitle: 'Engineer', separatedAt: null, ...fields }
 }
 
-/** What a row says that states the fields of `record` and nothing about leaving. */
+/** The observation of a row with the fields of `record` and no leaving date. */
 export function observation(identityId: string, overrides: Partial<Observation> = {}): Observation {
   return {
     identityId,
@@ -34,7 +34,7 @@ export function reject(identityId: string | null, overrides: Partial<Reject> = {
   }
 }
 
-/** A person whom the platform holds just as HR wants it, all of it said at the same time. */
+/** A person in sync with HR, whose facts all have the same time. */
 export function entry(identityId: string, known: Partial<RosterEntry> = {}): RosterEntry {
   const { desired = record(identityId), asOf = '2026-11-19T01:00:00.000Z' } = known
   return {

@@ -1,6 +1,6 @@
 import type { RunnerTestCase } from 'vitest'
 
-/** What a test tried that chance or patience decides, how often, and what came of it. */
+/** What a random or long test tried, how often, and the result. */
 export type Trials = {
   /** Names the row of the table; the same in every run. */
   readonly subject: string
@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Says it on stderr, and leaves it in the report of the run, from which `test/nightly/results.ts` makes test/nightly/RESULTS.md. */
+/** Prints the trials on stderr and adds them to the report of the run, from which `test/nightly/results.ts` makes test/nightly/RESULTS.md. */
 export function reportTrials({ meta }: Readonly<RunnerTestCase>, ...tried: readonly Trials[]): void {
   meta.tried = [...(meta.tried ?? []), ...tried]
   for (const { subject, times, result } of tried) process.stderr.write(`${subject}: ${times}: ${result}\n`)

@@ -24,8 +24,8 @@ const sameKey = auditKey(
 )
 
 /**
- * A world whose exports are files. `isSparing`: what one export leaves behind is used for the next. `telling`: checks look at so few people
- * of each, so that small exports show what large ones do.
+ * A world whose exports are files. `isSparing`: the change filter skips unchanged rows. `sampleSize`: how many
+ * people checks look at, so that small exports behave like large ones.
  */
 export async function openFileWorld(
   host: Host,
@@ -91,7 +91,7 @@ function connectorOf(
   }
 }
 
-/** What a run made of its export, and what the store holds then: all that must not depend on how the export was read. */
+/** The result of a run and of the store: everything that must not depend on the change filter. */
 export async function outcomeOf({ sync }: World, run: Run) {
   const { db } = sync.store
   const rows = async (text: string, run_id = run.id) => {

@@ -23,15 +23,15 @@ function cookiesOf({ headers }: Response): string {
     .join('; ')
 }
 
-/** Somebody who comes back to the console again and again, and leaves what happens open on a screen. */
+/** A visitor who signs in again and again and keeps the event stream open. */
 export type Visitor = AsyncDisposable & {
-  /** Signs in anew and reads every page. Throws if one of them is not shown. */
+  /** Signs in again and reads every page. Throws if a page fails. */
   visit(paths: readonly string[]): Promise<void>
   /** How many pages were read. */
   readonly pages: number
   /** When each sign-in was, in milliseconds of this process. */
   readonly signIns: readonly number[]
-  /** How many events the screen has shown. */
+  /** Number of events received from the stream. */
   readonly eventsReceived: number
 }
 
@@ -52,7 +52,7 @@ export async function openVisitor(url: string, token: string): Promise<Visitor> 
     visitor.eventsReceived += String(chunk).split('\nevent:').length - 1 + Number(String(chunk).startsWith('event:'))
   })
   const closed = new Promise((resolve) => body.once('close', resolve))
-  // It ends by being left.
+  // Disposing aborts the stream, which emits an error.
   body.on('error', () => {})
   const opened = opening.move()
   return {

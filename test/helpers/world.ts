@@ -82,7 +82,7 @@ export type Host = AsyncDisposable & {
   tenant(): Promise<{ name: string; key: string; client: PlatformClient }>
 }
 
-/** A real platform over HTTP, on PostgreSQL unless told otherwise. */
+/** A real platform over HTTP, on PostgreSQL by default. */
 export async function startHost(at?: string): Promise<Host> {
   await using opening = new AsyncDisposableStack()
   const database = at ?? opening.use(await createPostgresDatabase()).at
@@ -121,16 +121,16 @@ export async function openWorld({
   signing,
   indexing,
 }: {
-  /** On PostgreSQL unless told otherwise. */
+  /** PostgreSQL by default. */
   at?: string
   client: PlatformClient
   connection?: Partial<Omit<SyncConnection, 'feeds'>>
-  /** What is special about the source. */
+  /** Overrides of the source. */
   feed?: Partial<SourceFeed>
   webhook?: WebhookFeed
-  /** The key of the installation; none unless told otherwise. */
+  /** The key of the installation; none by default. */
   signing?: Signing
-  /** Whether one export leaves something behind for the next, for which a key is needed; it does not unless told otherwise. */
+  /** Enables the change filter, which needs a signing key; off by default. */
   indexing?: NonNullable<SyncContext['indexing']>
 }) {
   await using opening = new AsyncDisposableStack()
@@ -146,7 +146,7 @@ export async function openWorld({
     rows: [] as SourceRow[],
     headers: [...headers] as string[],
     slice: 1000,
-    /** How many rows were not read, as they said what the last export did. */
+    /** Number of unchanged rows that were not parsed. */
     skippedRows: 0,
   }
   function* slices() {
@@ -289,7 +289,7 @@ export async function openWorld({
       if (!run) throw new Error(`no run ${id}`)
       return run
     },
-    /** One night: HR says so, a run is asked for and worked off as far as it goes. */
+    /** One night: sets the export, requests a run and works its jobs off. */
     async night(
       people: readonly HrPerson[],
       options: { asOf?: string; full?: boolean; verify?: boolean } = {},

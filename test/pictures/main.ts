@@ -39,9 +39,9 @@ async function takeForDocs(browser: Browser, { configFile, console, held }: Stag
   }
   const [, ...words] = approving.split(' ')
   const printed = await recordTerminal([...words, '--by', 'Ana Okoro', '--config', configFile], 'n\n')
-  const [asked = ''] = printed.split(/(?<=\[y\/N\])/)
+  const [question = ''] = printed.split(/(?<=\[y\/N\])/)
   for (const theme of themes) {
-    const picture = terminalPicture(`$ ${approving}\n${asked}`, { title: `${approving}: a held plan`, theme })
+    const picture = terminalPicture(`$ ${approving}\n${question}`, { title: `${approving}: a held plan`, theme })
     await writeFile(`${home}approve-${theme}.svg`, picture)
   }
 }

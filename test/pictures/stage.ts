@@ -74,17 +74,17 @@ export async function openStage(): Promise<Stage> {
   {
     await using daemon = await startDaemon(config, { events: silentEvents(), now, roles: ['api', 'worker'] })
     const control = controlOverSocket({ socket: daemon.socket ?? '' })
-    for (let left = days; left > 0; left -= left > 3 ? 3 : 1) {
-      const date = today.subtract({ days: left })
+    for (let daysAgo = days; daysAgo > 0; daysAgo -= daysAgo > 3 ? 3 : 1) {
+      const date = today.subtract({ days: daysAgo })
       clock.set(`${date}T02:00:00Z`)
-      if (left < days) {
-        const counts = countsOf(left)
-        people = nextNight(people, { seed: seed + left, today: date.toString(), counts }).people
+      if (daysAgo < days) {
+        const counts = countsOf(daysAgo)
+        people = nextNight(people, { seed: seed + daysAgo, today: date.toString(), counts }).people
       }
-      await drop(left === 1 ? withMistakes(people) : people, date)
+      await drop(daysAgo === 1 ? withMistakes(people) : people, date)
       const { id } = await control.startRun({ params: { connection: 'hr' }, body: { by: 'Ben Haddad' } })
       while (!resting.has((await control.getRun({ params: { runId: id } })).state)) await pause(20)
-      if (left % 10 === 2) await operator.syncIdentities({ body: { account } })
+      if (daysAgo % 10 === 2) await operator.syncIdentities({ body: { account } })
       delivered = id
     }
   }
@@ -134,9 +134,9 @@ function storyClock() {
 }
 
 /** What one night brings: a small company does not change every night, and less on some days than on others. */
-function countsOf(left: number) {
+function countsOf(daysAgo: number) {
   const none = { absentee: 0, futureLeaver: 0, returner: 0, correction: 0, brokenRow: 0 }
-  return { ...none, joiner: left % 2 === 0 ? 2 : 0, mover: (left * 7) % 5, leaver: left % 5 === 0 ? 1 : 0 }
+  return { ...none, joiner: daysAgo % 2 === 0 ? 2 : 0, mover: (daysAgo * 7) % 5, leaver: daysAgo % 5 === 0 ? 1 : 0 }
 }
 
 /** Somebody in HR types dates that no calendar has. */

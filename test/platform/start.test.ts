@@ -21,7 +21,7 @@ async function temporaryFolder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-test('what was stored, keys and cursors included, is there after a restart', async () => {
+test('stored data, keys and cursors survive a restart', async () => {
   await using folder = await temporaryFolder()
   const before = await startPlatform({ database: folder.path })
   const operator = databaseOperator(before.database.db)
@@ -46,7 +46,7 @@ test('what was stored, keys and cursors included, is there after a restart', asy
   expect(bodyOf(rest, 200)).toMatchObject({ data: [{ identityId: 'b' }], pagination: {} })
 })
 
-test('a second platform on the same folder is told who has it', async () => {
+test('a second platform on the same folder is refused and names the owner', async () => {
   await using folder = await temporaryFolder()
   await using _first = await startPlatform({ database: folder.path })
 
@@ -84,7 +84,7 @@ test('the platform says that it is healthy and describes itself', async () => {
   expect(document.paths).toHaveProperty(['/custom-connections/{connectionId}/hris-user-identities'])
 })
 
-test('a body that is no JSON or too large is refused in the shape of the contract', async () => {
+test('a body that is too large or not JSON is refused in the shape of the contract', async () => {
   await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
@@ -112,9 +112,9 @@ test('a schedule that cannot be is a failure of the configuration', async () => 
   await expect(badZone).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining('Olympus') })
 })
 
-describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the nightly sync on $name', ({ createDatabase }) => {
   test('syncs every account at its time, and one that fails does not stop the others', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const [first, broken, last] = [await opened.newAccount(), await opened.newAccount(), await opened.newAccount()]
     const { db, pool } = opened.platform.database
     await pool.query(`
@@ -122,9 +122,9 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
       create trigger refuse before insert on identity_syncs for each row when (new.account_id = ${broken.id}) execute function refuse();
     `)
     const ended = Promise.withResolvers<void>()
-    const heard: (readonly [number | null, 'done' | 'failed'])[] = []
+    const reports: (readonly [number | null, 'done' | 'failed'])[] = []
     const hear = (account: number | null, how: 'done' | 'failed') => {
-      heard.push([account, how])
+      reports.push([account, how])
       if (account === last.id) ended.resolve()
     }
 
@@ -135,7 +135,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
     })
     await ended.promise
 
-    expect(heard.slice(0, 3)).toEqual([
+    expect(reports.slice(0, 3)).toEqual([
       [first.id, 'done'],
       [broken.id, 'failed'],
       [last.id, 'done'],
@@ -167,7 +167,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
   }
 
   test('makes up once for the nights in which nothing ran, also over a clock change, and not for those before an account', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { id } = await opened.newAccount()
     const made = opened.clock.now().toISOString().slice(0, 10)
 
@@ -186,7 +186,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
   })
 
   test('makes up for a night in which its process was killed, and is done once by two processes', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { id } = await opened.newAccount()
     const { db } = opened.platform.database
     const killedAt = new Date('2026-10-28T02:00:00.000Z')
@@ -202,46 +202,46 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
     expect(failures).toEqual([])
   })
 
-  type Heard = { readonly account: number | null; readonly how: 'done' | 'failed' }
+  type SyncReport = { readonly account: number | null; readonly how: 'done' | 'failed' }
 
   /** A nightly sync that looks again at once, and what it says. */
   function startWatched(db: Kysely<PlatformSchema>, now: () => Date) {
-    const heard: Heard[] = []
-    const waiting: { readonly how: Heard['how']; readonly resolve: () => void }[] = []
-    const hear = (account: number | null, how: Heard['how']) => {
-      heard.push({ account, how })
+    const reports: SyncReport[] = []
+    const waiting: { readonly how: SyncReport['how']; readonly resolve: () => void }[] = []
+    const hear = (account: number | null, how: SyncReport['how']) => {
+      reports.push({ account, how })
       for (const { resolve } of waiting.filter((one) => one.how === how)) resolve()
     }
     const report = {
       onFinished: (account: number) => hear(account, 'done'),
       onFailed: (account: number | null) => hear(account, 'failed'),
     }
-    const until = (how: Heard['how']) => new Promise<void>((resolve) => waiting.push({ how, resolve }))
-    return { heard, until, sync: startNightlySync(db, { schedule: nightly, report, now, maxPauseMs: 1 }) }
+    const until = (how: SyncReport['how']) => new Promise<void>((resolve) => waiting.push({ how, resolve }))
+    return { heard: reports, until, sync: startNightlySync(db, { schedule: nightly, report, now, maxPauseMs: 1 }) }
   }
 
   test('is tried again in the same night after it failed', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { id } = await opened.newAccount()
     const { db, pool } = opened.platform.database
     await pool.query(`
       create function refuse() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
       create trigger refuse before insert on identity_syncs for each row execute function refuse();
     `)
-    const { heard, until, sync } = startWatched(db, () => new Date('2026-10-28T02:00:00.000Z'))
+    const { heard: reports, until, sync } = startWatched(db, () => new Date('2026-10-28T02:00:00.000Z'))
     await using _sync = sync
     await until('failed')
     await pool.query('drop trigger refuse on identity_syncs')
 
     await until('done')
 
-    expect(heard.at(0)).toEqual({ account: id, how: 'failed' })
-    expect(heard.at(-1)).toEqual({ account: id, how: 'done' })
+    expect(reports.at(0)).toEqual({ account: id, how: 'failed' })
+    expect(reports.at(-1)).toEqual({ account: id, how: 'done' })
     expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:00:00.000Z'])
   })
 
   test('stops after the account that it is at, and the next process goes on with the others', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const [first, second] = [await opened.newAccount(), await opened.newAccount()]
     const { db } = opened.platform.database
     const now = () => new Date('2026-10-28T02:00:00.000Z')
@@ -265,7 +265,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
   })
 
   test('follows a clock that is set to another time while it runs', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { id } = await opened.newAccount()
     opened.clock.set('2026-10-28T02:00:00.000Z')
     const { until, sync } = startWatched(opened.platform.database.db, opened.clock.now)
@@ -286,7 +286,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
   })
 
   test('is not stopped by a sync of a clock that was a year ahead', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { id } = await opened.newAccount()
     const { db } = opened.platform.database
     const ahead = '2027-10-28T12:00:00.000Z'
@@ -305,7 +305,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
   })
 
   test('is known to be done also when many syncs by hand came after it', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { id } = await opened.newAccount()
     const { db } = opened.platform.database
     await restart(opened, '2026-10-28T02:00:00.000Z')
@@ -324,7 +324,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
   })
 
   test('is not done by a process that looked before another one had done it', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { id } = await opened.newAccount()
     const { db } = opened.platform.database
     const slot = new Date('2026-10-28T02:00:00.000Z')
@@ -339,10 +339,10 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase: place }
   })
 })
 
-test('the nightly sync of an account that something else holds follows as soon as it is free', async () => {
-  await using place = await createPostgresDatabase()
-  await using opened = await openTestPlatform(async () => ({ at: place.at, async [Symbol.asyncDispose]() {} }))
-  await using outside = await openPlatformDatabase(place.at)
+test('the nightly sync of a locked account runs as soon as the account is free', async () => {
+  await using database = await createPostgresDatabase()
+  await using opened = await openTestPlatform(async () => ({ at: database.at, async [Symbol.asyncDispose]() {} }))
+  await using outside = await openPlatformDatabase(database.at)
   const { id } = await opened.newAccount()
   const [held, done] = [Promise.withResolvers<unknown>(), Promise.withResolvers<number>()]
   const schedule = { cron: '0 3 * * *', timeZone: 'UTC' }

@@ -6,10 +6,10 @@ export const exportDay = Temporal.PlainDate.from('2026-11-20')
 
 const size = 300
 const departments = ['Engineering', 'Finance', 'Legal', 'Marketing', 'Operations', 'People', 'Sales'] as const
-const places = ['Berlin', 'Lisbon', 'London', 'Malmö', 'New York', 'Remote', 'Zürich'] as const
+const locations = ['Berlin', 'Lisbon', 'London', 'Malmö', 'New York', 'Remote', 'Zürich'] as const
 
 /** Where a person stands on the day of the export. */
-export type Standing = 'active' | 'on leave' | 'left' | 'leaving' | 'starting'
+export type EmploymentState = 'active' | 'on leave' | 'left' | 'leaving' | 'starting'
 
 /** One of the 300 invented people, who are the same in every sample but for their names' spelling. */
 export type Invented = {
@@ -20,10 +20,10 @@ export type Invented = {
   readonly email: string
   readonly title: string
   readonly department: string
-  readonly place: string
+  readonly location: string
   readonly isContractor: boolean
   readonly isPartTime: boolean
-  readonly standing: Standing
+  readonly employment: EmploymentState
   readonly start: Temporal.PlainDate
   /** The last day of those who have left or will. */
   readonly end: Temporal.PlainDate | null
@@ -43,9 +43,9 @@ export function inventCompany({
   for (let index = 0; index < size; index += 1) {
     const first = firsts[dice.integer(0, 9999) % firsts.length] ?? ''
     const last = lasts[dice.integer(0, 9999) % lasts.length] ?? ''
-    const standing = standingOf(index)
-    const isContractor = standing === 'active' && index % 17 === 9
-    const start = startOf(standing, dice)
+    const employment = employmentOf(index)
+    const isContractor = employment === 'active' && index % 17 === 9
+    const start = startOf(employment, dice)
     people.push({
       index,
       first,
@@ -54,34 +54,34 @@ export function inventCompany({
       email: isContractor && index % 4 === 0 ? '' : `${latin(first)}.${latin(last)}${index}@example.com`,
       title: dice.pick(jobTitles),
       department: dice.pick(departments),
-      place: dice.pick(places),
+      location: dice.pick(locations),
       isContractor,
       isPartTime: dice.chance(0.1),
-      standing,
+      employment: employment,
       start,
-      end: endOf(standing, index),
+      end: endOf(employment, index),
       manager: index === 0 ? null : (people[Math.floor((index - 1) / 8)] ?? null),
     })
   }
   return people
 }
 
-function standingOf(index: number): Standing {
+function employmentOf(index: number): EmploymentState {
   if (index % 25 === 24) return 'left'
   if (index % 60 === 31) return 'leaving'
   if (index % 70 === 45) return 'on leave'
   return index > size - 4 ? 'starting' : 'active'
 }
 
-function startOf(standing: Standing, dice: Dice): Temporal.PlainDate {
+function startOf(employment: EmploymentState, dice: Dice): Temporal.PlainDate {
   const days = dice.integer(60, 3600)
-  if (standing === 'starting') return exportDay.add({ days: 10 + (days % 40) })
-  return exportDay.subtract({ days: standing === 'left' ? days + 400 : days })
+  if (employment === 'starting') return exportDay.add({ days: 10 + (days % 40) })
+  return exportDay.subtract({ days: employment === 'left' ? days + 400 : days })
 }
 
-function endOf(standing: Standing, index: number): Temporal.PlainDate | null {
-  if (standing === 'left') return exportDay.subtract({ days: 20 + index })
-  return standing === 'leaving' ? exportDay.add({ days: 11 + (index % 30) }) : null
+function endOf(employment: EmploymentState, index: number): Temporal.PlainDate | null {
+  if (employment === 'left') return exportDay.subtract({ days: 20 + index })
+  return employment === 'leaving' ? exportDay.add({ days: 11 + (index % 30) }) : null
 }
 
 function latin(name: string): string {

@@ -1,5 +1,5 @@
 import iconv from 'iconv-lite'
-import { type Invented, inventCompany, type Standing } from './company.ts'
+import { type EmploymentState, type Invented, inventCompany } from './company.ts'
 
 type Column = readonly [header: string, cell: (person: Invented) => string]
 
@@ -45,14 +45,14 @@ const last: Column[1] = (person) => person.last
 const email: Column[1] = (person) => person.email
 const title: Column[1] = (person) => person.title
 const department: Column[1] = (person) => person.department
-const place: Column[1] = (person) => person.place
+const location: Column[1] = (person) => person.location
 const manager: Column[1] = (person) => nameOf(person.manager)
 
 /** The end date of those who have left; it stays blank where a system does not show one that lies ahead. */
-const pastEnd = (person: Invented) => (person.standing === 'left' ? person.end : null)
+const pastEnd = (person: Invented) => (person.employment === 'left' ? person.end : null)
 
-function words(by: Readonly<Record<Standing, string>>): Column[1] {
-  return (person) => by[person.standing]
+function words(by: Readonly<Record<EmploymentState, string>>): Column[1] {
+  return (person) => by[person.employment]
 }
 
 const keyed = (write: (index: number) => string) => ({
@@ -99,7 +99,7 @@ export const families: Readonly<Record<string, Family>> = {
         words({ active: 'Active', 'on leave': 'On Leave', left: 'Terminated', leaving: 'Active', starting: 'Active' }),
       ],
       ['Cost_Center', department],
-      ['Location', place],
+      ['Location', location],
     ],
   },
   'adp-workforce-now': {
@@ -142,7 +142,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Work Email', email],
       ['Job Title', title],
       ['Department', department],
-      ['Location', place],
+      ['Location', location],
       ['Reporting to', manager],
       ['Supervisor EID', bamboo.managerKey],
       ['Hire Date', ({ start }) => dash(start)],
@@ -150,13 +150,13 @@ export const families: Readonly<Record<string, Family>> = {
       [
         'Employment Status',
         (person) => {
-          if (person.standing === 'left') return 'Terminated'
-          if (person.standing === 'on leave') return 'Leave of Absence'
+          if (person.employment === 'left') return 'Terminated'
+          if (person.employment === 'on leave') return 'Leave of Absence'
           if (person.isContractor) return 'Contractor'
           return person.isPartTime ? 'Part-Time' : 'Full-Time'
         },
       ],
-      ['Employment Status: Date', ({ start, standing, end }) => dash(standing === 'left' ? end : start)],
+      ['Employment Status: Date', ({ start, employment, end }) => dash(employment === 'left' ? end : start)],
     ],
   },
   rippling: {
@@ -167,7 +167,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Work email', email],
       ['Title', title],
       ['Department', department],
-      ['Work location', place],
+      ['Work location', location],
       ['Manager - Employee number', rippling.managerKey],
       ['Manager - Full name', manager],
       ['Start date', ({ start }) => american(start)],
@@ -198,7 +198,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Job title', title],
       ['Manager', manager],
       ['Department', department],
-      ['Work address', place],
+      ['Work address', location],
       ['Start date', ({ start }) => american(start)],
       ['Last day of work', ({ end }) => american(end)],
       ['Termination date', ({ end }) => american(end)],
@@ -222,7 +222,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Email', email],
       ['Position', title],
       ['Department', department],
-      ['Office', place],
+      ['Office', location],
       ['Supervisor', manager],
       ['Hire date', ({ start }) => dash(start)],
       ['Contract end date', ({ isContractor, start }) => (isContractor ? dash(start.add({ years: 12 })) : '')],
@@ -245,7 +245,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['E-Mail', email],
       ['Position', title],
       ['Abteilung', department],
-      ['Standort', place],
+      ['Standort', location],
       ['Vorgesetzter', manager],
       ['Anstelldatum', ({ start }) => german(start)],
       ['Vertragsende', ({ isContractor, start }) => (isContractor ? german(start.add({ years: 12 })) : '')],
@@ -265,7 +265,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Last name', last],
       ['Email', email],
       ['Job title', title],
-      ['Site', place],
+      ['Site', location],
       ['Reports to', manager],
       ['Reports to ID', hibob.managerKey],
       ['Start date', ({ start }) => american(start)],
@@ -301,7 +301,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['MANAGER', (person) => factors.managerKey(person) || 'NO_MANAGER'],
       ['HR', () => 'NO_HR'],
       ['DEPARTMENT', department],
-      ['LOCATION', place],
+      ['LOCATION', location],
       ['TIMEZONE', () => 'Europe/Berlin'],
       ['HIREDATE', ({ start }) => american(start)],
       ['COMPANYEXITDATE', ({ end }) => american(end)],
@@ -339,7 +339,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Manager ID', factorial.managerKey],
       ['Start Date', ({ start }) => dash(start)],
       ['Terminated On', ({ end }) => dash(end)],
-      ['Location', place],
+      ['Location', location],
     ],
   },
   'frappe-hr': {
@@ -372,7 +372,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Manager', manager],
       ['First Contract Date', ({ start }) => dash(start)],
       ['Departure Date', ({ end }) => dash(end)],
-      ['Active', ({ standing }) => (standing === 'left' ? 'FALSE' : 'TRUE')],
+      ['Active', ({ employment }) => (employment === 'left' ? 'FALSE' : 'TRUE')],
     ],
   },
   orangehrm: {
@@ -405,7 +405,7 @@ export const families: Readonly<Record<string, Family>> = {
         'Beschäftigungsstatus',
         words({ active: 'aktiv', 'on leave': 'aktiv', left: 'ausgetreten', leaving: 'aktiv', starting: 'aktiv' }),
       ],
-      ['Personalbereich', place],
+      ['Personalbereich', location],
     ],
   },
   'zoho-people': {
@@ -433,7 +433,7 @@ export const families: Readonly<Record<string, Family>> = {
       ['Work Email', email],
       ['Job Title', title],
       ['Department', department],
-      ['Location', place],
+      ['Location', location],
       ['Manager ID', generic.managerKey],
       ['Manager Name', manager],
       ['Contractor', ({ isContractor }) => (isContractor ? 'yes' : 'no')],

@@ -10,7 +10,7 @@ const folder = new URL('../../config/samples/', import.meta.url)
 const mostBytes = 60 * 1024
 
 const people = inventCompany()
-const left = people.filter(({ standing }) => standing === 'left').length
+const leaverCount = people.filter(({ employment }) => employment === 'left').length
 
 /** What says in a family that somebody has left, besides a date. */
 const withoutStatus = ['factorial', 'gusto', 'odoo', 'orangehrm', 'successfactors']
@@ -38,15 +38,15 @@ describe.each(Object.entries(families))('the sample of %s', (name, family) => {
 
   test('has 300 people whom its preset reads, with leavers and contractors among them', async () => {
     const encoding = name === 'personio-de' ? { format: { encoding: 'windows-1252' } } : {}
-    const { results: told } = await readFixture(new URL(`${name}.csv`, folder).href, name, encoding as object)
+    const { results } = await readFixture(new URL(`${name}.csv`, folder).href, name, encoding as object)
 
-    const read = told.filter((one): one is Observation => !isReject(one))
+    const read = results.filter((one): one is Observation => !isReject(one))
     const { mapping } = await presetNamed(name)
 
-    expect(told.length).toBe(300)
+    expect(results.length).toBe(300)
     expect(read.length).toBe(300)
-    expect(read.filter((one) => one.statesDeparture).length).toBe(withoutStatus.includes(name) ? 0 : left)
-    expect(read.filter((one) => one.leavingDate).length).toBeGreaterThan(left)
+    expect(read.filter((one) => one.statesDeparture).length).toBe(withoutStatus.includes(name) ? 0 : leaverCount)
+    expect(read.filter((one) => one.leavingDate).length).toBeGreaterThan(leaverCount)
     const contractors = read.filter((one) => one.fields.isContractor).length
     expect(contractors > 0).toBe(mapping.fields?.isContractor !== undefined && !withoutStatus.includes(name))
   })

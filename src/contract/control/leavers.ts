@@ -69,7 +69,7 @@ export const leaverFindings = {
 export type LeaverFinding = keyof typeof leaverFindings
 export const LeaverFinding = z.enum(Object.keys(leaverFindings) as [LeaverFinding, ...LeaverFinding[]])
 
-/** How far a departure has come, and what is said of that. */
+/** The state of a departure and its text. */
 export const leaverStates = {
   held: 'seen, and the plan is not accepted yet',
   dropped: 'seen in a plan that came to nothing',

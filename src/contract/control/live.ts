@@ -39,7 +39,7 @@ export const LiveEvent = z
   .meta({ id: 'LiveEvent' })
 export type LiveEvent = z.infer<typeof LiveEvent>
 
-/** What is watched rather than asked for. It is no part of the table of calls, since its answer does not end. */
+/** The live event stream. It is not in the table of operations because its response does not end. */
 export const live = operations({
   watchLive: {
     method: 'GET',

@@ -6,7 +6,7 @@ import { Run } from './run-shapes.ts'
 const Count = z.int().min(0)
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 
-/** What became of a source that a run looked at, and what is said of that. */
+/** The result of a source that a run read, and its text. */
 export const sourceOutcomes = {
   reading: 'it is being read, or waits for that',
   nothing_new: 'the source had nothing newer than what was taken before',

@@ -28,7 +28,7 @@ export type ListQuery = {
   readonly includeTotalCount?: boolean
 }
 
-/** What a page tells about the pages after it. */
+/** What a page returns about the pages after it. */
 export type Pagination = { readonly cursor?: string; readonly totalCount?: number }
 
 type Listing<T extends Listed> = {

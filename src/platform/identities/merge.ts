@@ -3,8 +3,8 @@ import { prepared } from '../../database/prepared.ts'
 import { checkConnection, connectionForShare } from '../connections/access.ts'
 import type { Caller } from '../core/context.ts'
 import type { PlatformSchema, ProviderType } from '../core/schema.ts'
-import type { WriteContext } from '../events/store-events.ts'
 import { dataRecordEventsInsert } from '../events/data-record-events.ts'
+import type { WriteContext } from '../events/store-events.ts'
 import type { Submission } from './items.ts'
 import { type IdentityValues, identityColumns } from './values.ts'
 
@@ -60,7 +60,7 @@ const moments = sql.raw(['separated_at', 'created_at', 'updated_at'].map(momentI
  * wrote. It locks the connection and refuses it as `lockConnectionForShare` does.
  *
  * One statement: it waits for other writers of the same record and merges into their result. It writes rows in key order, so that
- * batches never deadlock. The column `written_fields` tells the statement which fields a submission names.
+ * batches never deadlock. The column `written_fields` holds which fields a submission names.
  */
 export async function mergeIdentities(
   db: Kysely<PlatformSchema>,

@@ -6,7 +6,7 @@ function openClock() {
   return { clock, common: createSharedAnswers<string>(() => clock.ms) }
 }
 
-test('who asks within half a second shares an answer, and who asks later gets a new one', async () => {
+test('requests within half a second share an answer, and later ones get a new one', async () => {
   const { clock, common } = openClock()
   const shown = [await common.get('/', async () => 'first')]
 
@@ -18,7 +18,7 @@ test('who asks within half a second shares an answer, and who asks later gets a 
   expect(shown).toEqual(['first', 'first', 'runs', 'third'])
 })
 
-test('an answer that takes longer than it may be old is waited for, and one new one is made for all who waited', async () => {
+test('requests wait for an answer that takes longer than its maximum age, and share one new answer', async () => {
   const { clock, common } = openClock()
   const slow = Promise.withResolvers<string>()
   let made = 0
@@ -38,18 +38,18 @@ test('an answer that takes longer than it may be old is waited for, and one new 
   expect(made).toBe(1)
 })
 
-test('a failure is told to all who waited for it, and to no one later', async () => {
+test('a failure reaches all waiting requests and no later one', async () => {
   const { common } = openClock()
   const failing = Promise.withResolvers<string>()
   const waiting = [common.get('/', () => failing.promise), common.get('/', async () => 'never asked')]
 
   failing.reject(new Error('the store is away'))
 
-  for (const told of await Promise.allSettled(waiting)) expect(told.status).toBe('rejected')
+  for (const outcome of await Promise.allSettled(waiting)) expect(outcome.status).toBe('rejected')
   expect(await common.get('/', async () => 'here again')).toBe('here again')
 })
 
-test('what was forgotten is answered no more, not even where it is still being made', async () => {
+test('a forgotten answer is not used, even if it is still being computed', async () => {
   const { common } = openClock()
   const old = Promise.withResolvers<string>()
   const before = common.get('/', () => old.promise)

@@ -49,10 +49,10 @@ test('no two operations share a method and a path', () => {
 describe('the table against the published contract', () => {
   const ours = openapi(platformAreas, { title: 'ours', version: '2', isLimited: true })
   const paths = [...new Set(operations.map(([, { path }]) => path.replace(/:(\w+)/g, '{$1}')))]
-  const found = differences(factsOf(published, paths), factsOf(ours, paths))
+  const result = differences(factsOf(published, paths), factsOf(ours, paths))
 
   test('every difference is an intended one', () => {
-    const unexplained = found.filter(
+    const unexplained = result.filter(
       (difference) => !intendedDifferences.some(({ matches }) => matches.test(difference)),
     )
 
@@ -60,7 +60,7 @@ describe('the table against the published contract', () => {
   })
 
   test.each(intendedDifferences)('the difference $matches is still there', ({ matches }) => {
-    const explained = found.filter((difference) => matches.test(difference))
+    const explained = result.filter((difference) => matches.test(difference))
 
     expect(explained).not.toEqual([])
   })

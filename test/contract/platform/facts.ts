@@ -35,9 +35,9 @@ export function differences(published: Facts, ours: Facts): string[] {
     const [theirs, own] = [published.get(operation), ours.get(operation)]
     if (theirs === undefined) return [`${operation}: not published`]
     if (own === undefined) return [`${operation}: published only`]
-    return union(theirs, own).flatMap((place) => {
-      const [before = 'none', after = 'none'] = [theirs.get(place), own.get(place)]
-      return before === after ? [] : [`${operation} ${place}: published ${before}, ours ${after}`]
+    return union(theirs, own).flatMap((path) => {
+      const [before = 'none', after = 'none'] = [theirs.get(path), own.get(path)]
+      return before === after ? [] : [`${operation} ${path}: published ${before}, ours ${after}`]
     })
   })
 }
@@ -51,9 +51,9 @@ function operationFacts(document: Json, operation: Json): ReadonlyMap<string, st
   facts.set('permission', list(operation['x-drata-permissions'] ?? operation['x-permissions'] ?? []))
   facts.set('entitlement', list(operation['x-drata-entitlement'] ?? operation['x-entitlement'] ?? []))
   for (const parameter of objects(operation.parameters)) {
-    const place = `${parameter.in} ${parameter.name}`
-    facts.set(`${place} required`, String(parameter.required === true))
-    addSchema(facts, document, place, object(parameter.schema))
+    const path = `${parameter.in} ${parameter.name}`
+    facts.set(`${path} required`, String(parameter.required === true))
+    addSchema(facts, document, path, object(parameter.schema))
   }
   const body = get(operation, 'requestBody', 'content', 'application/json', 'schema')
   if (isObject(body)) {
@@ -68,22 +68,22 @@ function operationFacts(document: Json, operation: Json): ReadonlyMap<string, st
   return facts
 }
 
-function addSchema(facts: Map<string, string>, document: Json, place: string, schema: Json): void {
+function addSchema(facts: Map<string, string>, document: Json, path: string, schema: Json): void {
   const { inner, nullable } = resolve(document, schema)
   const alternatives = objects(inner.oneOf ?? inner.anyOf)
   if (alternatives.length > 0) {
-    facts.set(`${place} type`, list(alternatives.map((alternative) => resolve(document, alternative).inner.type)))
+    facts.set(`${path} type`, list(alternatives.map((alternative) => resolve(document, alternative).inner.type)))
   }
   for (const limit of limits) {
-    if (inner[limit] !== undefined) facts.set(`${place} ${limit}`, list(inner[limit], 'null'))
+    if (inner[limit] !== undefined) facts.set(`${path} ${limit}`, list(inner[limit], 'null'))
   }
-  facts.set(`${place} nullable`, String(nullable))
-  if (Array.isArray(inner.enum)) for (const value of inner.enum) facts.set(`${place} value ${value}`, 'allowed')
-  if (isObject(inner.items)) addSchema(facts, document, `${place}[]`, inner.items)
+  facts.set(`${path} nullable`, String(nullable))
+  if (Array.isArray(inner.enum)) for (const value of inner.enum) facts.set(`${path} value ${value}`, 'allowed')
+  if (isObject(inner.items)) addSchema(facts, document, `${path}[]`, inner.items)
   const required = Array.isArray(inner.required) ? inner.required : []
   for (const [name, property] of Object.entries(object(inner.properties))) {
-    facts.set(`${place}.${name} required`, String(required.includes(name)))
-    addSchema(facts, document, `${place}.${name}`, object(property))
+    facts.set(`${path}.${name} required`, String(required.includes(name)))
+    addSchema(facts, document, `${path}.${name}`, object(property))
   }
 }
 
@@ -105,8 +105,8 @@ function resolve(document: Json, schema: Json): { inner: Json; nullable: boolean
   return { inner: schema, nullable: schema.nullable === true || [schema.type].flat().includes('null') }
 }
 
-function list(value: unknown, leftOut?: string): string {
-  const members = [value].flat().filter((member) => member !== leftOut)
+function list(value: unknown, omitted?: string): string {
+  const members = [value].flat().filter((member) => member !== omitted)
   return members.map(String).sort().join(' or ')
 }
 

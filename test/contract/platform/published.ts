@@ -62,8 +62,8 @@ function operationOf(operation: Json, isServed: boolean): Json {
   }
 }
 
-function parameterOf({ name, in: place, required, schema }: Json): Json {
-  return { name, in: place, required, schema: schemaOf(schema) }
+function parameterOf({ name, in: location, required, schema }: Json): Json {
+  return { name, in: location, required, schema: schemaOf(schema) }
 }
 
 function contentOf(holder: unknown): Json {
@@ -85,17 +85,17 @@ function schemaOf(schema: unknown): unknown {
 
 /** The schemas that are referred to, directly or by one another, in the order of their names. */
 function referred(root: unknown, schemas: Json): Record<string, Json> {
-  const found = new Map<string, Json>()
+  const result = new Map<string, Json>()
   const look = (value: unknown) => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      if (found.has(name)) continue
+      if (result.has(name)) continue
       const schema = object(schemaOf(schemas[name]))
-      found.set(name, schema)
+      result.set(name, schema)
       look(schema)
     }
   }
   look(root)
-  return Object.fromEntries([...found].sort(([one], [other]) => (one < other ? -1 : 1)))
+  return Object.fromEntries([...result].sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 function mapValues(record: Json, map: (value: unknown, key: string) => unknown): Json {

@@ -10,13 +10,13 @@ const program = fileURLToPath(new URL('daemon.ts', import.meta.url))
 const restless: readonly string[] = ['waiting', 'reading', 'planned', 'delivering']
 const endings: readonly string[] = ['run.finished', 'run.unchanged', 'run.held', 'run.failed']
 
-/** An event as the daemon told it before anything followed from it. */
+/** An event as the daemon printed it before acting on it. */
 export type DaemonEvent = { readonly event: string } & Readonly<Record<string, unknown>>
 
-/** A daemon in a process of its own that can be killed, or told at which of its steps to die. */
+/** A daemon in a process of its own that can be killed, or configured to die at a step. */
 export type CrashDaemon = AsyncDisposable & {
   readonly pid: number | undefined
-  /** Everything it has told so far. */
+  /** All events it has printed so far. */
   readonly events: readonly DaemonEvent[]
   /** Nobody has killed it, and it has not ended by itself. */
   readonly lives: boolean
@@ -24,11 +24,11 @@ export type CrashDaemon = AsyncDisposable & {
   start(): Promise<void>
   /** From now on it dies by its own hand at a step, see `crash-daemon.ts`. */
   dieAt(step: string, nth?: number): Promise<void>
-  /** Resolves when it has told an event; rejects when it ends before. */
+  /** Resolves when it has printed the event; rejects if it ends before. */
   waitForEvent(event: string): Promise<void>
-  /** The same for so many events of any kind. */
+  /** The same for a number of events of any kind. */
   waitForEventCount(count: number): Promise<void>
-  /** Resolves when it is gone, with its exit code or the signal that ended it. */
+  /** Resolves when the process has ended, with its exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>
   /** How much memory it needs, in bytes, after everything else was collected. */
   weigh(): Promise<number>
@@ -41,12 +41,12 @@ export type CrashDaemon = AsyncDisposable & {
   atRest(): Promise<void>
 }
 
-/** Gets a daemon ready that begins when it is told to. */
+/** Prepares a daemon that starts on command. */
 export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
   const child = spawn(process.execPath, [program, configFile], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  // Whoever is told something just when it dies does not hear it.
+  // A daemon that is dying may not read its input.
   child.stdin.on('error', () => {})
   const events: DaemonEvent[] = []
   const lines = createInterface(child.stdout)
@@ -58,7 +58,7 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
   })
   lines.on('line', (line) => events.push(JSON.parse(line)))
 
-  /** Resolves as soon as `found` answers something, looking at once and after each event. */
+  /** Resolves with the first value of `find`, which is called at once and after each event. */
   async function until<T>(expectation: string, find: () => T | undefined): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const look = () => {

@@ -1,5 +1,5 @@
 /**
- * A daemon that dies where it is told to: `node crash-daemon.ts <configuration> [<step> [<nth>]]`. It loads everything, says
+ * A daemon that dies at a given step: `node crash-daemon.ts <configuration> [<step> [<nth>]]`. It loads everything, says
  * `loaded`, and begins when its input says `start`, so that one can be made ready while another still works. Its input may
  * name the step later, or another one: `die <step> <nth>`, counted from there. A step is an event, of some with what it is
  * about: `request.begun`, `step.stored:cleared`. Each event is a line of JSON on stdout before anything follows from it.

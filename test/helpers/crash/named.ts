@@ -5,7 +5,7 @@ import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import type { Db } from '../../../src/store/schema.ts'
 import { hasLeft, isUnlisted, type Untidy } from './untidy.ts'
 
-/** The people that an operator is told of as not on the platform as HR says. */
+/** The people whom an operator sees as differing from HR's data. */
 export type Named = {
   readonly problems: ReadonlySet<string>
   readonly blockedPeople: ReadonlySet<string>
@@ -13,7 +13,7 @@ export type Named = {
   readonly held: ReadonlySet<string>
 }
 
-/** As an operator is told by a daemon that serves. */
+/** As the API of a running daemon shows them. */
 export async function namedByControl(control: Control): Promise<Named> {
   const limit = 1000
   const problems = await control.listProblems({ query: { limit } })
@@ -27,7 +27,7 @@ export async function namedByControl(control: Control): Promise<Named> {
   return { problems: keysOf(problems.data), blockedPeople: keysOf(blockedPeople.data), held }
 }
 
-/** As a store says in which nothing is held. */
+/** As a store without held plans shows them. */
 export async function namedInStore(db: Db): Promise<Named> {
   const now = new Date()
   return {

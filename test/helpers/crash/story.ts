@@ -80,13 +80,13 @@ export type Story = AsyncDisposable & {
   next(): CrashDaemon
   /** The next daemon, serving. */
   daemon(): Promise<CrashDaemon>
-  /** Whether a run has been asked for since the last night. */
+  /** Whether a run has been requested since the last night. */
   readonly hasRequestedRun: boolean
   /** Asks for a run. A daemon that dies meanwhile is no failure. */
   ask(daemon: CrashDaemon): Promise<void>
   /** The guards that hold a plan; none where no plan is held. */
   heldFor(daemon: CrashDaemon): Promise<string[]>
-  /** An operator says what the statuses of the last export mean. A daemon that dies meanwhile is no failure. */
+  /** An operator classifies the statuses of the last export. A daemon that dies meanwhile is no failure. */
   classStatuses(daemon: CrashDaemon): Promise<void>
   /** An operator approves what is held. A daemon that dies meanwhile is no failure. */
   approve(daemon: CrashDaemon): Promise<void>
@@ -201,7 +201,7 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
   }
   return story
 
-  /** An export that HR replaced before a daemon came to read it has told nobody anything. */
+  /** An export that HR replaced before a daemon read it has no effect. */
   async function compared({
     accepted: acceptedTimes,
     held: heldTimes,

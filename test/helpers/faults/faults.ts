@@ -138,7 +138,7 @@ export const resultChanges = {
     results.map((result): ItemResult => ({ ...result, statusCode: 200, data: null })),
 } as const
 
-/** One item of the list told as refused although the platform took it. */
+/** Reports one item of the list as refused although the platform accepted it. */
 export function refusedItem(position: number, statusCode: number) {
   return (results: readonly ItemResult[]): ItemResult[] =>
     results.map((result, i) =>

@@ -45,7 +45,7 @@ export type Exchange = {
   reply(answer: PlatformAnswer): void
 }
 
-/** What becomes of a request; `test/helpers/faults/faults.ts` has them. */
+/** What happens to a request; `test/helpers/faults/faults.ts` has them. */
 export type Fault = { readonly name: string; readonly play: (exchange: Exchange) => Promise<void> | void }
 export type Decide = (request: ReceivedRequest) => Fault
 
@@ -54,7 +54,7 @@ export type Passed = Omit<ReceivedRequest, 'body'> & {
   readonly fault: string
   /** The status with which the platform answered the proxy; null while or where it was not asked. */
   readonly applied: number | null
-  /** The status that the client was told; null where it was told none. */
+  /** The status sent to the client; null if none was sent. */
   readonly status: number | null
 }
 
@@ -70,14 +70,14 @@ export type FaultProxy = AsyncDisposable & {
   /** Everything that has come since the start or since `forget`, in the order of arrival. */
   readonly requests: readonly Passed[]
   forget(): void
-  /** From now on requests fare as it is decided, or as the list says one after the other and then well. */
+  /** From now on `Decide` chooses the fault of each request; a list gives the faults of the next requests. */
   fault(faults: Decide | readonly Fault[]): void
   /** Ends all faults. Requests that hang are cut off. */
   heal(): Promise<void>
   /** Changes how connections are received and cuts those that stand. */
   line(line: Line): Promise<void>
   /**
-   * Resolves when the next request that `matches` waits: `applied` (which it is unless told otherwise) by the platform while the answer is kept
+   * Resolves when the next request that `matches` waits: `applied` (the default) by the platform while the answer is kept
    * back, or `arrived` without the platform knowing of it.
    */
   hold(matches: (request: ReceivedRequest) => boolean, at?: 'applied' | 'arrived'): Promise<Held>
@@ -86,7 +86,7 @@ export type FaultProxy = AsyncDisposable & {
 /** Nothing goes wrong. */
 export const pass: Fault = { name: 'pass', play: async ({ forward, reply }) => reply(await forward()) }
 
-/** A real server between a client and the platform, which lets requests fare as a test wants. */
+/** A real server between a client and the platform that applies faults to requests. */
 export async function startFaultProxy({ target, decide = () => pass }: { target: string; decide?: Decide }) {
   const base = new URL(target)
   const platform = new Agent()

@@ -239,7 +239,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
 
     findings: () => judge({ client, expected: hr.expected(), db: sync.store.db }),
 
-    /** Whom the platform does not hold as HR says now. */
+    /** People whose record on the platform differs from HR's newest data. */
     async unlike(): Promise<string[]> {
       const onPlatform = await peopleOn(client)
       return [...hr.expected()]
@@ -247,7 +247,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
         .map(([id]) => id)
     },
 
-    /** Whom the platform holds neither as HR said the night before nor as it says now; a date may be missing in between. */
+    /** People whose record on the platform matches neither last night's data nor today's; a date may be missing in between. */
     async astray(): Promise<string[]> {
       const before = hr.expected(hr.nights.slice(0, -1))
       const now = hr.expected()

@@ -4,7 +4,7 @@ import type { Employee, Hr } from './hr-model.ts'
 import type { Model } from './story.ts'
 import type { TestSystem } from './test-system.ts'
 
-/** Whom of those in question something is about; taken modulo their number. */
+/** Index of a person among the candidates, modulo their number. */
 export const personIndex = fc.nat({ max: 30 })
 /** Days before the first one of the story: a leaving date or a start. */
 const date = fc
@@ -13,7 +13,7 @@ const date = fc
 /** Few, so that much is taken back again. */
 const details = fc.record({ title: fc.constantFrom('Director', 'Engineer') })
 
-/** Something that HR does, and of what kind the event is that may tell of it. `act` answers whom it concerned. */
+/** An action of HR. `eventType`: the event that may report it. `act` returns the id of the person. */
 type Act = {
   readonly name: string
   readonly eventType: 'hired' | 'updated' | 'terminated' | null
@@ -60,17 +60,19 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   })),
 )
 
-/** Some things that HR does one after the other. */
+/** Consecutive actions of HR. */
 export const acts: fc.Arbitrary<readonly ReportedAct[]> = fc.array(
   fc.tuple(act, fc.boolean()).map(([chosen, isReported]) => ({ ...chosen, isReported })),
   { minLength: 1, maxLength: 5 },
 )
 
-/** Has HR do all that; answers the events that tell of it. */
+/** Performs the actions; returns the events that report them. */
 export function carryOut(done: readonly ReportedAct[], { hr, outbox }: Model, { world }: TestSystem): HrEvent[] {
-  const fresh = done.flatMap(({ act: carryOutAct, eventType: tells, isReported: isTold }) => {
+  const fresh = done.flatMap(({ act: carryOutAct, eventType, isReported }) => {
     const id = carryOutAct(hr)
-    return id !== undefined && tells !== null && isTold ? [hr.event(tells, id, world.sync.now().toISOString())] : []
+    return id !== undefined && eventType !== null && isReported
+      ? [hr.event(eventType, id, world.sync.now().toISOString())]
+      : []
   })
   outbox.push(...fresh)
   return fresh
@@ -78,9 +80,8 @@ export function carryOut(done: readonly ReportedAct[], { hr, outbox }: Model, { 
 
 export function names(done: readonly ReportedAct[]): string {
   return (
-    done
-      .map(({ name, eventType: tells, isReported: isTold }) => (isTold && tells ? `${name} (told)` : name))
-      .join(', ') || 'nothing'
+    done.map(({ name, eventType, isReported }) => (isReported && eventType ? `${name} (reported)` : name)).join(', ') ||
+    'nothing'
   )
 }
 
@@ -112,7 +113,7 @@ function isGone(person: Employee): boolean {
   return !isActive(person)
 }
 
-/** Nobody leaves before they came; what a source makes of that is not for this model to say. */
+/** The model does not cover leaving dates before the start. */
 function notBeforeStart(hr: Hr, id: string, leavingDate: string): string {
   const start = hr.people.get(id)?.start ?? leavingDate
   return leavingDate < start ? start : leavingDate
@@ -123,7 +124,7 @@ export function pick<T>(items: readonly T[], at: number): T | undefined {
   return items[at % Math.max(items.length, 1)]
 }
 
-/** What is so and not otherwise, for the name of a command. */
+/** The options that are set, for the name of a command. */
 export function describeOptions(options: object): string {
   const words = Object.entries(options).filter(([, value]) => value !== false && value !== null)
   return words.length > 0 ? ` ${JSON.stringify(Object.fromEntries(words))}` : ''

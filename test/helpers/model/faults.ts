@@ -2,7 +2,7 @@ import type { ItemResult } from '../../../src/contract/platform/hris-user-identi
 import type { AnyAnswer } from '../../../src/http/client/answer.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
 
-/** How a request goes wrong. `answer` takes the way to the platform and says what comes back. */
+/** How a request goes wrong. `answer` gets the call to the platform and returns the response. */
 type Fault = (call: Call, about: { readonly name: string; readonly input: Input }) => Promise<AnyAnswer>
 type Call = (input: Input) => Promise<AnyAnswer>
 type Input = { readonly body?: unknown; readonly params?: unknown; readonly query?: unknown }
@@ -84,12 +84,12 @@ const faults = {
 
 export type FaultName = keyof typeof faults
 export const faultNames = Object.keys(faults) as FaultName[]
-/** A request may also be given up, and reach the platform when it is told to. */
+/** A request may also time out and reach the platform later. */
 const arrivesLate = 'arrives late'
 export type Fate = FaultName | typeof arrivesLate
 export const fateNames: readonly Fate[] = [...faultNames, arrivesLate]
 
-/** A client whose requests go wrong while an outage lasts. `step` is told of each request, and of each that changes something once it has come through. */
+/** A client whose requests go wrong while an outage lasts. `step` is called for each request, and again after each successful change. */
 export function faultyClient(
   client: PlatformClient,
   { outage, step }: { outage: Outage; step: (kind: 'any' | 'change') => Promise<void> },

@@ -1,7 +1,7 @@
 import type { HrEvent } from '../events.ts'
 import type { HrPerson } from '../world.ts'
 
-/** A person as the platform has to answer them. Dates are full instants; what HR never said is null. */
+/** A person as the platform has to return them. Dates are full instants; a field that HR never stated is null. */
 export type ExpectedPerson = {
   readonly email: string | null
   readonly firstName: string | null
@@ -14,7 +14,7 @@ export type ExpectedPerson = {
 /** An export of HR: everybody listed at that moment. */
 export type Night = { readonly asOf: string; readonly rows: readonly HrPerson[]; readonly csv: string }
 
-/** What HR told the daemon: a whole export, or one event. */
+/** What HR sent to the daemon: a whole export, or one event. */
 export type HrMessage = Night | HrEvent
 
 type Details = Pick<HrPerson, 'email' | 'first' | 'title' | 'start'>
@@ -73,7 +73,7 @@ export function createHr(count = 0) {
       set(id, { start: startDate, leavingDate: '', status: 'Active', listed: true })
     },
 
-    /** Another leaving date than the one that HR had said. */
+    /** Replaces the leaving date that HR stated. */
     correct(id: string, date: string): void {
       set(id, { leavingDate: date })
     },
@@ -100,7 +100,7 @@ export function createHr(count = 0) {
       return night
     },
 
-    /** The event that tells of what HR now holds of a person: of a leaver their date, of others the rest. */
+    /** The event with HR's current data of a person: the leaving date of a leaver, the other fields of others. */
     event(type: 'hired' | 'updated' | 'terminated', id: string, at: string): HrEvent {
       const { email = '', first = '', title = '', start = '', leavingDate = '' } = employee(id)
       const employed = { id, email, first, title, start }
@@ -161,7 +161,7 @@ function csvOf(rows: readonly HrPerson[]): string {
   return `${[Object.keys(columns).join(','), ...lines].join('\n')}\n`
 }
 
-/** Of when the newest word is about the person, about whether they work here, and about everything else. */
+/** `at`, `employmentAt`, `fieldsAt`: the time of the newest statement about the person, their employment and their other fields. */
 type Known = {
   readonly person: ExpectedPerson
   readonly at: number
@@ -169,7 +169,7 @@ type Known = {
   readonly fieldsAt: number
 }
 
-/** What a word about a person says, and what it speaks of. */
+/** One statement about a person, and which parts of the record it covers. */
 type Statement = {
   readonly person: ExpectedPerson
   readonly at: number
@@ -194,7 +194,7 @@ function applyExport(known: Map<string, Known>, { asOf, rows }: Night): void {
   for (const [id, before] of known) {
     const row = listed.get(id)
     const stated = row ? asListed(row, before.person, at) : asMissed(before, at)
-    // An accepted export has spoken of everything, also where it is silent. Of fields that nobody has told yet, silence says nothing.
+    // An accepted export states everything, also by omission; but omission states nothing about fields that were never stated.
     const isOfFields = row !== undefined || before.fieldsAt !== never
     known.set(id, afterStatement(before, { person: stated, at, isOfEmployment: true, isOfFields }))
   }
@@ -214,7 +214,7 @@ function applyEvent(known: Map<string, Known>, event: HrEvent): void {
   known.set(id, afterStatement(before ?? unheardOf, { person: stated, at, isOfEmployment, isOfFields }))
 }
 
-/** What is known after a word about a person, of which the older parts count for nothing. */
+/** The known state after a statement about a person; parts older than the known ones are ignored. */
 function afterStatement(
   { person, ...before }: Known,
   { person: stated, at, isOfEmployment, isOfFields }: Statement,

@@ -7,17 +7,17 @@ import { peopleOn, type World } from '../world.ts'
 import { createHr, type ExpectedPerson, type Hr, type HrMessage } from './hr-model.ts'
 import type { Setup, TestSystem } from './test-system.ts'
 
-/** What should be: HR, what of its words was accepted so far, and whom an operator withholds. */
+/** The expected state: HR, the messages accepted so far, and the people whom an operator withholds. */
 export type Model = {
   readonly hr: Hr
   /** In the order in which the runs accepted it. */
   readonly accepted: HrMessage[]
   readonly acceptedRuns: Set<string>
   readonly withheld: Set<string>
-  /** Events that HR has sent off, and those that came in, by what they are known by. */
+  /** Events that HR has sent, and those received, by key. */
   readonly outbox: HrEvent[]
   readonly received: Map<string, HrEvent>
-  /** Everything that the platform may ever say of a person. */
+  /** Every state in which the platform may ever show a person. */
   readonly possible: Map<string, ExpectedPerson[]>
   /** Whom somebody else has changed on the platform. */
   readonly tampered: Set<string>
@@ -55,7 +55,7 @@ export async function takeExport(
   return (await requestRun(system.world.sync, { connection: 'acme', trigger: 'operator', options })).id
 }
 
-/** Has delivered what cancelled runs, refusals and others on the platform left undone: by a run that reads nothing new. */
+/** Delivers what cancelled runs, refusals and foreign changes left undone, by a run that reads nothing new. */
 export async function deliverRemaining(model: Model, system: TestSystem): Promise<void> {
   const options = { verify: model.tampered.size > 0 }
   await requestRun(system.world.sync, { connection: 'acme', feed: 'roster', trigger: 'operator', options })
@@ -63,7 +63,7 @@ export async function deliverRemaining(model: Model, system: TestSystem): Promis
   await recordAccepted(model, system)
 }
 
-/** Notes what runs have accepted since the last time. */
+/** Records what runs have accepted since the last call. */
 export async function recordAccepted(model: Model, { world }: TestSystem): Promise<void> {
   const { accepted, acceptedRuns, withheld, possible } = model
   const { rows } = await world.sync.store.pool.query<RunRow>(
@@ -91,7 +91,7 @@ async function messagesOf(run: RunRow, { hr, received }: Model, { sync }: World)
   return acknowledged.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
 }
 
-/** What is wrong once everything has been worked off. */
+/** The differences after all work is done. */
 export async function findings(model: Model, { client, world }: TestSystem): Promise<string[]> {
   const { db, pool } = world.sync.store
   const judged = await judge({ client, expected: expectedNow(model), db })
@@ -137,7 +137,7 @@ export async function expectNothingUnstated(model: Model, { client }: TestSystem
   }
 }
 
-/** What the receiver knows an event by. */
+/** The key by which the receiver identifies an event. */
 export function keyOf(event: HrEvent): string {
   return createHash('sha256').update(JSON.stringify(event)).digest('hex')
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { HrPerson } from '../world.ts'
 
-/** How HR tells of it besides the next export: not at all, by an event, or by one that arrives some days later. */
+/** How HR reports an action besides the next export: not at all, by an event, or by an event that arrives days later. */
 const channels = ['export', 'event', 'event late', 'event late'] as const
 
 export type HrAction = {
@@ -39,7 +39,7 @@ export const rules: fc.Arbitrary<Rules> = fc.record({
   daemon: fc.boolean(),
 })
 
-/** To whom something may happen: to few, so that much happens to each. Behind them stand some who stay, as an export that lacks its last people looks cut off. */
+/** People who change: few, so that much happens to each. Others who stay follow them, because an export that lacks its last people looks cut off. */
 const headcount = 5
 const stayers = 8
 
@@ -58,7 +58,7 @@ export const day: fc.Arbitrary<Day> = fc.record({
 })
 
 export type EmploymentEvent = { readonly id: string; readonly at: string; readonly leavingDate: string | null }
-/** What a word says of a person's employment. */
+/** What one statement of HR says about a person's employment. */
 type Employment = 'employed' | 'left' | { readonly leavesOn: string }
 type Statement = { readonly at: string; readonly employment: Employment }
 export type Row = HrPerson & { readonly from?: string }
@@ -72,7 +72,7 @@ type Person = {
   inScope: boolean
   fault: 'date' | 'twice' | null
   hasEverLeft: boolean
-  /** What HR has said that was accepted, in any order. */
+  /** The accepted statements of HR, in any order. */
   statements: Statement[]
   /** The accepted exports in a row that lack the person. */
   missing: number
@@ -124,7 +124,7 @@ export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }
     return means === 'lastDayWorked' ? lastDay : plus(lastDay, 1)
   }
 
-  /** What tonight's export says of a person; null: nothing. */
+  /** What tonight's export states about a person; null: nothing. */
   function employmentInExport(
     { lastDay, inScope, fault, listed, missing, statements: words }: Person,
     today: string,
@@ -138,7 +138,7 @@ export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }
   }
 
   return {
-    /** Answers what HR sends of it besides the next export, and on which day that arrives. */
+    /** Returns what HR sends besides the next export, and the day on which it arrives. */
     happen(
       { who, which, by, days }: HrAction,
       today: string,
@@ -147,7 +147,7 @@ export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }
       if (person === undefined) return null
       const effect = applyAction(person, { which, today, days })
       const changesEmployment = effect === 'leaves' || effect === 'announces' || effect === 'comes back'
-      // A departure is announced by an event of people alone of whom HR never told the contrary.
+      // Only people whom HR has always reported as employed have a departure announced by an event.
       if (!changesEmployment || by === 'export' || (effect === 'announces' && person.hasEverLeft)) return null
       const event = { id: person.id, at: `${today}T10:00:00.000Z`, leavingDate: person.lastDay }
       return { event, arrives: by === 'event' ? today : plus(today, days) }
@@ -167,7 +167,7 @@ export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }
     hear({ id, at, leavingDate }: EmploymentEvent): void {
       const person = people.find((one) => one.id === id)
       if (person === undefined) return
-      // What is newer than all else says that the person was there: absences are counted from then on.
+      // The newest statement shows that the person was listed: absences are counted from then on.
       if (person.statements.every((statement) => statement.at < at)) person.missing = 0
       person.statements.push({ at, employment: leavingDate === null ? 'employed' : { leavesOn: leavingDate } })
     },
@@ -179,13 +179,13 @@ export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }
         const employment = employmentInExport(person, today)
         if (employment !== null) person.statements.push({ at: `${today}T01:00:00.000Z`, employment })
         const isOwnRow = rowsOf(person, today).some(({ from }) => from !== undefined)
-        // Two equal rows cannot be used, and a row out of scope that is kept says nothing: neither ends what waits.
+        // Two equal rows cannot be used, and a kept row out of scope states nothing: neither cancels a waiting row.
         const isSilent = person.listed && employment === null && (!person.inScope || person.fault === 'twice')
         if (isOwnRow || !isSilent) person.waits = isOwnRow ? person.lastDay : null
       }
     },
 
-    /** Rows of a later day whose day this is have their say. */
+    /** Applies waiting rows whose day has come. */
     dawn(today: string): void {
       for (const person of people) {
         if (person.waits === null || person.waits > today) continue
@@ -194,13 +194,13 @@ export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }
       }
     },
 
-    /** Who has left by this day, as HR has told. */
+    /** Who has left by this day according to HR. */
     gone: (today: string): string[] =>
       people.filter(({ statements: words }) => hasGone(words, today)).map(({ id }) => id),
   }
 }
 
-/** Lets one of the things happen that can, and answers what it is. */
+/** Applies one of the possible actions and returns its name. */
 function applyAction(
   person: Person,
   { which, today, days }: { readonly which: number; readonly today: string; readonly days: number },
@@ -227,7 +227,7 @@ function applyAction(
   return name
 }
 
-/** What the newest word says. A day that was announced counts once it has come. */
+/** Whether the newest statement says that the person left. An announced day applies once it has come. */
 function hasGone(words: readonly Statement[], today: string): boolean {
   const newest = words.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)?.employment ?? 'employed'
   return typeof newest === 'string' ? newest === 'left' : newest.leavesOn <= today

@@ -10,13 +10,13 @@ import { peopleOn } from '../world.ts'
 import { expectedNow, type Model, recordAccepted } from './story.ts'
 import type { TestSystem } from './test-system.ts'
 
-/** What was looked at, so that it is seen that success and differences both came up. */
+/** Counts that show that both successes and differences occurred. */
 export type Counts = {
-  /** Turns that were told. */
+  /** Turns of the stories. */
   turns: number
-  /** How often a run or a command that had ended said success, and the platform held exactly what HR said. */
+  /** How often the last run reported success and the platform held exactly HR's data. */
   exact: number
-  /** How often it did, and differed in a way that was named. */
+  /** How often it reported success and every difference was named. */
   named: number
   /** The differences that were named, by where. */
   problems: number
@@ -68,7 +68,7 @@ function latest(runs: readonly Run[]): Run | null {
   return ended.toSorted((a, b) => (a.finishedAt ?? '').localeCompare(b.finishedAt ?? '')).at(-1) ?? null
 }
 
-/** The people in whom the platform differs from what HR has said. */
+/** The people whose record on the platform differs from HR's data. */
 function differing(
   expected: ReturnType<typeof expectedNow>,
   platform: Awaited<ReturnType<typeof peopleOn>>,
@@ -85,7 +85,7 @@ function differing(
   return result
 }
 
-/** Whom an operator is told of: by the list of problems, and by the words with which a command ends. */
+/** The people whom an operator sees: in the list of problems and in the last output of a command. */
 async function namedBy(run: Run, db: Db, now: Date) {
   const outcome = renderOutcome(run, plain)
   const doubted = await db.selectFrom('in_doubt').select('identity_id').execute()

@@ -44,7 +44,7 @@ export const day: fc.Arbitrary<Day> = fc.record({
   awake: fc.integer({ min: 1, max: 3 }).map((number) => number > 1),
 })
 
-/** What somebody has to do besides the export: send an event, or decide about one person. */
+/** What the test has to do besides the export: send an event, or decide about one person. */
 export type Act =
   | { readonly kind: 'event'; readonly id: string; readonly leavingDate: string }
   | { readonly kind: 'retract' | 'restore'; readonly id: string }
@@ -60,7 +60,7 @@ type Fault = 'email' | 'start' | 'leavingDate' | 'status' | 'twice'
 type Employee = {
   readonly id: string
   facts: Facts
-  /** The facts as HR has told them, by an export or an event. */
+  /** The facts that HR has sent, by an export or an event. */
   reported: Facts
   fault: Fault | null
   /** Left once, if only in HR's own books. */
@@ -106,7 +106,7 @@ export function untidyHr() {
       if (happening === 'leaves by event' || departures.has(happening)) {
         if (isLeaving(facts, today)) return null
         person.hasEverLeft = true
-        // A status is one word: either it says that the person has left, or it is one that no list holds.
+        // A status either says that the person has left, or is in no list.
         if (happening === 'leaves on a date' || happening === 'leaves by status') person.fault = null
         person.facts = { ...facts, ...leaving(happening, days) }
         if (happening !== 'leaves by event') return null
@@ -146,7 +146,7 @@ export function untidyHr() {
     /** The statuses of the last export that no list holds. */
     unlisted: (): readonly string[] => shown.statuses,
 
-    /** Those who have left by now, as HR has told, and are on the platform at all. */
+    /** People who have left by now according to HR and are on the platform. */
     gone: (today: string): string[] => keysOf(({ reported, retracted }) => !retracted && hasGone(reported, today)),
 
     /** Those who left some days ago by their date, while their status says that they are employed. */
@@ -197,7 +197,7 @@ function returned(happening: Happening, { start, leavingDate }: Facts, today: st
   return { ...hired, start: today, leavingDate: keepsDate ? leavingDate : '' }
 }
 
-/** A start after the leaving date, at which the person is employed, says that the date is over. */
+/** A start after the leaving date means that the person was hired again. */
 function hasGone({ start, leavingDate, status, listed }: Facts, today: string): boolean {
   const isOver = start > leavingDate && start <= today
   return !listed || status === 'Inactive' || (leavingDate !== '' && leavingDate <= today && !isOver)

@@ -19,7 +19,7 @@ const cast = {
 export type Role = keyof typeof cast
 export const roles = Object.keys(cast) as Role[]
 
-/** What an export of one system can say about these people. */
+/** What an export of one system contains about these people. */
 export type ExportContent = {
   /** The keys of the people, in the order of their rows; blank for whom the export leaves out. */
   readonly keys: readonly string[]
@@ -28,9 +28,9 @@ export type ExportContent = {
   readonly hasStatus: boolean
   /** The last day of employment of those who have one; empty where the export has no column for it. */
   readonly lastDays: Partial<Record<Role, string>>
-  /** Whose status says that they have left. */
+  /** People whose status says that they left. */
   readonly leavers: readonly Role[]
-  /** Whose status says so, and counts on the leaving date alone. */
+  /** People whose status announces a departure; only the leaving date takes effect. */
   readonly announced?: readonly Role[]
   readonly firstLine?: number
 }

@@ -9,13 +9,13 @@ export type TestDatabase = AsyncDisposable & { readonly at: string }
 
 type Kind = { readonly name: 'PGlite' | 'PostgreSQL'; readonly createDatabase: () => Promise<TestDatabase> }
 
-/** Both engines, for what shows that an area works on either of them. The tables of the platform, the store and the queue are there. */
+/** Both engines, for tests that show that an area works on either of them. The tables of the platform, the store and the queue are there. */
 export const bothDatabases: readonly Kind[] = [
   { name: 'PGlite', createDatabase: createPgliteDatabase },
   { name: 'PostgreSQL', createDatabase: createPostgresDatabase },
 ]
 
-/** For `describe.each(databases)('$name', ({ place }) => …)`: PostgreSQL, and PGlite too when everything is tested. */
+/** For `describe.each(databases)('$name', ({ createDatabase }) => …)`: PostgreSQL, and PGlite too when everything is tested. */
 export const databases = bothDatabases.filter(({ name }) => isFull || name === 'PostgreSQL')
 
 /** Both engines, with no table in them. */

@@ -25,7 +25,7 @@ export type StartedServer = Server & {
   keepOn(processors: string): Promise<void>
 }
 
-/** Gives a server, or the reason why this way is closed. */
+/** Starts a server, or returns why this method is not available. */
 type StartMethod<S extends Server> = (kind: ServerKind, use: Use) => Promise<S | string>
 type StartMethods<S extends Server> = Readonly<Record<string, StartMethod<S>>>
 
@@ -40,8 +40,8 @@ const ownWays: StartMethods<StartedServer> = {
 const methods: StartMethods<Server> = { environment: fromEnvironment, ...ownWays }
 
 /**
- * Finds or starts a server, the nearest way first, and prints on stderr which way it took. `ROLLCALL_TEST_SERVERS` names
- * one way and closes the others. Where no way leads anywhere, it throws with the reason of each.
+ * Finds or starts a server with the first available method, and prints the method on stderr. `ROLLCALL_TEST_SERVERS` allows
+ * one method only. If none is available, it throws with the reason of each.
  */
 export async function startServer(kind: ServerKind, use = durable): Promise<Server> {
   const server = await nearest({ kind, use, open: methods, only: onlyMethod() })

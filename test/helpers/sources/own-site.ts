@@ -21,13 +21,13 @@ const restWithinMs = 240_000
 /** A daemon of a site, in a process of its own. */
 export type SiteDaemon = Served & { readonly control: Control }
 
-/** Keeps batches waiting. */
+/** Holds batches back. */
 export type Gate = {
-  /** Resolves when so many stand before it. */
+  /** Resolves when this number of batches waits. */
   reached(batches: number): Promise<void>
-  /** Those that stand before it stay; whatever comes now passes by. */
+  /** Waiting batches stay; later ones pass. */
   leaveAside(): void
-  /** Lets everything through; resolves when those that stood before it have been answered. */
+  /** Lets everything through; resolves when the waiting batches have been answered. */
   open(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export type GateOptions = {
   readonly atMost?: number
 }
 
-/** So many batches of a large run a daemon has in flight at once: it leaves one of four requests to short work. */
+/** Maximum number of batches of a large run in flight: one of four requests stays free for short work. */
 export const inFlight = 3
 
 /** A company with people, a platform, a store that outlives its daemons, and as many daemons on it as a test starts. */
@@ -47,7 +47,7 @@ export type Site = AsyncDisposable & {
   readonly client: PlatformClient
   /** Stands between the daemons and the platform. */
   readonly proxy: FaultProxy
-  /** HR exports what it holds now. */
+  /** Writes an export of HR's current data. */
   night(): Promise<void>
   /** Starts another daemon, on a machine of its own as far as files go. */
   daemon(): Promise<SiteDaemon>
@@ -58,9 +58,9 @@ export type Site = AsyncDisposable & {
    * was asked for. A daemon that was in doubt about people adds a run to repair them.
    */
   atRest(control: Control, runs?: number): Promise<string>
-  /** Resolves when nothing is left to do: no run is under way, no batch due, and nobody's state on the platform in doubt. */
+  /** Resolves when no run is active, no batch is due, and nobody is in doubt. */
   whenIdle(): Promise<void>
-  /** What the platform holds otherwise than HR said. */
+  /** The differences between the platform and HR's data. */
   findings(): Promise<string[]>
   /** What is wrong with what everything came to; empty when everybody is on the platform as HR said, once, and accounted for. */
   account(): Promise<string[]>
@@ -133,7 +133,7 @@ export function openStore(at: string): Promise<Database<StoreSchema>> {
   return openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations })
 }
 
-/** Looks until there is something to see. What cannot be looked at just now is looked at again. */
+/** Polls until `look` returns a value. A failing look is repeated. */
 export async function until<T>(condition: string, look: () => Promise<T | undefined>): Promise<T> {
   const limit = AbortSignal.timeout(restWithinMs)
   let trouble: unknown

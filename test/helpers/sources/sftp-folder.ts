@@ -27,12 +27,12 @@ export type Faults = {
   answer?: ((request: SftpRequest) => boolean) | undefined
 }
 
-/** What the server was asked for, and what it gave. */
+/** The requests and responses of the server so far. */
 export type ServerActivity = {
   /** Bytes of files that were sent. */
   fileBytes: number
   connections: number
-  /** What logins were tried with. */
+  /** The methods of login attempts. */
   readonly logins: string[]
   readonly requests: string[]
   /** The hash of each signature that a key logged in with. */

@@ -2,7 +2,7 @@ import { connect } from '../connected.ts'
 import { openWorkplace } from '../workplace.ts'
 import { type Host, type HrPerson, headers, peopleOn } from '../world.ts'
 
-/** A workplace whose configuration names one connection, and what the platform holds of it. */
+/** A workplace with one connection, and access to its people on the platform. */
 export async function openSourceWorkplace(host: Host) {
   const tenant = await host.tenant()
   const { baseUrl } = host.platform
@@ -12,7 +12,7 @@ export async function openSourceWorkplace(host: Host) {
     connect: (source: object) =>
       connect(work, { baseUrl, connections: { acme: { source: { mode: 'snapshot', ...source } } } }),
     people: () => peopleOn(tenant.client),
-    /** Whom the platform holds as gone, with their last day. */
+    /** The separated people on the platform, with their last day. */
     async leavers() {
       const all = [...(await peopleOn(tenant.client)).values()]
       return all.flatMap(({ identityId, separatedAt }) => (separatedAt ? [[identityId, separatedAt.slice(0, 10)]] : []))

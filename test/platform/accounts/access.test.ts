@@ -8,11 +8,11 @@ const everybody = { query: {} }
 const missing = { params: { connectionId: 999_999 }, query: {} }
 const millisecondsPerDay = 86_400_000
 
-describe.each(databases)('access on $name', ({ createDatabase: place }) => {
+describe.each(databases)('access on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -36,7 +36,7 @@ describe.each(databases)('access on $name', ({ createDatabase: place }) => {
     expect(await none.json()).toEqual({ statusCode: 401, message: expect.any(String), code: expect.any(Number) })
   })
 
-  test('open terms go before a missing entitlement, which goes before a missing permission', async () => {
+  test('unaccepted terms are reported before a missing entitlement, and that before a missing permission', async () => {
     const open = await opened.newAccount({ entitlements: [], termsAcceptedAt: null })
     const poor = await opened.newAccount({ entitlements: [] })
     const rich = await opened.newAccount()
@@ -59,7 +59,7 @@ describe.each(databases)('access on $name', ({ createDatabase: place }) => {
     expect(answer.status).toBe(401)
   })
 
-  test('a missing permission goes before an invalid request, which goes before a missing record', async () => {
+  test('a missing permission is reported before an invalid request, and that before a missing record', async () => {
     const { name, client } = await opened.newAccount()
     const powerless = await opened.clientOf(name, ['workspaces-get'])
     const body = { clientAlias: 7 as never }
@@ -100,7 +100,7 @@ describe.each(databases)('access on $name', ({ createDatabase: place }) => {
     expect(updated.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  test('each HRIS operation asks for its own permission', async () => {
+  test('each HRIS operation requires its own permission', async () => {
     const { name, client: owner } = await opened.newAccount()
     const connectionId = await newHrisConnection(owner)
     const ofConnection = { params: { connectionId } }
@@ -137,7 +137,7 @@ describe.each(databases)('access on $name', ({ createDatabase: place }) => {
     ])
   })
 
-  test('a key for reading everything reads and cannot write', async () => {
+  test('a read-only key reads everything and cannot write', async () => {
     const { name } = await opened.newAccount()
     const reader = await opened.clientOf(name, 'all-read')
 
@@ -161,8 +161,8 @@ describe.each(databases)('access on $name', ({ createDatabase: place }) => {
     expect((await opened.clientWith(key).listWorkspaces(everybody)).status).toBe(401)
   })
 
-  test('a key ends after twelve months unless it is told another day or never', async () => {
-    await using own = await openTestPlatform(place)
+  test('a key expires after twelve months unless it has another date or none', async () => {
+    await using own = await openTestPlatform(createDatabase)
     const { name } = await own.newAccount()
     const usual = await own.operator.createKey({ body: { account: name, name: 'usual', permissions: 'all' } })
     const endless = await own.operator.createKey({

@@ -6,9 +6,9 @@ import { entitlement, openTestPlatform } from '../helpers/platforms.ts'
 const everybody = { query: {} }
 const minuteMs = 60_000
 
-describe.each(databases)('accounts on $name', ({ createDatabase: place }) => {
+describe.each(databases)('accounts on $name', ({ createDatabase }) => {
   test('are listed with their terms, entitlements and how much they hold', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const { name, send, delete: remove, sync } = await newCompany(opened)
     await send([{ identityId: 'a', email: 'a@one.example' }, { identityId: 'b' }, { identityId: 'c' }])
     await remove('c')
@@ -48,8 +48,8 @@ describe.each(databases)('accounts on $name', ({ createDatabase: place }) => {
     expect(await opened.operator.showAccount({ params: { account: 'Other' } })).toEqual(listed[1])
   })
 
-  test('accepting the terms opens the interface, and the first time is the one that is kept', async () => {
-    await using opened = await openTestPlatform(place)
+  test('accepting the terms opens the API, and the first time is stored', async () => {
+    await using opened = await openTestPlatform(createDatabase)
     const { name, client } = await opened.newAccount({ termsAcceptedAt: null })
     const before = await client.listWorkspaces(everybody)
     const first = opened.clock.now().toISOString()
@@ -62,8 +62,8 @@ describe.each(databases)('accounts on $name', ({ createDatabase: place }) => {
     expect([before.status, (await client.listWorkspaces(everybody)).status]).toEqual([412, 200])
   })
 
-  test('entitlements open and close what they stand for, and doing so twice changes nothing', async () => {
-    await using opened = await openTestPlatform(place)
+  test('entitlements open and close their areas, and repeating it changes nothing', async () => {
+    await using opened = await openTestPlatform(createDatabase)
     const { name, client } = await opened.newAccount({ entitlements: [] })
     const other = await opened.newAccount({ entitlements: ['KEPT'] })
     const statuses = [(await client.listCustomConnections(everybody)).status]

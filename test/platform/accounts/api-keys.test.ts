@@ -33,8 +33,8 @@ describe.each(databases)('keys on $name', ({ createDatabase: place }) => {
     )
   })
 
-  test('say when they end soon, and work until then', async () => {
-    await using opened = await openTestPlatform(place)
+  test('show that they expire soon, and work until then', async () => {
+    await using opened = await openTestPlatform(createDatabase)
     const { name } = await opened.newAccount()
     const expiresAt = new Date(opened.clock.now().getTime() + 31 * dayMs).toISOString()
     const { id, key } = await opened.operator.createKey({
@@ -45,15 +45,15 @@ describe.each(databases)('keys on $name', ({ createDatabase: place }) => {
       return [state, (await opened.clientWith(key).listWorkspaces({ query: {} })).status]
     }
 
-    const seen = [await look()]
+    const observed = [await look()]
     opened.clock.advance(dayMs)
-    seen.push(await look())
+    observed.push(await look())
     opened.clock.advance(30 * dayMs)
-    seen.push(await look())
+    observed.push(await look())
     await opened.operator.revokeKey({ params: { keyId: id } })
-    seen.push(await look())
+    observed.push(await look())
 
-    expect(seen).toEqual([
+    expect(observed).toEqual([
       ['active', 200],
       ['expires-soon', 200],
       ['expired', 401],
@@ -66,8 +66,8 @@ test('an address that a caller claims counts for nothing unless it comes from a 
   await using opened = await openTestPlatform(createPostgresDatabase)
   const { name } = await opened.newAccount()
   const allowedAddresses = ['192.0.2.7']
-  const wanted = { account: name, name: 'office', permissions: 'all', allowedAddresses } as const
-  const { key } = await opened.operator.createKey({ body: { ...wanted, allowedAddresses } })
+  const newKey = { account: name, name: 'office', permissions: 'all', allowedAddresses } as const
+  const { key } = await opened.operator.createKey({ body: { ...newKey, allowedAddresses } })
   const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': '192.0.2.7' }
 
   const answer = await fetch(`${opened.platform.baseUrl}/workspaces`, { headers })
@@ -85,7 +85,7 @@ test('a key that would never work is not made', async () => {
   await expect(making).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('never work') })
 })
 
-describe('what a key may be told', () => {
+describe('the input of a new key', () => {
   const refused = (input: object) => {
     const parsed = KeyInput.safeParse({ account: 'A', name: 'k', permissions: 'all', ...input })
     return parsed.error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []

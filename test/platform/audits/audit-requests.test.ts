@@ -5,7 +5,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 
 const createdAt = '2026-03-02T10:00:00.000Z'
 
-describe.each(databases)('audit requests on $name', ({ createDatabase: place }) => {
+describe.each(databases)('audit requests on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: AuditCompany
   let other: AuditCompany
@@ -13,7 +13,7 @@ describe.each(databases)('audit requests on $name', ({ createDatabase: place }) 
   let ids: Readonly<Record<string, number>>
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     acme = await newAuditCompany(opened, 'Acme')
     other = await newAuditCompany(opened, 'Other')
     auditId = acme.audits.SOC_2_TYPE_2 ?? ''
@@ -34,7 +34,7 @@ describe.each(databases)('audit requests on $name', ({ createDatabase: place }) 
   const codes = async (query: object) => bodyOf(await list(query), 200).data.map(({ code }) => code)
   const user = (name: string) => acme.users[name] ?? 0
 
-  test('the list shows those of the audit, and says nothing that was not asked for', async () => {
+  test('the list shows those of the audit, and no expansion that was not requested', async () => {
     const { data, pagination } = bodyOf(await list(), 200)
     const none = bodyOf(await list({}, { auditId: acme.audits.ISO_27001_2022 ?? '' }), 200)
 
@@ -111,7 +111,7 @@ describe.each(databases)('audit requests on $name', ({ createDatabase: place }) 
     expect(answer.status).toBe(400)
   })
 
-  test('what is not there, or is there for others only, is 404', async () => {
+  test('unknown ids and those of others are 404', async () => {
     const requestId = ids['REQ-1'] ?? 0
     const foreignAudit = other.audits.SOC_2_TYPE_2 ?? ''
 
@@ -128,7 +128,7 @@ describe.each(databases)('audit requests on $name', ({ createDatabase: place }) 
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404, 404])
   })
 
-  test('reading takes the permission for requests', async () => {
+  test('reading requires the permission for requests', async () => {
     const reader = await opened.clientOf('Acme', ['customer-request-get-requests'])
     const stranger = await opened.clientOf('Acme', ['audit-get'])
     const params = { workspaceId: acme.workspaceId, auditId }

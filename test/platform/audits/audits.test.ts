@@ -13,7 +13,7 @@ describe.each(databases)('audits on $name', ({ createDatabase: place }) => {
   let other: AuditCompany
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     acme = await newAuditCompany(opened, 'Acme')
     other = await newAuditCompany(opened, 'Other')
   })
@@ -27,7 +27,7 @@ describe.each(databases)('audits on $name', ({ createDatabase: place }) => {
     acme.client.getAudit({ params: { workspaceId, auditId }, query })
   const idOf = (framework: string) => acme.audits[framework] ?? ''
 
-  test('the list shows those of the workspace, and says nothing that was not asked for', async () => {
+  test('the list shows those of the workspace, and no expansion that was not requested', async () => {
     const { data, pagination } = bodyOf(await list(), 200)
 
     expect(data).toEqual([
@@ -118,7 +118,7 @@ describe.each(databases)('audits on $name', ({ createDatabase: place }) => {
     expect(await statusOf(`${acme.workspaceId}/${path}`)).toBe(400)
   })
 
-  test('what is not there, or is there for others only, is 404', async () => {
+  test('unknown ids and those of others are 404', async () => {
     const foreign = other.audits.SOC_2_TYPE_2 ?? ''
 
     const answers = await Promise.all([
@@ -134,7 +134,7 @@ describe.each(databases)('audits on $name', ({ createDatabase: place }) => {
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404, 404])
   })
 
-  test('reading takes the permission for audits', async () => {
+  test('reading requires the permission for audits', async () => {
     const reader = await opened.clientOf('Acme', ['audit-get'])
     const stranger = await opened.clientOf('Acme', ['controls-get'])
     const params = { workspaceId: acme.workspaceId }

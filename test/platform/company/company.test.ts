@@ -22,13 +22,13 @@ describe.each(databases)('the company on $name', ({ createDatabase: place }) => 
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
   })
 
-  test('a seeded company says everything that the seed does, and what the plan includes', async () => {
+  test('a seeded company returns everything in the seed and what the plan includes', async () => {
     const createdAt = opened.clock.now().toISOString()
     const described = {
       domain: 'acme.example',

@@ -12,11 +12,11 @@ const customFields = [
   { name: 'Desk', type: 'NUMBER' as const, entityTypes: ['PERSONNEL' as const] },
 ]
 
-describe.each(databases)('custom fields on $name', ({ createDatabase: place }) => {
+describe.each(databases)('custom fields on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -99,7 +99,7 @@ describe.each(databases)('custom fields on $name', ({ createDatabase: place }) =
   const assets = (fields: object[] = assetFields) =>
     newInventory(opened, { entitlements: [entitlement], customFields: fields })
 
-  test('an asset takes values by id or name, changes them and gives them up', async () => {
+  test('values of an asset are set by id or name, changed and removed', async () => {
     const { client, accountId, add } = await assets()
     const { db } = opened.platform.database
     const cost = await db
@@ -133,8 +133,8 @@ describe.each(databases)('custom fields on $name', ({ createDatabase: place }) =
     expect(await update(null)).toBe(204)
     expect(await values()).toEqual([['Cost', '-12.50']])
     await client.deleteAsset({ params })
-    const left = await db.selectFrom('custom_field_values').selectAll().where('entity_id', '=', id).execute()
-    expect(left.filter(({ entity_type }) => entity_type === 'ASSET')).toEqual([])
+    const remaining = await db.selectFrom('custom_field_values').selectAll().where('entity_id', '=', id).execute()
+    expect(remaining.filter(({ entity_type }) => entity_type === 'ASSET')).toEqual([])
   })
 
   test.each<[string, string, string]>([
@@ -148,7 +148,7 @@ describe.each(databases)('custom fields on $name', ({ createDatabase: place }) =
     ['Cost', '10', '10 EUR'],
     ['Count', '7', ''],
     ['Count', '7', '0x10'],
-  ])('the field %s takes what its type allows and nothing else', async (name, good, bad) => {
+  ])('the field %s accepts what its type allows and nothing else', async (name, good, bad) => {
     const { client, add } = await assets()
     const params = { assetId: (await add()).id }
     const update = async (value: string) =>
@@ -177,10 +177,10 @@ describe.each(databases)('custom fields on $name', ({ createDatabase: place }) =
     ['neither name nor id', [{ value: 'a' }], 400],
     ['no value', [{ name: 'Site' }], 400],
     ['a NUL character', [{ name: 'Site', value: '\0' }], 400],
-  ])('%s is refused for a new asset, and nothing is added', async (_what, given, status) => {
+  ])('%s is refused for a new asset, and nothing is added', async (_what, fields, status) => {
     const { client, asset } = await assets()
 
-    const answer = await client.createAsset({ body: asset({ customFields: given as never }) })
+    const answer = await client.createAsset({ body: asset({ customFields: fields as never }) })
 
     expect(answer.status).toBe(status)
     expect(bodyOf(await client.listAssets({ query: {} }), 200).data).toEqual([])
@@ -227,7 +227,7 @@ describe.each(databases)('custom fields on $name', ({ createDatabase: place }) =
     expect((await report()).assetId).toEqual(expect.any(Number))
   })
 
-  test('a plan without custom fields takes no values, and asks for none', async () => {
+  test('a plan without custom fields accepts no values and requires none', async () => {
     const { client, asset, add } = await newInventory(opened, {
       customFields: [{ name: 'Site', type: 'TEXT', entityTypes: ['ASSET'], required: true }],
     })

@@ -20,7 +20,7 @@ describe.each(databases)('custom connections on $name', ({ createDatabase: place
   let workspaceIds: number[]
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     const account = {
       name: 'Acme',
       entitlements: [entitlement],
@@ -178,7 +178,7 @@ describe.each(databases)('custom connections on $name', ({ createDatabase: place
     expect(answer.status).toBe(400)
   })
 
-  test('an update changes what it names, and null clears the alias', async () => {
+  test('an update changes the sent fields, and null clears the alias', async () => {
     const { id } = bodyOf(await create({ name: 'HR', description: 'old', providerTypes: ['HRIS'] }), 201)
     const params = { connectionId: id }
     opened.clock.advance(minuteMs)
@@ -204,7 +204,7 @@ describe.each(databases)('custom connections on $name', ({ createDatabase: place
     expect(answer.status).toBe(201)
   })
 
-  test('an update to what is stored already leaves updatedAt alone', async () => {
+  test('an update to the stored values leaves updatedAt unchanged', async () => {
     const created = bodyOf(await create({ name: 'HR', description: 'same', providerTypes: ['HRIS'] }), 201)
     opened.clock.advance(minuteMs)
 
@@ -216,7 +216,7 @@ describe.each(databases)('custom connections on $name', ({ createDatabase: place
     expect(bodyOf(answer, 200)).toEqual(created)
   })
 
-  test('an update that names nothing answers the connection as it is', async () => {
+  test('an empty update returns the unchanged connection', async () => {
     const created = bodyOf(await create({ name: 'HR', providerTypes: ['HRIS'] }), 201)
     opened.clock.advance(minuteMs)
 
@@ -225,7 +225,7 @@ describe.each(databases)('custom connections on $name', ({ createDatabase: place
     expect(bodyOf(answer, 200)).toEqual(created)
   })
 
-  test('deleting takes all records along, and a second time or an unknown id is 204 too', async () => {
+  test('deleting removes all records; a second deletion or an unknown id is 204 too', async () => {
     const params = { connectionId: await newHrisConnection(client) }
     await client.upsertHrisUserIdentities({ params, body: [{ identityId: 'a' }] })
 
@@ -242,12 +242,12 @@ describe.each(databases)('custom connections on $name', ({ createDatabase: place
     ]
     expect(gone.map(({ status }) => status)).toEqual([404, 404])
     const { db } = opened.platform.database
-    const left = await db
+    const remaining = await db
       .selectFrom('hris_user_identities')
       .selectAll()
       .where('connection_id', '=', params.connectionId)
       .execute()
-    expect(left).toEqual([])
+    expect(remaining).toEqual([])
   })
 
   test('a connection is deleted while batches arrive without an error of the server', async () => {

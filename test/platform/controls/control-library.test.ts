@@ -5,13 +5,13 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 
 const unknownId = Number.MAX_SAFE_INTEGER
 
-describe.each(databases)('the control library on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the control library on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let ids: Readonly<Record<string, number>>
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     company = await newControlCompany(opened, 'Acme')
     const { data } = bodyOf(await company.client.listControlLibrary({ query: {} }), 200)
     ids = Object.fromEntries(data.map(({ code, id }) => [code, id]))
@@ -121,7 +121,7 @@ describe.each(databases)('the control library on $name', ({ createDatabase: plac
     },
   )
 
-  test('every expansion tells what a template comes with', async () => {
+  test('every expansion returns the contents of a template', async () => {
     const { client, controls, workspaceId } = company
 
     const answer = await client.getControlLibraryItem({

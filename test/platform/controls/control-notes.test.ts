@@ -7,14 +7,14 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const unknownId = Number.MAX_SAFE_INTEGER
 
-describe.each(databases)('control notes on $name', ({ createDatabase: place }) => {
+describe.each(databases)('control notes on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany
   let controls = 0
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     company = await newControlCompany(opened, 'Acme')
     stranger = await newControlCompany(opened, 'Bolt')
   })
@@ -91,7 +91,7 @@ describe.each(databases)('control notes on $name', ({ createDatabase: place }) =
     expect(bodyOf(answer, 200)).toEqual({ ...note, comment: 'new', updatedAt: opened.clock.now().toISOString() })
   })
 
-  test('an update to the same comment changes nothing and is no event', async () => {
+  test('an update to the same comment changes nothing and records no event', async () => {
     const params = await newControl()
     const note = await write(params, 'same')
     const before = await company.events('CONTROL_NOTE_EDITED')
@@ -150,7 +150,7 @@ describe.each(databases)('control notes on $name', ({ createDatabase: place }) =
     expect(answers.map(({ status }) => status)).toEqual([400, 400])
   })
 
-  test('an id that is no UUID is 400', async () => {
+  test('an id that is not a UUID is 400', async () => {
     const params = await newControl()
     const address = { ...params, noteId: 'first' }
 
@@ -164,12 +164,12 @@ describe.each(databases)('control notes on $name', ({ createDatabase: place }) =
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
   })
 
-  test('what is not there, or belongs to others, is 404', async () => {
+  test('unknown ids and those of others are 404', async () => {
     const params = await newControl()
     const { id: noteId } = await write(params, 'here')
     const elsewhere = await newControl()
     const theirs = { workspaceId: stranger.workspaceId, controlId: stranger.controls['LIB-1'] ?? 0 }
-    const places = [
+    const hiddenControls = [
       { ...params, controlId: unknownId },
       { ...params, workspaceId: unknownId },
       { ...params, workspaceId: company.otherWorkspaceId },
@@ -177,11 +177,11 @@ describe.each(databases)('control notes on $name', ({ createDatabase: place }) =
     ]
 
     const answers = await Promise.all([
-      ...places.flatMap((control) => [
+      ...hiddenControls.flatMap((control) => [
         company.client.listControlNotes({ params: control, query: {} }),
         company.client.createControlNote({ params: control, body: { comment: 'a' } }),
       ]),
-      ...[...places, elsewhere].flatMap((control) => [
+      ...[...hiddenControls, elsewhere].flatMap((control) => [
         company.client.getControlNote({ params: { ...control, noteId }, query: {} }),
         company.client.updateControlNote({ params: { ...control, noteId }, body: { comment: 'a' } }),
         company.client.deleteControlNote({ params: { ...control, noteId } }),

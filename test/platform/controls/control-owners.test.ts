@@ -6,7 +6,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const unknownId = Number.MAX_SAFE_INTEGER
 
-describe.each(databases)('control owners on $name', ({ createDatabase: place }) => {
+describe.each(databases)('control owners on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany
@@ -16,7 +16,7 @@ describe.each(databases)('control owners on $name', ({ createDatabase: place }) 
   let controls = 0
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     company = await newControlCompany(opened, 'Acme')
     stranger = await newControlCompany(opened, 'Bolt')
     const { users } = company
@@ -191,7 +191,7 @@ describe.each(databases)('control owners on $name', ({ createDatabase: place }) 
 
   test('a control that is not there, or belongs to others, is 404', async () => {
     const params = await newControl([ana])
-    const places = [
+    const hiddenControls = [
       { ...params, controlId: unknownId },
       { ...params, workspaceId: unknownId },
       { ...params, workspaceId: company.otherWorkspaceId },
@@ -199,7 +199,7 @@ describe.each(databases)('control owners on $name', ({ createDatabase: place }) 
     ]
 
     const answers = await Promise.all(
-      places.flatMap((control) => [
+      hiddenControls.flatMap((control) => [
         company.client.listControlOwners({ params: control, query: {} }),
         company.client.addControlOwner({ params: control, body: { ownerId: ana } }),
         company.client.modifyControlOwners({ params: control, body: { ownerUserIds: [] } }),

@@ -25,7 +25,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
   let stranger: ControlCompany
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     company = await newControlCompany(opened, 'Acme', ['CUSTOM_FIELDS_AND_FORMULAS'])
     stranger = await newControlCompany(opened, 'Bolt')
   })
@@ -73,7 +73,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('every expansion tells what belongs to the control, and only on request', async () => {
+  test('every expansion returns what belongs to the control, and only on request', async () => {
     const tests = await idsOf('tests')
     const evidence = await idsOf('evidence')
 
@@ -195,7 +195,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
     expect(await codes({ policyId: theirs['Our Access Policy'] ?? 0 })).toEqual([])
   })
 
-  test('a flag says the same as the filter of its name', async () => {
+  test('a flag agrees with the filter of its name', async () => {
     const { data } = await list({ 'expand[]': ['flags'], size: 500 })
 
     for (const flag of ['hasEvidence', 'hasPolicy', 'isReady', 'isMonitored'] as const) {
@@ -319,7 +319,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
     },
   )
 
-  test('things of another account or workspace are as unknown as none, and external evidence is no report', async () => {
+  test('rows of another account or workspace are unknown, and external evidence is no report', async () => {
     const theirPolicies = await idsOf('policies', stranger)
     const theirTests = await idsOf('tests', stranger)
     const tests = await idsOf('tests')
@@ -366,7 +366,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
     expect(answer.status).toBe(400)
   })
 
-  test('files come as base64 with a control, and prove it for as long as they are said to', async () => {
+  test('files arrive as base64 with a control and prove it until they expire', async () => {
     const today = opened.clock.now().toISOString().slice(0, 10)
     const base64Files = files(
       { filename: 'now.pdf', base64String: Buffer.from('now').toString('base64') },
@@ -411,7 +411,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('files come in a form with a control, whose lists are repeated fields or JSON', async () => {
+  test('files arrive in a form with a control, whose lists are repeated fields or JSON', async () => {
     const policies = Object.values(await idsOf('policies'))
     const form = new FormData()
     for (const [name, value] of Object.entries(minimal('NEW-FORM'))) form.append(name, value)
@@ -491,7 +491,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
     expect(answers.map(({ status }) => status)).toEqual([403, 403])
   })
 
-  test('what is not there, or belongs to others, is 404', async () => {
+  test('unknown ids and those of others are 404', async () => {
     const theirs = stranger.controls['LIB-1'] ?? 0
     const other = { workspaceId: stranger.workspaceId }
 
@@ -529,7 +529,7 @@ describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
     expect(answer.status).toBe(400)
   })
 
-  test('a body that is no JSON is refused with 400', async () => {
+  test('a body that is not JSON is refused with 400', async () => {
     const { key } = await opened.operator.createKey({ body: { account: 'Acme', name: 'forms', permissions: 'all' } })
     const form = new FormData()
     form.append('name', 'New')

@@ -8,9 +8,9 @@ import { temporaryFolder } from '../../helpers/sources/folders.ts'
 test.each(['PostgreSQL', 'the embedded database'])(
   'a platform of a development version from before the first release is refused: %s',
   async (kind) => {
-    await using place = await createEmptyPostgresDatabase()
+    await using server = await createEmptyPostgresDatabase()
     await using folder = await temporaryFolder()
-    const at = kind === 'PostgreSQL' ? place.at : join(folder.path, 'platform')
+    const at = kind === 'PostgreSQL' ? server.at : join(folder.path, 'platform')
     const former = [{ name: '0001-accounts', sql: 'create table accounts (id int)' }]
     const database = await openDatabase({ at, schemas: ['platform'], migrations: former })
     await database[Symbol.asyncDispose]()

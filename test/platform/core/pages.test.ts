@@ -27,7 +27,7 @@ describe.each(databases)('pages on $name', ({ createDatabase: place }) => {
   let accountName: string
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     const account = await opened.newAccount()
     client = account.client
     accountName = account.name
@@ -73,9 +73,9 @@ describe.each(databases)('pages on $name', ({ createDatabase: place }) => {
     const pages: string[][] = []
     let cursor: string | undefined
     do {
-      const found = await page(connectionId, { ...query, ...(cursor !== undefined && { cursor }) })
-      pages.push(found.keys)
-      cursor = found.cursor
+      const entries = await page(connectionId, { ...query, ...(cursor !== undefined && { cursor }) })
+      pages.push(entries.keys)
+      cursor = entries.cursor
       if (cursor !== undefined) await between?.(pages.length)
     } while (cursor !== undefined)
     return pages
@@ -88,7 +88,7 @@ describe.each(databases)('pages on $name', ({ createDatabase: place }) => {
 
       const pages = await walk(connectionId, { ...order, size: 5 })
 
-      expect(pages.map((found) => found.length)).toEqual([5, 5, 5, 5, 3])
+      expect(pages.map((entries) => entries.length)).toEqual([5, 5, 5, 5, 3])
       expect(pages.flat().toSorted()).toEqual(keys)
     },
   )
@@ -131,9 +131,9 @@ describe.each(databases)('pages on $name', ({ createDatabase: place }) => {
     opened.clock.advance(1)
     await send(connectionId, [{ identityId: 'p001', jobTitle: 'changed' }])
 
-    const found = await Promise.all(orders.map(({ name: _, ...order }) => page(connectionId, order)))
+    const pages = await Promise.all(orders.map(({ name: _, ...order }) => page(connectionId, order)))
 
-    expect(found.map((one) => one.keys)).toEqual([
+    expect(pages.map((one) => one.keys)).toEqual([
       keys,
       keys.toReversed(),
       ['p000', 'p002', 'p003', 'p001'],

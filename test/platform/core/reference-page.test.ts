@@ -52,7 +52,7 @@ test('the document that it shows is there without a key', async () => {
   expect(await document.json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: '/public/v2' }] })
 })
 
-test('what people look for by habit leads to the reference page, and a browser finds an icon', async () => {
+test('common addresses redirect to the reference page, and a browser finds an icon', async () => {
   const [docs, icon] = [await fetch(`${origin}/docs`), await fetch(`${origin}/favicon.ico`)]
 
   expect([docs.status, docs.url]).toEqual([200, `${origin}/reference/`])

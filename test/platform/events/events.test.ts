@@ -22,7 +22,7 @@ describe.each(databases)('events on $name', ({ createDatabase: place }) => {
 
   // One event a minute, from 11:00 on: two of the connection, two of the workspace, one of the schedule, one of nobody and nothing.
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
     connectionId = await newHrisConnection(account.client)
     userId = bodyOf(await account.client.listUsers({ query: {} }), 200).data[0]?.id ?? 0
@@ -60,7 +60,8 @@ describe.each(databases)('events on $name', ({ createDatabase: place }) => {
 
   const list = async (query: Query): Promise<readonly Event[]> =>
     bodyOf(await account.client.listEvents({ query }), 200).data
-  const found = async (query: Query) => (await list(query)).map(({ description }) => Number(description.split(' ')[1]))
+  const numbersOf = async (query: Query) =>
+    (await list(query)).map(({ description }) => Number(description.split(' ')[1]))
 
   test.each<[string, Query, number[]]>([
     ['nothing', {}, [0, 1, 2, 3, 4, 5]],
@@ -89,12 +90,12 @@ describe.each(databases)('events on $name', ({ createDatabase: place }) => {
     ['all at once', { type: 'CREATE_CONTROL', category: 'GRC', source: 'PUBLIC_API', workspaceId: 7 }, [2]],
     ['the order backwards', { sortDir: 'DESC', category: 'GRC', sort: 'createdAt' }, [3, 2]],
   ])('are filtered by %s', async (_what, query, expected) => {
-    expect(await found(query)).toEqual(expected)
+    expect(await numbersOf(query)).toEqual(expected)
   })
 
   test('are filtered by a connection and by a user', async () => {
-    expect(await found({ connectionId })).toEqual([0, 1])
-    expect(await found({ userId })).toEqual([0, 1, 2, 3])
+    expect(await numbersOf({ connectionId })).toEqual([0, 1])
+    expect(await numbersOf({ userId })).toEqual([0, 1, 2, 3])
   })
 
   test('blank filters by connection and user mean none, however a client writes them', async () => {
@@ -163,7 +164,7 @@ describe.each(databases)('events on $name', ({ createDatabase: place }) => {
     })
   })
 
-  test('extras of what is gone are null', async () => {
+  test('expansions of deleted rows are null', async () => {
     const [event] = await list({ type: 'TERMS_AGREED', 'expand[]': ['connection', 'user', 'issues'] })
 
     expect(event).toMatchObject({ connectionId: 999_999, connection: null, user: null, issues: [] })
@@ -197,8 +198,8 @@ describe.each(databases)('events on $name', ({ createDatabase: place }) => {
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([404, 404])
-    const seen = bodyOf(await stranger.client.listEvents({ query: { size: 500 } }), 200).data
-    expect(seen.map(({ id }) => id)).not.toContain(listed?.id)
+    const events = bodyOf(await stranger.client.listEvents({ query: { size: 500 } }), 200).data
+    expect(events.map(({ id }) => id)).not.toContain(listed?.id)
   })
 
   test.each(['1', 'abc', `${absent}0`, '%00'])('the id %s is refused with 400', async (eventId) => {

@@ -5,12 +5,12 @@ import { databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('what events tell on $name', ({ createDatabase: place }) => {
+describe.each(databases)('recorded events on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -19,7 +19,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
     acme = await newCompany(opened)
   })
 
-  const told = async (client: PlatformClient, type?: string) => {
+  const eventsOf = async (client: PlatformClient, type?: string) => {
     const query = { 'expand[]': ['metadata' as const], size: 500, ...(type && { type }) }
     return bodyOf(await client.listEvents({ query }), 200).data
   }
@@ -28,13 +28,13 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
     await acme.sync()
   }
 
-  test('an identity sync tells its counts, and nothing of each person who is new', async () => {
+  test('an identity sync records its counts, and no event for each new person', async () => {
     await sent(
       { identityId: 'a', email: 'ana@acme.example', isContractor: false },
       { identityId: 'b', email: 'bo@acme.example', isContractor: true },
     )
 
-    const [event, ...others] = await told(acme.client, 'USER_IDENTITY_PERSONNEL_SYNCED')
+    const [event, ...others] = await eventsOf(acme.client, 'USER_IDENTITY_PERSONNEL_SYNCED')
 
     expect(others).toEqual([])
     expect(event).toMatchObject({
@@ -46,7 +46,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
       metadata: { targetEntity: { kind: 'identitySync', id: expect.any(Number) } },
       createdAt: opened.clock.now().toISOString(),
     })
-    expect(await told(acme.client, 'EMPLOYMENT_STATUS_UPDATED')).toEqual([])
+    expect(await eventsOf(acme.client, 'EMPLOYMENT_STATUS_UPDATED')).toEqual([])
   })
 
   test('each person whose status an identity sync changed has an event, and nobody else', async () => {
@@ -66,7 +66,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
       { identityId: 'd', separatedAt: '2026-02-28T00:00:00Z' },
     )
 
-    const events = await told(acme.client, 'EMPLOYMENT_STATUS_UPDATED')
+    const events = await eventsOf(acme.client, 'EMPLOYMENT_STATUS_UPDATED')
     expect(events.map(({ description, metadata }) => [metadata?.targetEntity, description])).toEqual([
       [
         { kind: 'personnel', id: ids.get('an') },
@@ -80,11 +80,11 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
     expect(events[0]).toMatchObject({ category: 'PERSONNEL', source: 'APP', userId: null })
   })
 
-  test('a sync that changes nothing tells only that it ran', async () => {
+  test('a sync that changes nothing records only that it ran', async () => {
     await sent({ identityId: 'a', email: 'ana@acme.example', isContractor: false })
     await acme.sync()
 
-    const events = await told(acme.client)
+    const events = await eventsOf(acme.client)
 
     const ofSync = events.filter(({ category }) => category === 'PERSONNEL')
     expect(ofSync.map(({ description }) => description)).toEqual([
@@ -99,12 +99,12 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
 
     await syncIdentities(db, { accountId: acme.id, trigger: 'schedule', now: opened.clock.now })
 
-    expect(await told(acme.client, 'USER_IDENTITY_PERSONNEL_SYNCED')).toMatchObject([
+    expect(await eventsOf(acme.client, 'USER_IDENTITY_PERSONNEL_SYNCED')).toMatchObject([
       { source: 'SCHEDULED', userId: null, requestDescription: 'identity sync' },
     ])
   })
 
-  test('a reset tells whom it gave back to the identity sync, and which key asked for it', async () => {
+  test('a reset records whose status the identity sync controls again, and which key requested it', async () => {
     await sent(
       { identityId: 'a', email: 'ana@acme.example', isContractor: false },
       { identityId: 'b', email: 'bo@acme.example', isContractor: false },
@@ -126,7 +126,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
     await reset({ action: 'reset-sync-all' })
     await reset({ action: 'reset-sync', personnelIds: [ana] })
 
-    const events = (await told(acme.client)).filter(({ type }) => type.startsWith('FORCE_SYNC'))
+    const events = (await eventsOf(acme.client)).filter(({ type }) => type.startsWith('FORCE_SYNC'))
     const person = (id: number) => ({ kind: 'personnel', id })
     const both = expect.toSatisfy((targets: readonly { id: number }[]) => {
       return (
@@ -162,7 +162,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
     await operator.revokeKey({ params: { keyId: other.id } })
     await operator.revokeKey({ params: { keyId: other.id } })
 
-    const events = await told(opened.clientWith(key))
+    const events = await eventsOf(opened.clientWith(key))
 
     expect(
       events.map(({ type, requestDescription, metadata }) => [type, requestDescription, metadata?.targetEntity?.id]),
@@ -180,7 +180,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
     expect(events.every(({ source, userId }) => source === 'APP' && userId === null)).toBe(true)
   })
 
-  test('a seed tells what it added, and nothing when there is nothing to add', async () => {
+  test('a seed records what it added, and nothing if there is nothing to add', async () => {
     const name = `Seeded ${acme.connectionId}`
     const document = SeedDocument.parse({
       accounts: [
@@ -198,7 +198,7 @@ describe.each(databases)('what events tell on $name', ({ createDatabase: place }
     await opened.operator.seed({ body: document })
     const client = await opened.clientOf(name, 'all')
 
-    const events = (await told(client)).filter(({ requestDescription }) => requestDescription === 'operator: seed')
+    const events = (await eventsOf(client)).filter(({ requestDescription }) => requestDescription === 'operator: seed')
 
     expect(events.map(({ type, description }) => [type, description])).toEqual([
       ['COMPANY_DATA_UPDATED', 'The account was opened'],

@@ -4,12 +4,12 @@ import { newRecords } from '../helpers/data-records.ts'
 import { newPeople } from '../helpers/people.ts'
 import { openTestPlatform, type TestAccount, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('the events of what is written into connections on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the events of writes to connections on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {
@@ -30,7 +30,7 @@ describe.each(databases)('the events of what is written into connections on $nam
     })
   }
 
-  test('a connection tells that it was created, changed and deleted, each once', async () => {
+  test('creating, changing and deleting a connection record one event each', async () => {
     const { params } = await newPeople(account.client)
     const { client } = account
 
@@ -69,7 +69,7 @@ describe.each(databases)('the events of what is written into connections on $nam
     ])
   })
 
-  test('records tell what was created, changed and deleted', async () => {
+  test('created, changed and deleted records have events', async () => {
     const hosts = await newRecords(opened, account)
 
     await hosts.send([{ id: 'a', hostname: 'one' }, { id: 'b', hostname: 'one' }, { id: 'bad' }])
@@ -94,7 +94,7 @@ describe.each(databases)('the events of what is written into connections on $nam
     ])
   })
 
-  test('a session tells what it staged, what it replaced and what was discarded with it', async () => {
+  test('a session records what it staged, replaced and discarded', async () => {
     const hosts = await newRecords(opened, account)
     await hosts.send({ id: 'old', hostname: 'one' })
 

@@ -90,13 +90,13 @@ describe.each([
   })
 })
 
-describe.each(databases)('an import on $name', ({ createDatabase: place }) => {
-  test('keys work, and what is made afterwards gets new numbers, also where the last ones were deleted', async () => {
-    await using opened = await openTestPlatform(place)
+describe.each(databases)('an import on $name', ({ createDatabase }) => {
+  test('keys work, and new rows get new numbers, even if the last ones were deleted', async () => {
+    await using opened = await openTestPlatform(createDatabase)
     const { key, client, connectionId } = await populate(opened)
     await client.deleteCustomConnection({ params: { connectionId } })
     const document = await exported(opened.operator)
-    await using there = await place()
+    await using there = await createDatabase()
     await using platform = await startPlatform({
       database: there.at,
       now: opened.clock.now,
@@ -128,13 +128,13 @@ describe.each(databases)('an import on $name', ({ createDatabase: place }) => {
         changed_in xid8 not null default pg_current_xact_id()
       )`.execute(database)
     }
-    await using opened = await openTestPlatform(place, { prepare })
+    await using opened = await openTestPlatform(createDatabase, { prepare })
     const { id } = await opened.newAccount()
     const { db } = opened.platform.database
     await sql`insert into things (next_id, account_id, data, amount, bytes, tags, day) values
       (2, ${id}, '{"__proto__":{"a":1},"exact":12345678901234567890.10,"text":"\u2028"}', 0.1000, '\\x00ff', '{a,"b,c",null}', '2026-02-28'),
       (1, null, 'null', 1e30, null, '{}', null)`.execute(db)
-    await using there = await place()
+    await using there = await createDatabase()
     await using other = await openPlatformDatabase(there.at)
     await prepare(other.db)
 
@@ -148,8 +148,8 @@ describe.each(databases)('an import on $name', ({ createDatabase: place }) => {
     await expect(sql`insert into things (next_id) values (99)`.execute(other.db)).rejects.toThrow('foreign key')
   })
 
-  test('a platform that has accounts takes none', async () => {
-    await using opened = await openTestPlatform(place)
+  test('a platform with accounts refuses an import', async () => {
+    await using opened = await openTestPlatform(createDatabase)
     await opened.newAccount()
     const document = await exported(opened.operator)
 
@@ -160,7 +160,7 @@ describe.each(databases)('an import on $name', ({ createDatabase: place }) => {
   })
 })
 
-describe.each(databases)('what is no export of this platform on $name', ({ createDatabase: place }) => {
+describe.each(databases)('a file that is no export of this platform on $name', ({ createDatabase }) => {
   let database: Awaited<ReturnType<typeof openPlatformDatabase>>
   let opening: AsyncDisposableStack
   let whole: string
@@ -168,7 +168,7 @@ describe.each(databases)('what is no export of this platform on $name', ({ creat
 
   beforeAll(async () => {
     opening = new AsyncDisposableStack()
-    database = opening.use(await openPlatformDatabase(opening.use(await place()).at))
+    database = opening.use(await openPlatformDatabase(opening.use(await createDatabase()).at))
     empty = await exported(databaseOperator(database.db))
     await using opened = await openTestPlatform(createPgliteDatabase)
     await newCompany(opened, [{ email: 'ana@one.example', firstName: 'Ana', lastName: 'Silva' }])
@@ -220,7 +220,7 @@ describe.each(databases)('what is no export of this platform on $name', ({ creat
   })
 })
 
-test('an export holds the hashes of keys, and not what signs the cursors of this database', async () => {
+test('an export contains the hashes of keys, and not the key that signs cursors', async () => {
   await using opened = await openTestPlatform(createPgliteDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'secret', permissions: 'all' } })

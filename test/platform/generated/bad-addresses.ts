@@ -87,7 +87,7 @@ export const badAddresses: readonly Badness[] = [
           const { path } = requestOf(world, named)
           // The contract has an operation for some of these that is not served.
           const expected = [refusalOfUnknown({ method, url: path })?.status ?? 405]
-          return { what: method, request: { method, path, headers: { authorization } }, expected }
+          return { label: method, request: { method, path, headers: { authorization } }, expected }
         }),
   },
 ]
@@ -104,7 +104,7 @@ function idCases(world: World, named: NamedOperation): (Case & { readonly isMalf
       const expected = [isMalformed ? 400 : absentStatus(named.operation)]
       const call = validCall(named, world.mine.things)
       const request = world.http.requestOf(named, { ...call, params: { ...call.params, [name]: text } }, world.mine.key)
-      return [{ what: `${name} ${text.slice(0, 40)}`, request, expected, isMalformed }]
+      return [{ label: `${name} ${text.slice(0, 40)}`, request, expected, isMalformed }]
     })
   })
 }
@@ -124,7 +124,7 @@ function foreignIds(world: World, named: NamedOperation): Case[] {
   return swaps.map((swapped) => {
     const params = { ...own.params, ...Object.fromEntries(swapped.map((name) => [name, foreign.params[name]])) }
     const request = world.http.requestOf(named, { ...own, params }, world.mine.key)
-    return { what: `their ${swapped.join(' and ')}`, request, expected: [absentStatus(named.operation)] }
+    return { label: `their ${swapped.join(' and ')}`, request, expected: [absentStatus(named.operation)] }
   })
 }
 
@@ -134,8 +134,8 @@ function ownIds({ operation, name }: { operation: Operation; name: string }): st
   return without(operation, [...chosen, ...shared])
 }
 
-function without({ params }: Operation, left: readonly string[] = []): string[] {
-  return Object.keys(params?.shape ?? {}).filter((name) => !left.includes(name))
+function without({ params }: Operation, kept: readonly string[] = []): string[] {
+  return Object.keys(params?.shape ?? {}).filter((name) => !kept.includes(name))
 }
 
 function replaced(world: World, named: NamedOperation, name: string, segment: string): string {
@@ -145,8 +145,8 @@ function replaced(world: World, named: NamedOperation, name: string, segment: st
   return path.replace(marker, segment)
 }
 
-function withPath(world: World, named: NamedOperation, what: string, path: string, expected: readonly number[]): Case {
-  return { what, request: { ...requestOf(world, named), path }, expected }
+function withPath(world: World, named: NamedOperation, label: string, path: string, expected: readonly number[]): Case {
+  return { label: label, request: { ...requestOf(world, named), path }, expected }
 }
 
 /** Whether an operation of the table answers this method where `named` is; a parameter takes any segment. */

@@ -118,7 +118,7 @@ function changed(world: World, named: NamedOperation, values: (field: Field) => 
   }
   return [whole, ...fieldsOf(bodySchemaOf(named.operation), body)].flatMap((field) =>
     values(field).map((value) => ({
-      what: `${['body', ...field.path].join('.')}`,
+      label: `${['body', ...field.path].join('.')}`,
       ...sent(world, named, bodyWith(body, field.path, value)),
     })),
   )
@@ -200,7 +200,7 @@ function foreignReferences(world: World, named: NamedOperation): Case[] {
     const foreign = shared.includes(singular) ? [] : [theirs]
     return [...foreign, 999_999_999, 2_147_483_648, Number.MAX_SAFE_INTEGER].map((id) => ({
       ...sent(world, named, bodyWith(body, path, isList ? [id] : id)),
-      what: `${name} ${id === theirs ? 'of another account' : 'of nothing'}`,
+      label: `${name} ${id === theirs ? 'of another account' : 'of nothing'}`,
       expected,
       byItem: false,
     }))

@@ -74,10 +74,10 @@ function rubbish(key: string): string[] {
   ]
 }
 
-function by(world: World, named: NamedOperation, what: string, expected: readonly number[], header?: string): Case {
+function by(world: World, named: NamedOperation, label: string, expected: readonly number[], header?: string): Case {
   const { authorization: _own, ...headers } = requestOf(world, named).headers
   return {
-    what,
+    label: label,
     request: {
       ...requestOf(world, named),
       headers: header === undefined ? headers : { ...headers, authorization: header },
@@ -88,7 +88,7 @@ function by(world: World, named: NamedOperation, what: string, expected: readonl
 
 function withHeader(world: World, named: NamedOperation, name: string, value: string, expected: number[]): Case {
   const request = requestOf(world, named)
-  return { what: `a huge ${name}`, request: { ...request, headers: { ...request.headers, [name]: value } }, expected }
+  return { label: `a huge ${name}`, request: { ...request, headers: { ...request.headers, [name]: value } }, expected }
 }
 
 function requestOf({ http, mine }: World, named: NamedOperation) {

@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 /** One request that must change nothing, with the statuses that may answer it. */
 export type Case = {
-  readonly what: string
+  readonly label: string
   readonly request: RawRequest
   readonly expected: readonly number[]
   /** A success is allowed that refuses every item by itself. */
@@ -29,12 +29,12 @@ const validatorWords =
 const refusals = { named: NamedExceptionResponse.strict(), nameless: ExceptionResponse.strict() }
 
 /** What is wrong with the answer to a case, or null. */
-export function objection({ what, request, expected, byItem = false }: Case, answer: RawAnswer): string | null {
+export function objection({ label, request, expected, byItem = false }: Case, answer: RawAnswer): string | null {
   const problem =
     wrongStatus(expected, answer) ?? wrongBody(answer) ?? rawWords(answer) ?? (byItem ? acceptedItem(answer) : null)
   if (problem === null) return null
   const sent = request.body === undefined ? '' : ` ${shown(request.body.toString())}`
-  return `${what}: ${request.method} ${shown(request.path)}${sent} was answered with ${answer.status} ${shown(answer.text)}; ${problem}`
+  return `${label}: ${request.method} ${shown(request.path)}${sent} was answered with ${answer.status} ${shown(answer.text)}; ${problem}`
 }
 
 function wrongStatus(expected: readonly number[], { status }: RawAnswer): string | null {
@@ -50,8 +50,8 @@ function wrongBody({ status, body }: RawAnswer): string | null {
 
 // A refusal never holds a value of the request, so none of these words can be one.
 function rawWords({ status, text }: RawAnswer): string | null {
-  const found = status === 400 || status === 207 ? validatorWords.exec(text)?.[0] : undefined
-  return found === undefined ? null : `"${found}" is a word of a validator`
+  const match = status === 400 || status === 207 ? validatorWords.exec(text)?.[0] : undefined
+  return match === undefined ? null : `"${match}" is a word of a validator`
 }
 
 function acceptedItem({ status, body }: RawAnswer): string | null {

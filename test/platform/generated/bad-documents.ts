@@ -97,7 +97,7 @@ export const badDocuments: readonly Badness[] = [
         const one = withBody(world, named, body, isForm ? [400, 415] : [415])
         return {
           ...one,
-          what: `as ${'content-type' in headers ? headers['content-type'] : 'nothing'}`,
+          label: `as ${'content-type' in headers ? headers['content-type'] : 'nothing'}`,
           request: { ...one.request, headers },
         }
       })
@@ -166,7 +166,7 @@ function repeated(world: World, named: NamedOperation): Case[] {
     if (wrong === undefined) return []
     const text = `${valid.slice(0, end)},${JSON.stringify(path.at(-1))}:${JSON.stringify(wrong)}${valid.slice(end)}`
     const byItem = named.operation.item !== undefined
-    return [{ ...withBody(world, named, text, byItem ? [207] : [400]), what: `${path.join('.')} twice`, byItem }]
+    return [{ ...withBody(world, named, text, byItem ? [207] : [400]), label: `${path.join('.')} twice`, byItem }]
   })
 }
 
@@ -178,7 +178,7 @@ function cut(world: World, named: NamedOperation): string[] {
 function withBody(world: World, named: NamedOperation, body: string | Buffer, expected: readonly number[]): Case {
   const request = world.http.requestOf(named, validCall(named, world.mine.things), world.mine.key)
   const headers = { ...request.headers, 'content-type': 'application/json' }
-  return { what: body.toString().slice(0, 30), request: { ...request, headers, body }, expected }
+  return { label: body.toString().slice(0, 30), request: { ...request, headers, body }, expected }
 }
 
 function validText({ mine }: World, named: NamedOperation): string {

@@ -28,31 +28,31 @@ const table = everyOperation.map((named) => ({
 
 describe.each(databases)(
   'whatever is bad is refused and changes nothing on $name',
-  ({ name: engine, createDatabase: place }) => {
+  ({ name: engine, createDatabase }) => {
     const entries = table
-      .map(({ ways, ...entry }) => ({
+      .map(({ ways: badness, ...entry }) => ({
         ...entry,
-        ways: ways.filter(({ kind }) => engine === 'PostgreSQL' || reaching.has(kind)),
+        ways: badness.filter(({ kind }) => engine === 'PostgreSQL' || reaching.has(kind)),
       }))
-      .filter(({ ways }) => ways.length > 0)
+      .filter(({ ways: badness }) => badness.length > 0)
     let world: World
     let document: Document
 
     beforeAll(async () => {
-      world = await openWorld(place)
+      world = await openWorld(createDatabase)
       document = await documentOf(world.opened.platform.baseUrl)
     })
     afterAll(async () => {
       await world[Symbol.asyncDispose]()
     })
 
-    describe.each(entries)('$operation', ({ named, ways }) => {
+    describe.each(entries)('$operation', ({ named, ways: badness }) => {
       const requests = new Map<string, readonly Case[]>()
       let before: Fingerprint
 
       // Reading every table takes longer than most requests do.
       beforeAll(async () => {
-        for (const { kind, cases } of ways) {
+        for (const { kind, cases } of badness) {
           const all = await cases(world, named)
           requests.set(
             kind,
@@ -62,16 +62,16 @@ describe.each(databases)(
         before = await world.fingerprint()
       })
 
-      test.each(ways)('$kind', async ({ kind, leadsElsewhere = false }) => {
-        const asked = requests.get(kind) ?? []
+      test.each(badness)('$kind', async ({ kind, leadsElsewhere = false }) => {
+        const sent = requests.get(kind) ?? []
 
-        const answers = await Promise.all(asked.map(answerTo))
+        const answers = await Promise.all(sent.map(answerTo))
         const objections = answers.map(([one, answer]) => objection(one, answer))
         const undeclared = answers.filter(([one, answer]) => isUndeclared(named, one, answer))
 
-        expect(asked.length).toBeGreaterThan(0)
+        expect(sent.length).toBeGreaterThan(0)
         expect(objections.filter((one) => one !== null)).toEqual([])
-        expect(leadsElsewhere ? [] : undeclared.map(([{ what }, { status }]) => `${what}: ${status}`)).toEqual([])
+        expect(leadsElsewhere ? [] : undeclared.map(([{ label }, { status }]) => `${label}: ${status}`)).toEqual([])
       })
 
       test('none of these has changed a row of any table', async () => {

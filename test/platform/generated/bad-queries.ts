@@ -167,7 +167,7 @@ function hasOneValue(field: z.ZodType): boolean {
 function withQuery(world: World, named: NamedOperation, query: string, expected: readonly number[]): Case {
   const { query: _extras, ...call } = validCall(named, world.mine.things)
   const request = world.http.requestOf(named, { ...call, query: {} }, world.mine.key)
-  return { what: query.slice(0, 60), request: { ...request, path: `${request.path}?${query}` }, expected }
+  return { label: query.slice(0, 60), request: { ...request, path: `${request.path}?${query}` }, expected }
 }
 
 function answersToGoodQueries(operation: Operation): number[] {

@@ -70,11 +70,11 @@ export function toJson(value: unknown): string {
   return text.replaceAll(/"raw json (\d+)"/g, (_, index: string) => raw[Number(index)] ?? '')
 }
 
-function replaced(value: unknown, [head, ...rest]: Path, wanted: unknown): unknown {
-  if (head === undefined) return wanted
-  if (Array.isArray(value)) return value.with(Number(head), replaced(value[Number(head)], rest, wanted))
+function replaced(value: unknown, [head, ...rest]: Path, replacement: unknown): unknown {
+  if (head === undefined) return replacement
+  if (Array.isArray(value)) return value.with(Number(head), replaced(value[Number(head)], rest, replacement))
   const object = isObject(value) ? value : {}
-  return { ...object, [head]: replaced(object[head], rest, wanted) }
+  return { ...object, [head]: replaced(object[head], rest, replacement) }
 }
 
 function withInner(own: Field, example: unknown): Field[] {

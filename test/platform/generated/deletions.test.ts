@@ -6,7 +6,7 @@ import { newControlCompany } from '../helpers/control-company.ts'
 import { newPeople } from '../helpers/people.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
-type Place = {
+type WriteTarget = {
   readonly table: 'controls' | 'workspaces' | 'custom_connections'
   readonly id: number
   readonly write: () => Promise<{ status: unknown }>
@@ -19,19 +19,19 @@ async function control(opened: TestPlatform) {
 }
 
 // Only a database with several connections lets a request arrive between a deletion and its commit.
-test.each<[string, (opened: TestPlatform) => Promise<Place>]>([
+test.each<[string, (opened: TestPlatform) => Promise<WriteTarget>]>([
   [
     'a note',
     async (opened) => {
-      const { client, params, ...place } = await control(opened)
-      return { ...place, write: () => client.createControlNote({ params, body: { comment: 'Late.' } }) }
+      const { client, params, ...target } = await control(opened)
+      return { ...target, write: () => client.createControlNote({ params, body: { comment: 'Late.' } }) }
     },
   ],
   [
     'an owner',
     async (opened) => {
-      const { client, users, params, ...place } = await control(opened)
-      return { ...place, write: () => client.addControlOwner({ params, body: { ownerId: users.ben ?? 0 } }) }
+      const { client, users, params, ...target } = await control(opened)
+      return { ...target, write: () => client.addControlOwner({ params, body: { ownerId: users.ben ?? 0 } }) }
     },
   ],
   [
@@ -51,7 +51,7 @@ test.each<[string, (opened: TestPlatform) => Promise<Place>]>([
       return { table: 'custom_connections', id: people.params.connectionId, write }
     },
   ],
-])('%s for what is just being deleted is 404', async (_what, prepare) => {
+])('%s for a row that is being deleted is 404', async (_what, prepare) => {
   await using opened = await openTestPlatform(createPostgresDatabase)
   const { table, id, write } = await prepare(opened)
   const { db } = opened.platform.database

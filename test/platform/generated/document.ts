@@ -20,8 +20,8 @@ export async function documentOf(baseUrl: string): Promise<Document> {
 
 /** The statuses with which an operation may answer, as the document has them. */
 export function declaredStatuses(document: Document, { method, path }: Operation): number[] {
-  const place = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
-  return Object.keys(place?.responses ?? {}).map(Number)
+  const entry = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+  return Object.keys(entry?.responses ?? {}).map(Number)
 }
 
 /** Reads answers as the document has them: formats are checked, and whatever it does not name is a complaint. */
@@ -30,8 +30,8 @@ export function strictReader(document: Document) {
   const { schemas } = document.components
   return {
     complaints({ method, path }: Operation, status: number, body: unknown): string[] {
-      const place = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
-      const response = place?.responses[String(status)]
+      const entry = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+      const response = entry?.responses[String(status)]
       if (!response) return [`the document has no answer with ${status}`]
       const schema = response.content?.['application/json'].schema
       if (!schema) return body === undefined || body === '' ? [] : ['the document has no body for this answer']

@@ -11,8 +11,8 @@ const byFormat: Readonly<Record<string, string>> = {
 /** A value that fits a schema, with the required fields of objects only. `known` may give the value of a field by its name. */
 export function exampleOf(schema: JsonSchema, known: (field: string) => unknown, field = ''): unknown {
   const [first = {}] = alternativesOf(schema)
-  const given = known(field)
-  if (given !== undefined) return given
+  const example = known(field)
+  if (example !== undefined) return example
   if (first.enum) return first.enum[0]
   if (first.const !== undefined) return first.const
   switch (first.type) {

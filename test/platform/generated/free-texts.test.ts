@@ -13,11 +13,11 @@ const properties = nastyTexts.filter((text) => text !== '__proto__')
 // What the generated tests of texts cannot see, since no schema names these fields.
 describe.each(databases)(
   'texts that are nasty to computers, where no field is named, on $name',
-  ({ createDatabase: place }) => {
+  ({ createDatabase }) => {
     let opened: TestPlatform
 
     beforeAll(async () => {
-      opened = await openTestPlatform(place)
+      opened = await openTestPlatform(createDatabase)
     })
     afterAll(async () => {
       await opened[Symbol.asyncDispose]()
@@ -37,7 +37,12 @@ describe.each(databases)(
     })
 
     test('lead to records as parts of a path', async () => {
-      const { send, update, delete: remove, keys: left } = await newRecords(opened, await opened.newAccount(), {})
+      const {
+        send,
+        update,
+        delete: remove,
+        keys: remainingKeys,
+      } = await newRecords(opened, await opened.newAccount(), {})
       await send(keys.map((id) => ({ id, hostname: 'before' })))
 
       const updates = await Promise.all(keys.map((id) => update(id, { hostname: id })))
@@ -45,7 +50,7 @@ describe.each(databases)(
 
       expect(updates.map((answer) => bodyOf(answer, 200).attributes)).toEqual(keys.map((id) => ({ id, hostname: id })))
       expect(removals.map(({ status }) => status)).toEqual(keys.map(() => 204))
-      expect(await left()).toEqual([])
+      expect(await remainingKeys()).toEqual([])
     })
 
     test('are apps and explanations of devices', async () => {

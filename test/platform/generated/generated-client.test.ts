@@ -20,7 +20,7 @@ type Settings = { readonly defaults: { baseUrl: string } }
 
 const packages = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
-describe.each(bothDatabases)('a client generated from the document on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('a client generated from the document on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let company: Company
   let document: Document
@@ -28,7 +28,7 @@ describe.each(bothDatabases)('a client generated from the document on $name', ({
   let generated: Generated
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     company = await openCompany(opened)
     document = await documentOf(opened.platform.baseUrl)
     folder = await mkdtemp(join(tmpdir(), 'generated-client-'))
@@ -64,15 +64,15 @@ describe.each(bothDatabases)('a client generated from the document on $name', ({
     async (named) => {
       const call = validCall(named, company.things)
       const operation = generated[named.name]
-      let asked = ''
+      let requestedUrl = ''
       const answer = async (url: string) => {
-        asked = url
+        requestedUrl = url
         return Response.json({})
       }
 
       await operation?.(...argumentsOf(operation, call), { fetch: answer })
 
-      expect(new URL(asked).searchParams.getAll('expand[]')).toEqual(call.query['expand[]'])
+      expect(new URL(requestedUrl).searchParams.getAll('expand[]')).toEqual(call.query['expand[]'])
     },
   )
 })

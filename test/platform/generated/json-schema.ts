@@ -25,8 +25,8 @@ const known = new WeakMap<z.ZodType, JsonSchema>()
 
 /** What a schema lets callers submit. */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
-  const found = known.get(schema)
-  if (found) return found
+  const name = known.get(schema)
+  if (name) return name
   const { $defs = {}, ...root } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   const made = resolve(root, $defs) as JsonSchema
   known.set(schema, made)

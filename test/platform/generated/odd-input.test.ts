@@ -8,14 +8,14 @@ import { largeRequests, oddRequest } from './odd-requests.ts'
 import { everyOperation, isReading, suspicion } from './operations.ts'
 import { openCompany } from './world.ts'
 
-describe.each(databases)('input that is odd and allowed, on $name', ({ createDatabase: place }) => {
+describe.each(databases)('input that is odd and allowed, on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let http: RawClient
   let shared: Company
   let document: Document
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     http = openRawClient(opened.platform.baseUrl)
     shared = await openCompany(opened)
     document = await documentOf(opened.platform.baseUrl)

@@ -62,11 +62,11 @@ export function absentStatus({ errors, success, method }: Operation): number {
 }
 
 function paramsOf({ name, operation }: NamedOperation, things: Things): Things {
-  const given = fixtureOf(name).params?.(things) ?? {}
+  const values = fixtureOf(name).params?.(things) ?? {}
   const names = Object.keys(operation.params?.shape ?? {})
   return Object.fromEntries(
     names.map((parameter) => {
-      const value = given[parameter] ?? things[parameter]
+      const value = values[parameter] ?? things[parameter]
       if (value === undefined) throw new Error(`no fixture for the path parameter ${parameter} of ${name}`)
       return [parameter, value]
     }),
@@ -74,8 +74,8 @@ function paramsOf({ name, operation }: NamedOperation, things: Things): Things {
 }
 
 function bodyOf({ name, body }: NamedOperation & { body: z.ZodType }, things: Things): unknown {
-  const given = fixtureOf(name).body?.(things)
-  if (given !== undefined) return given
+  const fixture = fixtureOf(name).body?.(things)
+  if (fixture !== undefined) return fixture
   const made = exampleOf(jsonSchemaOf(body), (field) =>
     things[field] !== undefined ? thing(things, field) : undefined,
   )

@@ -17,7 +17,7 @@ import { fieldName, isAllowed, otherwiseOf } from './text-fields.ts'
 export type Desk = { readonly http: RawClient; readonly company: Company; readonly named: NamedOperation }
 
 /** What was read for a text, one value for each field that it was written to; a field that cannot hold it has none. */
-export type Found = { readonly text: string; readonly values: readonly unknown[] }
+export type ReadBack = { readonly text: string; readonly values: readonly unknown[] }
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -29,7 +29,7 @@ const longestWord = 4
  * Writes every text to all of the fields at once and reads it back. What makes things makes one for each text, and they are
  * listed in the end; what changes a thing changes the same one again and again, longer texts several at a time.
  */
-export async function roundTrip(desk: Desk, fields: readonly Field[], texts: readonly string[]): Promise<Found[]> {
+export async function roundTrip(desk: Desk, fields: readonly Field[], texts: readonly string[]): Promise<ReadBack[]> {
   const { operation } = desk.named
   if (operation.method === 'PUT') return changeEach(desk, fields, packed(texts, fields))
   const made = operation.item ? await makeBatches(desk, fields, texts) : await makeEach(desk, fields, texts)
@@ -37,17 +37,17 @@ export async function roundTrip(desk: Desk, fields: readonly Field[], texts: rea
   return made.map(({ text, id, written }) => ({ text, values: valuesIn(desk, written, entries.get(id)) }))
 }
 
-async function changeEach(desk: Desk, fields: readonly Field[], texts: readonly string[]): Promise<Found[]> {
+async function changeEach(desk: Desk, fields: readonly Field[], texts: readonly string[]): Promise<ReadBack[]> {
   const { http, company, named } = desk
   const reader = readerAt(named)
   const call = validCall(named, company.things)
   const reading = http.requestOf(reader, { ...validCall(reader, company.things), params: call.params }, company.key)
-  const found: Found[] = []
+  const results: ReadBack[] = []
   for (const text of texts) {
     await succeed(desk, { ...requestOf(desk, call), body: bodyOf(call.body, fields, text) })
-    found.push({ text, values: valuesIn(desk, fields, (await succeed(desk, reading)) as Entry) })
+    results.push({ text, values: valuesIn(desk, fields, (await succeed(desk, reading)) as Entry) })
   }
-  return found
+  return results
 }
 
 async function makeEach(desk: Desk, fields: readonly Field[], texts: readonly string[]) {

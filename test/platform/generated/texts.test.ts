@@ -14,13 +14,13 @@ const tooLong = ['x'.repeat(100_000), '\u{1f600}'.repeat(50_000)]
 // Both engines keep texts in the same way: one of them shows it for all, the other for a sample.
 const step = { PostgreSQL: 1, PGlite: 8 }
 
-describe.each(databases)('texts that are nasty to computers, on $name', ({ name: engine, createDatabase: place }) => {
+describe.each(databases)('texts that are nasty to computers, on $name', ({ name: engine, createDatabase }) => {
   const sample = nastyTexts.filter((_text, index) => index % step[engine] === 0)
   let opened: TestPlatform
   let http: RawClient
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     http = openRawClient(opened.platform.baseUrl)
   })
   afterAll(async () => {
@@ -35,15 +35,15 @@ describe.each(databases)('texts that are nasty to computers, on $name', ({ name:
     const demanding = fields.filter((field) => otherwiseOf(named, field) === undefined)
     const allowed = sample.filter((text) => demanding.every((field) => isAllowed(named, body, field, text)))
 
-    const found = await roundTrip({ http, company, named }, fields, allowed)
+    const results = await roundTrip({ http, company, named }, fields, allowed)
 
-    const sought = found.map(({ text }) => text).join('|')
+    const sought = results.map(({ text }) => text).join('|')
     expect(allowed.filter((text) => !sought.includes(text))).toEqual([])
-    expect(found.filter(({ text, values }) => values.some((value) => value !== text))).toEqual([])
+    expect(results.filter(({ text, values }) => values.some((value) => value !== text))).toEqual([])
     expect(allowed.length).toBeGreaterThan(sample.length / 2)
   })
 
-  test.each(writersOfTexts)('are refused by $name where they are no text for it', async (named) => {
+  test.each(writersOfTexts)('are refused by $name if they are invalid for it', async (named) => {
     const company = await openCompany(opened)
     const call = validCall(named, company.things)
     const bodies = freeTexts(named, call.body).flatMap((field) =>

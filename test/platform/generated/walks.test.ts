@@ -16,14 +16,14 @@ const walks = everyList.flatMap((list) =>
   ordersOf(list).map((order) => ({ list, order, name: list.name, by: Object.values(order).join(' ') || 'no order' })),
 )
 
-describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
+describe.each(databases)('lists on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let http: RawClient
   let companies: Map<string, Promise<Company>>
   let added = 0
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     http = openRawClient(opened.platform.baseUrl)
     companies = new Map()
   })
@@ -61,32 +61,35 @@ describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
     return filled(list)
   }
 
-  test.each(walks)('$name by $by meets whoever is there throughout, while others come, change and go', async (walk) => {
-    const { list, order } = walk
-    const company = await companyOf(list)
-    const pages = await of(list)
-    const rows = rowsFor(list.name)
-    const there = await add(list, steady + leaving)
-    const leavers = there.filter((_id, index) => index % 3 === 2).slice(0, leaving)
-    const stayers = (await pages.walk({ ...order, size: 500 })).flat().filter((id) => !leavers.includes(id))
-    expect(stayers).toEqual(expect.arrayContaining(there.filter((id) => !leavers.includes(id))))
-    const newcomers: Thing[] = []
+  test.each(walks)(
+    '$name by $by returns every row that exists throughout while others are added, changed and removed',
+    async (walk) => {
+      const { list, order } = walk
+      const company = await companyOf(list)
+      const pages = await of(list)
+      const rows = rowsFor(list.name)
+      const there = await add(list, steady + leaving)
+      const leavers = there.filter((_id, index) => index % 3 === 2).slice(0, leaving)
+      const stayers = (await pages.walk({ ...order, size: 500 })).flat().filter((id) => !leavers.includes(id))
+      expect(stayers).toEqual(expect.arrayContaining(there.filter((id) => !leavers.includes(id))))
+      const newcomers: Thing[] = []
 
-    const met = await pages.walk({ ...order, size: pageSize }, async (number) => {
-      if (number >= leaving) return
-      opened.clock.advance(1)
-      await rows.remove(company, leavers[number] ?? 0)
-      newcomers.push(...(await add(list, 1)))
-      opened.clock.advance(1)
-      await rows.change(company, stayers[(number * 5) % stayers.length] ?? 0, number)
-    })
+      const met = await pages.walk({ ...order, size: pageSize }, async (number) => {
+        if (number >= leaving) return
+        opened.clock.advance(1)
+        await rows.remove(company, leavers[number] ?? 0)
+        newcomers.push(...(await add(list, 1)))
+        opened.clock.advance(1)
+        await rows.change(company, stayers[(number * 5) % stayers.length] ?? 0, number)
+      })
 
-    const times = new Map(stayers.map((id) => [id, met.flat().filter((one) => one === id).length]))
-    const wrong = [...times].filter(([, count]) => (order.sort === 'updatedAt' ? count < 1 : count !== 1))
-    expect(wrong).toEqual([])
-    expect(met.length).toBeGreaterThan(steady / pageSize)
-    for (const id of [...there.filter((one) => !leavers.includes(one)), ...newcomers]) await rows.remove(company, id)
-  })
+      const times = new Map(stayers.map((id) => [id, met.flat().filter((one) => one === id).length]))
+      const wrong = [...times].filter(([, count]) => (order.sort === 'updatedAt' ? count < 1 : count !== 1))
+      expect(wrong).toEqual([])
+      expect(met.length).toBeGreaterThan(steady / pageSize)
+      for (const id of [...there.filter((one) => !leavers.includes(one)), ...newcomers]) await rows.remove(company, id)
+    },
+  )
 
   test.each(everyList)('$name is in the order that was asked for', async (list) => {
     const pages = await of(list)
@@ -95,14 +98,14 @@ describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
     await rowsFor(list.name).change(await companyOf(list), there[0] ?? 0, 1)
     const orders = ordersOf(list)
 
-    const found = await Promise.all(orders.map(async (order) => (await pages.walk({ ...order, size: 2 })).flat()))
+    const walkedIds = await Promise.all(orders.map(async (order) => (await pages.walk({ ...order, size: 2 })).flat()))
 
     const changed = [...there.slice(1), there[0]]
     const expected = orders.map(({ sort, sortDir }) => {
       const ids = sort === 'updatedAt' ? changed : there
       return sortDir === 'DESC' ? ids.toReversed() : ids
     })
-    expect(found.map((ids) => ids.filter((id) => there.includes(id)))).toEqual(expected)
+    expect(walkedIds.map((ids) => ids.filter((id) => there.includes(id)))).toEqual(expected)
   })
 
   test.each(everyList)('$name has pages of 1 to 500 entries', async (list) => {
@@ -130,14 +133,14 @@ describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
     expect([...short.ids, ...rest.ids]).toEqual(ids)
   })
 
-  test.each(everyList)('$name counts all matches where it offers that, once and when asked', async (list) => {
+  test.each(everyList)('$name counts all matches once and on request if it supports that', async (list) => {
     const { pages, ids } = await filled(list)
 
-    const asked = await pages.page({ size: 1, includeTotalCount: true })
-    const next = await pages.page({ size: 1, includeTotalCount: true, cursor: asked.cursor })
+    const withTotal = await pages.page({ size: 1, includeTotalCount: true })
+    const next = await pages.page({ size: 1, includeTotalCount: true, cursor: withTotal.cursor })
     const others = [await pages.page({ size: 1 }), await pages.page({ size: 1, includeTotalCount: false })]
 
-    expect(asked.pagination.totalCount).toBe(offers(list, 'includeTotalCount') ? ids.length : undefined)
+    expect(withTotal.pagination.totalCount).toBe(offers(list, 'includeTotalCount') ? ids.length : undefined)
     expect([next, ...others].map(({ pagination }) => 'totalCount' in pagination)).toEqual([false, false, false])
   })
 
@@ -164,16 +167,16 @@ describe.each(databases)('lists on $name', ({ createDatabase: place }) => {
       const spellings = ['expand[]', 'expand', 'expand%5B%5D', 'expand%5b%5d'].map(spelled)
 
       const plain = await pages.page({})
-      const found = await Promise.all(spellings.map(pages.raw))
+      const answers = await Promise.all(spellings.map(pages.raw))
       const unknown = await Promise.all(
         ['nothing', [...names, ...names].join(), '', names[0]?.toUpperCase()].map((value) =>
           pages.page({ 'expand[]': value }),
         ),
       )
 
-      expect(found.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-      for (const { data } of found) expect(data).toEqual(found[0]?.data)
-      expect(found[0]?.data).not.toEqual(plain.data)
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      for (const { data } of answers) expect(data).toEqual(answers[0]?.data)
+      expect(answers[0]?.data).not.toEqual(plain.data)
       expect(unknown.map(({ status }) => status)).toEqual([400, 400, 400, 400])
     },
   )

@@ -35,9 +35,9 @@ export type Keys = {
 
 const termsAcceptedAt = '2026-01-01T00:00:00.000Z'
 
-export async function openWorld(place: () => Promise<TestDatabase>): Promise<World> {
+export async function openWorld(createDatabase: () => Promise<TestDatabase>): Promise<World> {
   await using opening = new AsyncDisposableStack()
-  const opened = opening.use(await openTestPlatform(place))
+  const opened = opening.use(await openTestPlatform(createDatabase))
   const http = opening.use(openRawClient(opened.platform.baseUrl))
   const newCompany = () => openCompany(opened)
   const [mine, theirs] = [await newCompany(), await newCompany()]

@@ -28,7 +28,7 @@ export async function newAuditCompany(
   await opened.operator.seed({ body: auditSeed(name, audits) })
   const client = await opened.clientOf(name, 'all')
   const workspaces = bodyOf(await client.listWorkspaces({ query: {} }), 200).data
-  const idOf = (wanted: string) => workspaces.find((workspace) => workspace.name === wanted)?.id ?? 0
+  const idOf = (workspaceName: string) => workspaces.find((workspace) => workspace.name === workspaceName)?.id ?? 0
   const workspaceId = idOf('Cloud')
   const listed = bodyOf(await client.listAudits({ params: { workspaceId } }), 200).data
   const { db } = opened.platform.database

@@ -29,7 +29,7 @@ export async function newControlCompany(
   const client = await opened.clientOf(name, 'all')
   const { db } = opened.platform.database
   const workspaces = bodyOf(await client.listWorkspaces({ query: {} }), 200).data
-  const idOf = (wanted: string) => workspaces.find((workspace) => workspace.name === wanted)?.id ?? 0
+  const idOf = (workspaceName: string) => workspaces.find((workspace) => workspace.name === workspaceName)?.id ?? 0
   const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirstOrThrow()
   const controls = await db.selectFrom('controls').select(['id', 'code']).where('account_id', '=', account.id).execute()
   const users = await db.selectFrom('users').select(['id', 'email']).where('account_id', '=', account.id).execute()

@@ -38,11 +38,11 @@ export function pagesOf(http: RawClient, company: Company, list: NamedOperation)
       let cursor: string | undefined
       do {
         const next = { ...query, ...(cursor !== undefined && { cursor }) }
-        const [found] = await Promise.all([page(next), during(pages.length)])
-        if (found.status !== 200)
-          throw new Error(`page ${pages.length} of ${list.name} was answered with ${found.status}`)
-        pages.push([...found.ids])
-        cursor = found.cursor
+        const [entries] = await Promise.all([page(next), during(pages.length)])
+        if (entries.status !== 200)
+          throw new Error(`page ${pages.length} of ${list.name} was answered with ${entries.status}`)
+        pages.push([...entries.ids])
+        cursor = entries.cursor
       } while (cursor !== undefined && pages.length < mostPages)
       return pages
     },

@@ -34,11 +34,11 @@ export type Clock = {
 export const entitlement = customConnections.listCustomConnections.entitlement
 
 export async function openTestPlatform(
-  place: () => Promise<TestDatabase>,
+  createDatabase: () => Promise<TestDatabase>,
   options: Partial<PlatformOptions> = {},
 ): Promise<TestPlatform> {
   await using opening = new AsyncDisposableStack()
-  const { at } = opening.use(await place())
+  const { at } = opening.use(await createDatabase())
   const clock = createClock()
   const platform = opening.use(
     await startPlatform({ database: at, now: clock.now, validateResponses: true, ...options }),

@@ -7,15 +7,15 @@ import { newPeople } from '../helpers/people.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
 const minuteMs = 60_000
-const left = '2026-01-31T00:00:00.000Z'
-const leftLater = '2026-02-28T00:00:00.000Z'
+const firstDate = '2026-01-31T00:00:00.000Z'
+const laterDate = '2026-02-28T00:00:00.000Z'
 
 describe.each(databases)('batches of identities on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     client = (await opened.newAccount()).client
   })
   afterAll(async () => {
@@ -26,7 +26,7 @@ describe.each(databases)('batches of identities on $name', ({ createDatabase: pl
 
   test('an item that changes nothing answers 200 without data and leaves updatedAt alone', async () => {
     const people = await connection()
-    const record = { identityId: 'a', firstName: 'Ana', startedAt: '2024-01-01T00:00:00.000Z', separatedAt: left }
+    const record = { identityId: 'a', firstName: 'Ana', startedAt: '2024-01-01T00:00:00.000Z', separatedAt: firstDate }
     await people.put(record)
     const before = await people.get('a')
     opened.clock.advance(minuteMs)
@@ -60,24 +60,24 @@ describe.each(databases)('batches of identities on $name', ({ createDatabase: pl
 
   test('a stored leaving date stays when another one is sent, and the rest of the item applies', async () => {
     const people = await connection()
-    await people.put({ identityId: 'a', separatedAt: left })
+    await people.put({ identityId: 'a', separatedAt: firstDate })
 
-    const alone = await people.send({ identityId: 'a', separatedAt: leftLater })
-    const withMore = await people.send({ identityId: 'a', separatedAt: leftLater, jobTitle: 'Adviser' })
+    const alone = await people.send({ identityId: 'a', separatedAt: laterDate })
+    const withMore = await people.send({ identityId: 'a', separatedAt: laterDate, jobTitle: 'Adviser' })
 
     expect(bodyOf(alone, 200)).toEqual([{ statusCode: 200, data: null }])
-    expect(bodyOf(withMore, 200)[0]?.data).toMatchObject({ separatedAt: left, jobTitle: 'Adviser' })
+    expect(bodyOf(withMore, 200)[0]?.data).toMatchObject({ separatedAt: firstDate, jobTitle: 'Adviser' })
   })
 
   test('null clears a leaving date, and a later request may set another one', async () => {
     const people = await connection()
-    await people.put({ identityId: 'a', separatedAt: left })
+    await people.put({ identityId: 'a', separatedAt: firstDate })
 
     await people.put({ identityId: 'a', separatedAt: null })
     const cleared = await people.get('a')
-    await people.put({ identityId: 'a', separatedAt: leftLater })
+    await people.put({ identityId: 'a', separatedAt: laterDate })
 
-    expect([cleared.separatedAt, (await people.get('a')).separatedAt]).toEqual([null, leftLater])
+    expect([cleared.separatedAt, (await people.get('a')).separatedAt]).toEqual([null, laterDate])
   })
 
   test('batches that meet on the same keys, new or known, all succeed and lose nothing', async () => {

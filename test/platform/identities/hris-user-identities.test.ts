@@ -4,15 +4,15 @@ import { newPeople } from '../helpers/people.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
 const minuteMs = 60_000
-const left = '2026-01-31T00:00:00.000Z'
-const leftLater = '2026-02-28T00:00:00.000Z'
+const firstDate = '2026-01-31T00:00:00.000Z'
+const laterDate = '2026-02-28T00:00:00.000Z'
 
-describe.each(databases)('HRIS identities on $name', ({ createDatabase: place }) => {
+describe.each(databases)('HRIS identities on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let client: PlatformClient
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     client = (await opened.newAccount()).client
   })
   afterAll(async () => {
@@ -21,7 +21,7 @@ describe.each(databases)('HRIS identities on $name', ({ createDatabase: place })
 
   const connection = () => newPeople(client)
 
-  test('new people are created with 201, and what was left out is null', async () => {
+  test('new people are created with 201, and missing fields are null', async () => {
     const people = await connection()
 
     const answer = await people.send({ identityId: 'a', email: 'ana@one.example' }, { identityId: 'b' })
@@ -63,12 +63,12 @@ describe.each(databases)('HRIS identities on $name', ({ createDatabase: place })
     await people.put({ identityId: 'a', firstName: 'Ana', jobTitle: 'Engineer' })
     opened.clock.advance(minuteMs)
 
-    const answer = await people.update('a', { identityId: 'a', separatedAt: left, jobTitle: null })
+    const answer = await people.update('a', { identityId: 'a', separatedAt: firstDate, jobTitle: null })
 
     const expected = {
       firstName: 'Ana',
       jobTitle: null,
-      separatedAt: left,
+      separatedAt: firstDate,
       updatedAt: opened.clock.now().toISOString(),
     }
     expect(bodyOf(answer, 200)).toMatchObject(expected)
@@ -77,12 +77,12 @@ describe.each(databases)('HRIS identities on $name', ({ createDatabase: place })
 
   test('the update operation keeps a stored leaving date too, and a repeat changes nothing', async () => {
     const people = await connection()
-    await people.put({ identityId: 'a', separatedAt: left })
+    await people.put({ identityId: 'a', separatedAt: firstDate })
     const before = await people.get('a')
     opened.clock.advance(minuteMs)
 
-    const other = await people.update('a', { separatedAt: leftLater })
-    const same = await people.update('a', { separatedAt: left })
+    const other = await people.update('a', { separatedAt: laterDate })
+    const same = await people.update('a', { separatedAt: firstDate })
 
     expect([bodyOf(other, 200), bodyOf(same, 200)]).toEqual([before, before])
   })
@@ -141,14 +141,14 @@ describe.each(databases)('HRIS identities on $name', ({ createDatabase: place })
     expect(list).toMatchObject({ data: [{ identityId: 'b' }], pagination: { totalCount: 1 } })
   })
 
-  test('sending the key again restores a deleted record with its id, its creation and what is left out', async () => {
+  test('sending the key again restores a deleted record with its id, its creation time and its missing fields', async () => {
     const people = await connection()
-    await people.put({ identityId: 'a', firstName: 'Ana', separatedAt: left })
+    await people.put({ identityId: 'a', firstName: 'Ana', separatedAt: firstDate })
     const before = await people.get('a')
     await people.delete('a')
     opened.clock.advance(minuteMs)
 
-    const answer = await people.send({ identityId: 'a', lastName: 'Silva', separatedAt: leftLater })
+    const answer = await people.send({ identityId: 'a', lastName: 'Silva', separatedAt: laterDate })
 
     const restored = { ...before, lastName: 'Silva', updatedAt: opened.clock.now().toISOString() }
     expect(bodyOf(answer, 200)).toEqual([{ statusCode: 200, data: restored }])

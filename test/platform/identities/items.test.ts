@@ -5,12 +5,12 @@ import { databases } from '../../helpers/servers/databases.ts'
 import { newPeople } from '../helpers/people.ts'
 import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
 
-describe.each(databases)('items of a batch on $name', ({ createDatabase: place }) => {
+describe.each(databases)('items of a batch on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let client: PlatformClient
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     client = (await opened.newAccount()).client
   })
   afterAll(async () => {
@@ -103,7 +103,7 @@ describe.each(databases)('items of a batch on $name', ({ createDatabase: place }
     })
   })
 
-  test('a key that occurs twice fails in every place, wherever it stands', async () => {
+  test('every occurrence of a repeated key fails', async () => {
     const people = await connection()
 
     const answer = await people.send({ identityId: 'a' }, { identityId: 'b' }, { identityId: 'a', email: 'no address' })

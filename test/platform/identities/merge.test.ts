@@ -41,17 +41,17 @@ function expected(stored: IdentityValues, submitted: Partial<IdentityValues>): I
   return { ...stored, ...submitted, separatedAt: separatedAt && (stored.separatedAt ?? separatedAt) }
 }
 
-describe.each(databases)('merging on $name', ({ createDatabase: place }) => {
+describe.each(databases)('merging on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
   })
 
-  test('each field becomes what was sent or stays, a leaving date only gives way to null, and what changes nothing is told apart', async () => {
+  test('each sent field replaces the stored one, only null replaces a leaving date, and unchanged records are reported as such', async () => {
     const people = await newPeople((await opened.newAccount()).client)
     const pairs = fc.sample(fc.tuple(values, sent), { numRuns: pairCount })
     const [before, after] = [pairs.map(([stored]) => stored), pairs.map(([, submitted]) => submitted)]
@@ -63,13 +63,13 @@ describe.each(databases)('merging on $name', ({ createDatabase: place }) => {
     const outcomes = bodyOf(await send(after), 200)
     const again = bodyOf(await send(after), 200)
 
-    const wanted = pairs.map(([stored, submitted]) => {
+    const expectedOutcomes = pairs.map(([stored, submitted]) => {
       const merged = expected(stored, submitted)
       const isSame = fields.every((field) => merged[field] === stored[field])
       const data = { ...merged, updatedAt: opened.clock.now().toISOString() }
       return isSame ? { statusCode: 200, data: null } : { statusCode: 200, data }
     })
-    expect(outcomes).toMatchObject(wanted)
+    expect(outcomes).toMatchObject(expectedOutcomes)
     expect(again).toEqual(pairs.map(() => ({ statusCode: 200, data: null })))
   })
 

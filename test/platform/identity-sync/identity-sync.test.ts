@@ -14,11 +14,11 @@ const today = '2026-03-02T00:00:00.000Z'
 const future = '2026-12-31T00:00:00.000Z'
 const dayMs = 86_400_000
 
-describe.each(databases)('identity sync on $name', ({ createDatabase: place }) => {
+describe.each(databases)('identity sync on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -170,9 +170,9 @@ describe.each(databases)('identity sync on $name', ({ createDatabase: place }) =
 })
 
 test('while a sync of an account runs, another one and a reset are conflicts; another account is free', async () => {
-  await using place = await createPostgresDatabase()
-  await using opened = await openTestPlatform(async () => ({ at: place.at, async [Symbol.asyncDispose]() {} }))
-  await using outside = await openPlatformDatabase(place.at)
+  await using database = await createPostgresDatabase()
+  await using opened = await openTestPlatform(async () => ({ at: database.at, async [Symbol.asyncDispose]() {} }))
+  await using outside = await openPlatformDatabase(database.at)
   const busy = await opened.newAccount()
   const free = await opened.newAccount()
 
@@ -195,8 +195,8 @@ test('while a sync of an account runs, another one and a reset are conflicts; an
 
 test.each(databases)(
   'names whose letters become many bytes stop no sync, and are found, on $name',
-  async ({ createDatabase: place }) => {
-    await using opened = await openTestPlatform(place)
+  async ({ createDatabase }) => {
+    await using opened = await openTestPlatform(createDatabase)
     const acme = await newCompany(opened)
     // Set apart from its parts, each of these characters becomes twelve bytes.
     const firstName = '\u{1d160}'.repeat(191)

@@ -9,7 +9,7 @@ describe.each(databases)('identity matching on $name', ({ createDatabase: place 
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()

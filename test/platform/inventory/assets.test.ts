@@ -11,7 +11,7 @@ describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -51,7 +51,7 @@ describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
     expect(bodyOf(read, 200)).toEqual(created)
   })
 
-  test('what is optional is null, and a physical asset is no virtual one', async () => {
+  test('missing optional fields are null, and a physical asset is not a virtual one', async () => {
     const { add } = await inventory()
 
     expect(await add({ assetType: 'PHYSICAL' })).toMatchObject({
@@ -87,7 +87,7 @@ describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
     expect(await events()).toEqual([])
   })
 
-  test('an update changes what it names and answers the asset', async () => {
+  test('an update changes the sent fields and returns the asset', async () => {
     const { client, tom, add } = await inventory()
     const created = await add()
     opened.clock.advance(minuteMs)
@@ -191,13 +191,13 @@ describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
     expect(await ids({ employmentStatus: 'FORMER_EMPLOYEE' })).toEqual([rack.id])
     expect(await ids({ employmentStatus: 'UNKNOWN', assetType: 'PHYSICAL' })).toEqual([laptop])
     const reader = await opened.clientOf(name, 'all-read')
-    const counted = await reader.listAssets({ query: { userId: nora.userId, includeTotalCount: true, size: 1 } })
-    expect(bodyOf(counted, 200).pagination.totalCount).toBe(2)
+    const withTotal = await reader.listAssets({ query: { userId: nora.userId, includeTotalCount: true, size: 1 } })
+    expect(bodyOf(withTotal, 200).pagination.totalCount).toBe(2)
   })
 
   test('a walk keeps to its filters', async () => {
     const { client, add } = await inventory()
-    const wanted = [await add(), await add(), await add()]
+    const virtual = [await add(), await add(), await add()]
     await add({ assetType: 'PHYSICAL' })
     const query = { assetType: 'VIRTUAL' as const, size: 2, sort: 'updatedAt' as const, sortDir: 'DESC' as const }
 
@@ -208,7 +208,7 @@ describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
       query: { ...query, assetType: 'PHYSICAL', cursor },
     })
 
-    expect([...first.data, ...rest.data].map(({ id }) => id)).toEqual(wanted.map(({ id }) => id).reverse())
+    expect([...first.data, ...rest.data].map(({ id }) => id)).toEqual(virtual.map(({ id }) => id).reverse())
     expect(other.status).toBe(400)
   })
 
@@ -279,8 +279,8 @@ describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([204, 404, 404, 404, 400])
-    const left = bodyOf(await client.listAssets({ query: {} }), 200).data
-    expect(left.map((asset) => asset.id)).toEqual([assetId])
+    const remaining = bodyOf(await client.listAssets({ query: {} }), 200).data
+    expect(remaining.map((asset) => asset.id)).toEqual([assetId])
   })
 
   test('each write leaves its event', async () => {

@@ -7,11 +7,11 @@ import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from '
 const minuteMs = 60_000
 const unknown = 999_999
 
-describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
+describe.each(databases)('devices on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -87,7 +87,7 @@ describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
     ['serialNumber', { serialNumber: 'S-1' }],
     ['macAddress', { macAddress: 'aa:01' }],
     ['externalId', { externalId: 'E-1' }],
-  ])('a device is found again by its %s, and what is left out stays', async (_key, key) => {
+  ])('a device is found again by its %s, and missing fields stay', async (_key, key) => {
     const { client, connectionId, report } = await inventory()
     const created = await report({
       serialNumber: 'S-1',
@@ -109,7 +109,7 @@ describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
     expect(bodyOf(listed, 200).data).toEqual([updated])
   })
 
-  test('null takes a setting and a MAC address back', async () => {
+  test('null clears a setting and a MAC address', async () => {
     const { report } = await inventory()
     await report({ serialNumber: 'S-1', macAddress: 'aa:01', encryptionEnabled: true })
 
@@ -118,7 +118,7 @@ describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
     expect(updated).toMatchObject({ macAddress: null, encryptionEnabled: null })
   })
 
-  test('a report that says nothing new moves only the time of the last check', async () => {
+  test('an unchanged report updates only the time of the last check', async () => {
     const { report, events } = await inventory()
     const full = {
       serialNumber: 'S-1',
@@ -186,8 +186,8 @@ describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
     ])
 
     expect(answers.filter(({ status }) => ![201, 204, 404].includes(Number(status)))).toEqual([])
-    const left = await client.listAssets({ query: {} })
-    expect(bodyOf(left, 200).data).toEqual([])
+    const remaining = await client.listAssets({ query: {} })
+    expect(bodyOf(remaining, 200).data).toEqual([])
   })
 
   test('checks follow from the settings, with ids that stay', async () => {
@@ -321,7 +321,7 @@ describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
     expect(bodyOf(ofConnection, 200).data).toEqual([two])
   })
 
-  test('a changed device changes its asset, which keeps what was written into it otherwise', async () => {
+  test('a changed device changes its asset, which keeps values from other writes', async () => {
     const { client, tom, report } = await inventory()
     const { assetId } = await report({ serialNumber: 'S-1', model: 'Air' })
     const params = { assetId: assetId ?? 0 }
@@ -418,7 +418,7 @@ describe.each(databases)('devices on $name', ({ createDatabase: place }) => {
     expect(answer.status).toBe(413)
   })
 
-  test('what is unknown, of another account or of another kind is refused', async () => {
+  test('unknown ids and those of another account or kind are refused', async () => {
     const mine = await inventory()
     const theirs = await inventory()
     const { client, connectionId } = mine

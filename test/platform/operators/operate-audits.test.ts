@@ -8,12 +8,12 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const input = { framework: 'HIPAA', startDate: '2026-02-01', endDate: '2026-02-28' }
 
-describe.each(databases)('operating audits on $name', ({ createDatabase: place }) => {
+describe.each(databases)('operating audits on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: AuditCompany
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     acme = await newAuditCompany(opened, 'Acme')
   })
   afterAll(async () => {
@@ -50,11 +50,11 @@ describe.each(databases)('operating audits on $name', ({ createDatabase: place }
       requests: [{ code: 'R', title: 'Show us', messages: [{ message: 'Soon.', by: 'new@auditors.example' }] }],
     })
 
-    const found = await audit(id, ['auditors', 'internalAuditors', 'controls'])
+    const shown = await audit(id, ['auditors', 'internalAuditors', 'controls'])
     expect(status).toBe('PREPARING')
-    expect(found.auditors?.map(({ name }) => name)).toEqual(['Eve Out', 'New'])
-    expect(found.internalAuditors?.map(({ email }) => email)).toEqual(['cy@a.example'])
-    expect(found.controls?.map(({ code }) => code)).toEqual(['A-1'])
+    expect(shown.auditors?.map(({ name }) => name)).toEqual(['Eve Out', 'New'])
+    expect(shown.internalAuditors?.map(({ email }) => email)).toEqual(['cy@a.example'])
+    expect(shown.controls?.map(({ code }) => code)).toEqual(['A-1'])
     expect((await acme.events()).slice(-2)).toEqual([
       {
         type: 'AUDIT_CREATED',
@@ -96,16 +96,16 @@ describe.each(databases)('operating audits on $name', ({ createDatabase: place }
       'Cloud',
       'Acme',
     ],
-  ])('an unknown %s leaves nothing behind', async (what, overrides, workspace, account) => {
+  ])('an unknown %s leaves nothing behind', async (noun, overrides, workspace, account) => {
     const opening = create(overrides, workspace, account)
 
-    await expect(opening).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining(what) })
+    await expect(opening).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining(noun) })
     const params = { workspaceId: acme.workspaceId }
     const frameworks = bodyOf(await acme.client.listAudits({ params }), 200).data.map((one) => one.frameworkType)
     expect(frameworks).not.toContain('NIS2')
   })
 
-  test('an audit moves to any status, and is completed as long as its status says so', async () => {
+  test('an audit can get any status, and is completed while its status says so', async () => {
     const { id } = await create({ framework: 'DORA' })
     const { createdAt } = await audit(id)
     opened.clock.advance(minuteMs)
@@ -134,10 +134,10 @@ describe.each(databases)('operating audits on $name', ({ createDatabase: place }
 
   test('requests are added, moved and talked about', async () => {
     const { id } = await create({ framework: 'CIS8' })
-    const wanted = { code: 'R-1', title: 'Show us', owners: ['ana@a.example'], controls: ['A-2'] }
+    const newRequest = { code: 'R-1', title: 'Show us', owners: ['ana@a.example'], controls: ['A-2'] }
     const added = await opened.operator.createAuditRequest({
       params: { auditId: id },
-      body: NewAuditRequest.parse(wanted),
+      body: NewAuditRequest.parse(newRequest),
     })
     const before = await request(id, added.id)
     opened.clock.advance(minuteMs)
@@ -166,20 +166,20 @@ describe.each(databases)('operating audits on $name', ({ createDatabase: place }
     ])
   })
 
-  test('a code stands once in an audit, also when two requests arrive at once', async () => {
+  test('a code is unique in an audit, also if two requests arrive at once', async () => {
     const { id } = await create({ framework: 'COBIT' })
-    const wanted = NewAuditRequest.parse({ code: 'R-1', title: 'Show us' })
+    const newRequest = NewAuditRequest.parse({ code: 'R-1', title: 'Show us' })
 
     const outcomes = await Promise.allSettled([
-      opened.operator.createAuditRequest({ params: { auditId: id }, body: wanted }),
-      opened.operator.createAuditRequest({ params: { auditId: id }, body: wanted }),
+      opened.operator.createAuditRequest({ params: { auditId: id }, body: newRequest }),
+      opened.operator.createAuditRequest({ params: { auditId: id }, body: newRequest }),
     ])
 
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'conflict' } })
   })
 
-  test('what is not there is not found', async () => {
+  test('unknown ids are not found', async () => {
     const nowhere = randomUUID()
     const { id } = await create({ framework: 'TISAX' })
     const added = await opened.operator.createAuditRequest({

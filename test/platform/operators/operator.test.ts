@@ -67,7 +67,7 @@ async function mode(path: string): Promise<number> {
 
 describe.each(databases)('seeding on $name', ({ createDatabase: place }) => {
   test('a seed opens accounts with workspaces and people, and a second time adds nothing', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const seed = await readSeed(seedFile)
 
     const first = await opened.operator.seed({ body: seed })
@@ -87,7 +87,7 @@ describe.each(databases)('seeding on $name', ({ createDatabase: place }) => {
   })
 
   test('a seed sends no more parameters with a statement for many rows than for few', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const sent: number[] = []
     const { db } = opened.platform.database
     const operator = databaseOperator(
@@ -115,7 +115,7 @@ describe.each(databases)('seeding on $name', ({ createDatabase: place }) => {
   })
 
   test('seeding again restores what is missing and keeps what was changed', async () => {
-    await using opened = await openTestPlatform(place)
+    await using opened = await openTestPlatform(createDatabase)
     const seed = await readSeed(seedFile)
     await opened.operator.seed({ body: seed })
     const { db } = opened.platform.database
@@ -160,9 +160,9 @@ test('an account name is taken once', async () => {
 
 test('a folder that a service holds is operated through that service', async () => {
   await using running = await service({ seed: seedFile })
-  const place = { database: join(folder, 'data') }
+  const location = { database: join(folder, 'data') }
 
-  await using access = await openOperator(place)
+  await using access = await openOperator(location)
   const account = await access.operator.createAccount({
     body: { name: 'Other', entitlements: [], termsAcceptedAt: null },
   })

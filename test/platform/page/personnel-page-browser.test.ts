@@ -58,11 +58,11 @@ async function shown(page: Page, selector: string) {
 
 /** Resolves when the page, which may load itself anew any number of times, has such an element. */
 async function untilShown(page: Page, selector: string): Promise<void> {
-  const found = Promise.withResolvers<void>()
-  const look = () => void page.$(selector).then((element) => element && found.resolve(), found.reject)
+  const matched = Promise.withResolvers<void>()
+  const look = () => void page.$(selector).then((element) => element && matched.resolve(), matched.reject)
   page.on('load', look)
   look()
-  await found.promise
+  await matched.promise
   page.off('load', look)
 }
 
@@ -94,7 +94,7 @@ describe.each([
     await go(`/personnel?account=${acme.id}`)
     await page.type('::-p-aria(Name or address)', 'desk front')
     await press('Show')
-    const found = await textOf(page, '[aria-labelledby=people] [role=status]')
+    const countText = await textOf(page, '[aria-labelledby=people] [role=status]')
     await press('Reset Front Desk')
     const reset = await textOf(page, '.notice')
     await press('Sync now')
@@ -104,7 +104,7 @@ describe.each([
     const status = await textOf(page, 'td .badge')
     await press('Sign out')
 
-    expect(found).toBe('1 person')
+    expect(countText).toBe('1 person')
     expect(reset).toBe('The next sync updates 1 person again.')
     expect(started).toMatch(/^The sync has (?:been started|finished)\.$/)
     expect(result).toContain('started by ana. 2 HR records in')
@@ -220,13 +220,13 @@ test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (
     { name: 'prefers-reduced-motion', value: 'reduce' },
   ])
   await go('/personnel/sign-in')
-  const found: (readonly [string, string[]])[] = [['sign-in', await violationsOn(page)]]
+  const violations: (readonly [string, string[]])[] = [['sign-in', await violationsOn(page)]]
   await page.type('::-p-aria(Name)', 'ana')
   await page.type('::-p-aria(Password)', 'wrong horse battery')
   await window.press('Sign in')
-  found.push(['refused', await violationsOn(page)])
+  violations.push(['refused', await violationsOn(page)])
   await signIn(window)
-  found.push(['accounts', await violationsOn(page)])
+  violations.push(['accounts', await violationsOn(page)])
   const started_at = opened.clock.now()
   const syncs = opened.platform.database.db.insertInto('identity_sync_attempts')
   const attempt = { account_id: acme.id, trigger: 'schedule', started_by: null, started_at } as const
@@ -239,15 +239,15 @@ test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (
     '/personnel/nothing',
   ]) {
     await go(path)
-    found.push([path, await violationsOn(page)])
+    violations.push([path, await violationsOn(page)])
   }
   await syncs.values(attempt).execute()
   await go(`/personnel?account=${acme.id}&source=by-hand`)
-  found.push(['running', await violationsOn(page)])
+  violations.push(['running', await violationsOn(page)])
   await window.press('Reset Front Desk')
-  found.push(['told', await violationsOn(page)])
+  violations.push(['told', await violationsOn(page)])
 
-  expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
+  expect(violations.filter(([, problems]) => problems.length > 0)).toEqual([])
   expect(await excessOf(page)).toBe(0)
 })
 
@@ -280,7 +280,7 @@ test.each([
   },
 )
 
-test('a page that says what went wrong still says who is signed in, and lets them sign out', async () => {
+test('an error page shows who is signed in and lets them sign out', async () => {
   await using window = await newWindow()
   await signIn(window)
 
@@ -295,11 +295,11 @@ test('a page that says what went wrong still says who is signed in, and lets the
 test('nothing is fetched from elsewhere', async () => {
   const acme = await newPageCompany(opened)
   await using window = await newWindow()
-  const asked = new Set<string>()
-  window.page.on('request', (request) => asked.add(new URL(request.url()).origin))
+  const requested = new Set<string>()
+  window.page.on('request', (request) => requested.add(new URL(request.url()).origin))
   await signIn(window)
 
   await window.go(`/personnel?account=${acme.id}`)
 
-  expect([...asked]).toEqual([new URL(opened.platform.baseUrl).origin])
+  expect([...requested]).toEqual([new URL(opened.platform.baseUrl).origin])
 })

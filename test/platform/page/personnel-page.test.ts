@@ -7,11 +7,11 @@ import { newHrisConnection, openTestPlatform, type TestPlatform } from '../helpe
 
 const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`
 
-describe.each(databases)('the Personnel page on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -123,8 +123,8 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase: place
 
     const { status, text } = await visitor.get(`/personnel?q=${search}`)
 
-    const found = namesOn(text).map((name) => name.replaceAll('&#39;', "'"))
-    expect([status, found.sort()]).toEqual([200, [...names].sort()])
+    const shownNames = namesOn(text).map((name) => name.replaceAll('&#39;', "'"))
+    expect([status, shownNames.sort()]).toEqual([200, [...names].sort()])
   })
 
   test('pages forth and back meet everybody once, in order', async () => {
@@ -184,7 +184,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase: place
     expect(search.text).toContain('value="&quot;&gt;&lt;script&gt;')
   })
 
-  test('a sync is started, told of and listed with its result', async () => {
+  test('a sync is started, announced and listed with its result', async () => {
     const acme = await newPageCompany(opened)
     await acme.send([{ identityId: 'n', email: 'new@acme.example', isContractor: false }])
     const visitor = await signedIn(opened, acme.name)
@@ -206,7 +206,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase: place
     ])
   })
 
-  test('a sync that failed is said to have failed, and why is in no page', async () => {
+  test('a failed sync is shown as failed, and no page says why', async () => {
     const acme = await newPageCompany(opened)
     const visitor = await signedIn(opened, acme.name)
     await opened.platform.database.pool.query(`
@@ -228,7 +228,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase: place
     ])
   })
 
-  test('a sync whose process ended is no longer taken for running', async () => {
+  test('a sync whose process ended is not shown as running', async () => {
     const acme = await newPageCompany(opened)
     const visitor = await signedIn(opened, acme.name)
     await opened.platform.database.db
@@ -256,15 +256,15 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase: place
       person: acme.deskId,
       back: 'source=by-hand',
     })
-    const told = await visitor.get(reset.location ?? '')
+    const resultPage = await visitor.get(reset.location ?? '')
 
     expect(before.text.match(/aria-label="Reset [^"]+"/g)).toEqual([
       'aria-label="Reset Front Desk"',
       'aria-label="Reset Ana Ruiz"',
     ])
     expect([reset.status, reset.location]).toEqual([303, `/personnel?account=${acme.id}&source=by-hand`])
-    expect(told.text).toContain('The next sync updates 1 person again.')
-    expect(namesOn(told.text)).toEqual(['Ana Ruiz'])
+    expect(resultPage.text).toContain('The next sync updates 1 person again.')
+    expect(namesOn(resultPage.text)).toEqual(['Ana Ruiz'])
   })
 
   test('everybody set by hand is given back after a confirmation', async () => {
@@ -272,13 +272,13 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase: place
     await acme.setByHand('ana@acme.example', 'OUT_OF_SCOPE')
     const visitor = await signedIn(opened, acme.name)
 
-    const asked = await visitor.get(`/personnel/reset-all?account=${acme.id}`)
+    const confirmation = await visitor.get(`/personnel/reset-all?account=${acme.id}`)
     const reset = await visitor.submit('/personnel/reset-all', { account: acme.id })
-    const told = await visitor.get(reset.location ?? '')
+    const resultPage = await visitor.get(reset.location ?? '')
 
-    expect(asked.text).toContain('The status of 2 people of')
-    expect(told.text).toContain('The next sync updates 2 people again.')
-    expect(told.text).not.toContain('Reset everybody set by hand')
+    expect(confirmation.text).toContain('The status of 2 people of')
+    expect(resultPage.text).toContain('The next sync updates 2 people again.')
+    expect(resultPage.text).not.toContain('Reset everybody set by hand')
     expect((await other.person('desk@acme.example')).statusUpdatedAt).not.toBeNull()
   })
 
@@ -346,10 +346,10 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase: place
 })
 
 describe('while a sync runs in another process', () => {
-  test('the page says since when and for whom, reloads on request, and starts and resets nothing', async () => {
+  test('the page shows since when and for which account, reloads on request, and starts and resets nothing', async () => {
     await using server = await createPostgresDatabase()
-    const place = async () => ({ at: server.at, async [Symbol.asyncDispose]() {} })
-    await using opened = await openTestPlatform(place)
+    const sharedDatabase = async () => ({ at: server.at, async [Symbol.asyncDispose]() {} })
+    await using opened = await openTestPlatform(sharedDatabase)
     const acme = await newPageCompany(opened)
     const visitor = await signedIn(opened, acme.name)
     await using elsewhere = await openPlatformDatabase(server.at)

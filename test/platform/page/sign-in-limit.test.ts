@@ -14,7 +14,7 @@ test('one name is guessed a hundred times from all addresses together, however m
   expect(other).toBeNull()
 })
 
-test('right passwords take nothing of what may be guessed', async () => {
+test('correct passwords do not use up the allowed guesses', async () => {
   const limit = createSignInLimit()
 
   for (let time = 0; time < 300; time++) {

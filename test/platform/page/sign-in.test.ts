@@ -5,11 +5,11 @@ import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const halfDayMs = 12 * 60 * 60 * 1000
 
-describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     await opened.newAccount()
     await opened.operator.createOperator({ body: { name: 'ana', account: null, password } })
   })
@@ -17,7 +17,7 @@ describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ cre
     await opened[Symbol.asyncDispose]()
   })
 
-  test('nobody gets anywhere without it', async () => {
+  test('every page requires it', async () => {
     const stranger = newVisitor(opened)
 
     const answers = [
@@ -65,7 +65,7 @@ describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ cre
     },
   )
 
-  test('the cookie of its form is never the one that came', async () => {
+  test('its form always gets a new cookie', async () => {
     const visitor = newVisitor(opened)
     visitor.cookies.set('rollcall_sign_in', 'chosen')
 
@@ -162,7 +162,7 @@ describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ cre
     expect((await changed.signIn(changed.name, 'another horse battery')).status).toBe(303)
   })
 
-  test('after five wrong passwords for a name nobody there gets in under it for a while; others do', async () => {
+  test('five wrong passwords for a name block that name at that address for a while, and no other', async () => {
     await opened.operator.createOperator({ body: { name: 'guessed', account: null, password } })
     const visitor = newVisitor(opened)
     for (let attempt = 0; attempt < 5; attempt += 1) await visitor.signIn('guessed', 'wrong horse battery')

@@ -8,13 +8,13 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const nora = { email: 'nora@acme.example', firstName: 'Nora', lastName: 'Berg' }
 
-describe.each(databases)('background checks on $name', ({ createDatabase: place }) => {
+describe.each(databases)('background checks on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
   let valid: BackgroundCheckCreate
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -35,7 +35,7 @@ describe.each(databases)('background checks on $name', ({ createDatabase: place 
     return bodyOf(await acme.client.listEvents({ query }), 200).data
   }
 
-  test('a check is answered with the person, whose entry it changes', async () => {
+  test('a check returns the person and changes their entry', async () => {
     const before = await acme.person(nora.email)
     opened.clock.advance(minuteMs)
 
@@ -156,7 +156,7 @@ describe.each(databases)('background checks on $name', ({ createDatabase: place 
     },
   )
 
-  test('a user who is nobody of the personnel cannot be checked', async () => {
+  test('a user outside the personnel cannot be checked', async () => {
     const users = bodyOf(await acme.client.listUsers({ query: { firstName: 'test' } }), 200).data
 
     const answer = await create({ ...valid, userId: users[0]?.id ?? 0 })
@@ -199,7 +199,7 @@ describe.each(databases)('background checks on $name', ({ createDatabase: place 
     expect(await checksOf(valid.userId)).toEqual([])
   })
 
-  test('whoever sends an uploaded file is told that this server takes none', async () => {
+  test('an uploaded file is refused because this server accepts none', async () => {
     const answer = await create({ ...valid, fileKey: 'key' as never })
 
     expect(answer).toMatchObject({ status: 400, error: { message: expect.stringContaining('takes no uploads') } })

@@ -7,12 +7,12 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const hourMs = 3_600_000
 const report = 'https://checks.example/1'
 
-describe.each(databases)('the compliance of people on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the compliance of people on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: Awaited<ReturnType<typeof newCompany>>
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -87,7 +87,7 @@ describe.each(databases)('the compliance of people on $name', ({ createDatabase:
     )
   })
 
-  test('of several background checks the one of the latest day counts', async () => {
+  test('the latest of several background checks is used', async () => {
     await check('ana@acme.example', report, '2026-02-02')
     await check('ana@acme.example', report, '2024-02-02')
 
@@ -96,17 +96,17 @@ describe.each(databases)('the compliance of people on $name', ({ createDatabase:
     expect(full?.completionDate).toBe('2026-02-02T00:00:00.000Z')
   })
 
-  test('compliance follows the employment: who leaves is excluded, and passes again on return', async () => {
+  test('compliance follows the employment: a leaver is excluded, and passes again on return', async () => {
     await check('ana@acme.example')
     await acme.send([{ identityId: 'a', separatedAt: '2026-02-15T00:00:00Z' }])
     await acme.sync()
-    const left = await checksOf('ana@acme.example')
+    const afterDeparture = await checksOf('ana@acme.example')
 
     await acme.send([{ identityId: 'a', separatedAt: null }])
     await acme.sync()
     const back = await checksOf('ana@acme.example')
 
-    expect(left.map(({ status }) => status)).toEqual(['EXCLUDED', 'EXCLUDED'])
+    expect(afterDeparture.map(({ status }) => status)).toEqual(['EXCLUDED', 'EXCLUDED'])
     expect(back.map(({ status }) => status)).toEqual(['PASS', 'PASS'])
   })
 

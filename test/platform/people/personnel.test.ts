@@ -12,7 +12,7 @@ describe.each(databases)('personnel on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -104,11 +104,11 @@ describe.each(databases)('personnel on $name', ({ createDatabase: place }) => {
   test('a person is found by address in the index of the account', async () => {
     const acme = await company([{ email: 'ana@acme.example', firstName: 'Ana', lastName: 'Low' }])
     const { pool } = opened.platform.database
-    const asked: CompiledQuery[] = []
+    const queries: CompiledQuery[] = []
     const db = new Kysely<PlatformSchema>({
       dialect: new PostgresDialect({ pool }),
       log: ({ query }) => {
-        asked.push(query)
+        queries.push(query)
       },
     })
 
@@ -117,7 +117,7 @@ describe.each(databases)('personnel on $name', ({ createDatabase: place }) => {
     expect(person).toMatchObject({ account_id: acme.id })
     const plans = await db.transaction().execute(async (trx) => {
       await sql`set local enable_seqscan = off`.execute(trx)
-      const [query] = asked.splice(0, 1)
+      const [query] = queries.splice(0, 1)
       return query ? (await trx.executeQuery({ ...query, sql: `explain ${query.sql}` })).rows : []
     })
     expect(JSON.stringify(plans)).toMatch(/users_email.*Index Cond: \(\(account_id = .* AND \(\(translate/)
@@ -128,9 +128,9 @@ describe.each(databases)('personnel on $name', ({ createDatabase: place }) => {
     const find = (personnelId: number | `email:${string}`) =>
       acme.client.getPersonnel({ params: { personnelId }, query: {} })
 
-    const found = bodyOf(await find('email:NORA@acme.example'), 200)
+    const person = bodyOf(await find('email:NORA@acme.example'), 200)
     const answers = [
-      await find(found.id),
+      await find(person.id),
       await find('email:nobody@acme.example'),
       await find('email:\0'),
       await find(999_999),

@@ -12,14 +12,14 @@ import {
 const minuteMs = 60_000
 type Query = NonNullable<Parameters<PlatformClient['listUsers']>[0]['query']>
 
-describe.each(databases)('users on $name', ({ createDatabase: place }) => {
+describe.each(databases)('users on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
   let client: PlatformClient
   let connectionId: number
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -39,7 +39,7 @@ describe.each(databases)('users on $name', ({ createDatabase: place }) => {
     client.getUser({ params: { userId }, query })
   const named = async (query: Query) => (await list(query)).map(({ firstName, lastName }) => `${firstName} ${lastName}`)
 
-  test('a user whom the identity sync made is read by number and by address', async () => {
+  test('a user created by the identity sync is read by number and by address', async () => {
     await hire({ identityId: 'a', email: 'Ana@acme.example', firstName: 'Ana', lastName: 'Ito', jobTitle: 'Pilot' })
 
     const byAddress = bodyOf(await get('email:ana@ACME.example'), 200)
@@ -139,7 +139,7 @@ describe.each(databases)('users on $name', ({ createDatabase: place }) => {
     expect(user.identities?.map(({ identityId }) => identityId)).toEqual(['b', 'c', 'a'])
   })
 
-  test('extras that nobody has are empty, and personnel adds nothing', async () => {
+  test('expansions without data are empty, and personnel adds nothing', async () => {
     await hire({ identityId: 'a', email: 'ana@acme.example' })
     const plain = bodyOf(await get('email:ana@acme.example'), 200)
 
@@ -171,9 +171,9 @@ describe.each(databases)('users on $name', ({ createDatabase: place }) => {
       { identityId: 'b', email: 'b@acme.example', firstName: `${text}na` },
     )
 
-    const found = await list({ firstName: text })
+    const matches = await list({ firstName: text })
 
-    expect(found.map(({ firstName }) => firstName)).toEqual([`${text}na`])
+    expect(matches.map(({ firstName }) => firstName)).toEqual([`${text}na`])
   })
 
   test('a walk by filter ends, counts its matches, and refuses the cursor for another filter', async () => {
@@ -230,8 +230,8 @@ describe.each(databases)('users on $name', ({ createDatabase: place }) => {
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([404, 404])
-    const seen = bodyOf(await stranger.client.listUsers({ query: {} }), 200).data
-    expect(seen.map((user) => user.id)).not.toContain(id)
+    const users = bodyOf(await stranger.client.listUsers({ query: {} }), 200).data
+    expect(users.map((user) => user.id)).not.toContain(id)
   })
 
   test.each([{ firstName: 'a\0' }, { firstName: 'a'.repeat(192) }, { sort: 'name' as never }, { size: 501 }])(

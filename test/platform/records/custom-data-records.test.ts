@@ -18,7 +18,7 @@ describe.each(databases)('custom data records on $name', ({ createDatabase: plac
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {
@@ -54,7 +54,7 @@ describe.each(databases)('custom data records on $name', ({ createDatabase: plac
     expect((await hosts.list())[0]?.attributes).not.toHaveProperty('cpus')
   })
 
-  test('a record that is sent again as it is keeps its moments', async () => {
+  test('an unchanged record keeps its timestamps', async () => {
     const hosts = await records()
     await hosts.send({ id: 'a', hostname: 'one', cpus: 4 })
     const before = await hosts.list()
@@ -111,7 +111,7 @@ describe.each(databases)('custom data records on $name', ({ createDatabase: plac
     expect(await hosts.keys()).toHaveLength(3)
   })
 
-  test('what fails the schema says where and why, and shows no value', async () => {
+  test('a schema error names the path and the reason, and shows no value', async () => {
     const hosts = await records()
 
     const answer = await hosts.send({ id: 'a', hostname: 17, cpus: 'secret' })
@@ -270,7 +270,7 @@ describe.each(databases)('custom data records on $name', ({ createDatabase: plac
     expect(await hosts.list()).toEqual([])
   })
 
-  test('a key that cannot be is a bad request, whatever is asked of it', async () => {
+  test('an invalid key is a bad request in every operation', async () => {
     const hosts = await records()
 
     const answers = [
@@ -406,12 +406,12 @@ describe.each(databases)('custom data records on $name', ({ createDatabase: plac
     const unexpected = statuses(answers).filter((status) => ![200, 201, 204, 404].includes(Number(status)))
     expect(unexpected).toEqual([])
     const { db } = opened.platform.database
-    const left = await Promise.all(
+    const remaining = await Promise.all(
       (['custom_data_records', 'custom_data_sessions'] as const).map((table) =>
         db.selectFrom(table).select('id').where('resource_id', '=', hosts.params.resourceId).execute(),
       ),
     )
-    expect(left).toEqual([[], []])
+    expect(remaining).toEqual([[], []])
   })
 
   test('a schema that keeps the validator busy for ever costs its own request only', async () => {

@@ -5,12 +5,12 @@ import { bodyOf, openTestPlatform, type TestAccount, type TestPlatform } from '.
 
 const minuteMs = 60_000
 
-describe.each(databases)('custom data sessions on $name', ({ createDatabase: place }) => {
+describe.each(databases)('custom data sessions on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {
@@ -148,7 +148,7 @@ describe.each(databases)('custom data sessions on $name', ({ createDatabase: pla
     expect(await site.states()).toEqual({ one: 'CANCELED', two: 'IN_PROGRESS' })
   })
 
-  test('a session that is over takes no records and no action', async () => {
+  test('an ended session accepts no records and no action', async () => {
     const site = await records()
     for (const [key, action] of [
       ['archived', 'complete'],
@@ -308,8 +308,8 @@ describe.each(databases)('custom data sessions on $name', ({ createDatabase: pla
       ...Array.from({ length: 8 }, () => site.keys()),
     ])
 
-    const seen = new Set(pages.map((keys) => keys.join('')))
-    expect([...seen].filter((keys) => keys !== 'abc' && keys !== 'def')).toEqual([])
+    const observed = new Set(pages.map((keys) => keys.join('')))
+    expect([...observed].filter((keys) => keys !== 'abc' && keys !== 'def')).toEqual([])
     expect(await site.keys()).toEqual(['d', 'e', 'f'])
   })
 })

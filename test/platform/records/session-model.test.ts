@@ -30,19 +30,19 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('delete' as const), key }),
 )
 
-describe.each(databases)('any story of records and sessions on $name', ({ createDatabase: place }) => {
+describe.each(databases)('any story of records and sessions on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
   })
 
-  test('is answered and stored as the table of states says', async () => {
+  test('matches the table of states in answers and in the store', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 6, maxLength: 25 }), async (story) => {
         const site = await newRecords(opened, account)

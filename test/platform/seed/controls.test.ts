@@ -42,7 +42,7 @@ describe.each(databases)('seeding controls on $name', ({ createDatabase: place }
   let opened: TestPlatform
 
   beforeAll(async () => {
-    opened = await openTestPlatform(place)
+    opened = await openTestPlatform(createDatabase)
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -55,7 +55,7 @@ describe.each(databases)('seeding controls on $name', ({ createDatabase: place }
     return rows
   }
 
-  test('a control takes from its template what it does not say', async () => {
+  test('a control takes missing values from its template', async () => {
     const { client, workspaceId, otherWorkspaceId } = await newControlCompany(opened, 'Acme')
     const get = async (controlId: `code:${string}`, workspace = workspaceId) => {
       const params = { workspaceId: workspace, controlId }
@@ -175,7 +175,7 @@ describe.each(databases)('seeding controls on $name', ({ createDatabase: place }
   })
 
   test('the seed that comes with the project fills every table', async () => {
-    await using fresh = await openTestPlatform(place)
+    await using fresh = await openTestPlatform(createDatabase)
     await fresh.operator.seed({ body: await readSeed(shippedSeed) })
 
     const { db } = fresh.platform.database

@@ -45,7 +45,7 @@ describe('the company that comes with the platform', () => {
 })
 
 describe('a seed', () => {
-  test('gives what is left out its default', () => {
+  test('gives missing values their defaults', () => {
     const { accounts } = SeedDocument.parse(seed({ company: { domain: 'a.example' } }))
 
     expect(accounts[0]).toMatchObject({
@@ -65,7 +65,7 @@ describe('a seed', () => {
     const document = seed({}, { frameworks: ['soc9'], controls: [{ template: 'C-9', requirements: { soc9: ['X'] } }] })
 
     expect(issuesOf(document)).toEqual([])
-    expect(issuesOf({ ...document, library: acme.library }).map(([place]) => place)).toEqual([
+    expect(issuesOf({ ...document, library: acme.library }).map(([path]) => path)).toEqual([
       'accounts.0.workspaces.0.frameworks.0',
       'accounts.0.workspaces.0.controls.0.template',
     ])
@@ -153,8 +153,8 @@ describe('a seed', () => {
       { audits: [{ ...audit, requests: [{ ...request, messages: [{ message: 'x', by: 'no@a.example' }] }] }] },
       `${workspace}.audits.0.requests.0.messages.0.by`,
     ],
-  ])('with %s is refused at the place', (_what, overrides, inWorkspace, place) => {
-    expect(issuesOf(seed(overrides, inWorkspace)).map(([where]) => where)).toEqual([place])
+  ])('with %s is refused at the place', (_what, overrides, inWorkspace, path) => {
+    expect(issuesOf(seed(overrides, inWorkspace)).map(([where]) => where)).toEqual([path])
   })
 
   test('takes messages of people and of the auditors of the audit', () => {

@@ -54,7 +54,7 @@ describe('the library that comes with the platform', () => {
     expect(requirements).toEqual([])
   })
 
-  test('says something of its own in every control', () => {
+  test('describes every control differently', () => {
     const texts = library.controls.flatMap(({ name, description, question, activity }) => [
       name,
       description,
@@ -98,10 +98,10 @@ describe('a control library', () => {
     ['a number that fits no column', { number: 2 ** 31 }, 'controls.0.number', '2147483647'],
     ['a NUL', { name: 'a\0b' }, 'controls.0.name', 'NUL'],
     ['an unknown key', { frequency: 'daily' }, 'controls.0', 'frequency'],
-  ])('with %s is refused at the place', (_what, overrides, place, part) => {
+  ])('with %s is refused at the place', (_what, overrides, path, part) => {
     const issues = issuesOf({ ...small(), controls: [{ ...control(1), ...overrides }] })
 
-    expect(issues).toEqual([[place, expect.stringContaining(part)]])
+    expect(issues).toEqual([[path, expect.stringContaining(part)]])
   })
 
   test('with names, codes, numbers or slugs that stand twice is refused at the second', () => {
@@ -115,9 +115,9 @@ describe('a control library', () => {
       controls: [control(1), control(1)],
     }
 
-    const places = issuesOf(twice).map(([place]) => place)
+    const paths = issuesOf(twice).map(([path]) => path)
 
-    expect(places).toEqual([
+    expect(paths).toEqual([
       'frameworks.1',
       'tests.1',
       'policies.1',

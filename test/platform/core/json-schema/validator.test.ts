@@ -74,7 +74,7 @@ test.each<[string, SchemaTask]>([
       { a: Array.from({ length: 100_000 }, (_, index) => ({ index })) },
     ]),
   ],
-])('%s that takes for ever is given up, and the next task is judged', async (_what, stuck) => {
+])('%s that never ends is aborted, and the next task is validated', async (_what, stuck) => {
   await using validator = new SchemaValidator(hurry)
 
   const verdicts = [await validator.validate(1, stuck), await validator.validate(1, task({ required: ['a'] }))]
@@ -82,7 +82,7 @@ test.each<[string, SchemaTask]>([
   expect(verdicts).toMatchObject([{ refusal: 'validation takes longer than 1000 ms' }, { failures: expect.any(Map) }])
 })
 
-test('a task that takes too much memory is given up, and the next one is judged', async () => {
+test('a task that uses too much memory is aborted, and the next one is validated', async () => {
   await using validator = new SchemaValidator({ taskMs: 30_000, memoryMb: 32 })
   const greedy = task({ additionalProperties: { items: { type: 'string' } } }, [
     { a: Array.from({ length: 400_000 }, () => 1) },
@@ -110,16 +110,16 @@ test.each<[string, Record<string, unknown>, string]>([
   expect(verdict).toEqual({ refusal: words })
 })
 
-test('an account whose schemas get stuck holds up itself only', async () => {
+test('an account whose schemas hang delays only itself', async () => {
   await using validator = new SchemaValidator({ ...hurry, taskMs: 2000 })
   const order: string[] = []
-  const note = (name: string) => () => order.push(name)
+  const record = (name: string) => () => order.push(name)
 
   await Promise.all([
-    validator.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck')),
-    validator.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck again')),
-    validator.validate(1, task({})).then(note('behind it')),
-    validator.validate(2, task({})).then(note('another account')),
+    validator.validate(1, task(stuckPattern, [stuckRecord])).then(record('stuck')),
+    validator.validate(1, task(stuckPattern, [stuckRecord])).then(record('stuck again')),
+    validator.validate(1, task({})).then(record('behind it')),
+    validator.validate(2, task({})).then(record('another account')),
   ])
 
   expect(order).toEqual(['another account', 'stuck', 'stuck again', 'behind it'])
@@ -143,7 +143,7 @@ test('schemas that name themselves alike, or like a dialect, do not meet', async
   expect(failing).toEqual([0, 1, 'refused', 1])
 })
 
-test('more schemas than are kept are compiled anew, each as itself', async () => {
+test('schemas beyond the cache are compiled again, each correctly', async () => {
   await using validator = new SchemaValidator()
   const keys = Array.from({ length: 60 }, (_, index) => index)
   const round = () =>

@@ -82,7 +82,7 @@ test('a request is added, moved and talked about', async () => {
   ])
 })
 
-test('what cannot be done says so in one line and leaves with the exit code of its failure', async () => {
+test('a failing command prints one line and exits with the code of its failure', async () => {
   const where = ['--account', 'Acme', '--workspace', 'Cloud']
   const period = ['--framework', 'NIS2', '--start', '2026-12-31', '--end', '2026-01-01']
   const nowhere = '00000000-0000-4000-8000-000000000000'

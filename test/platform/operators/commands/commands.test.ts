@@ -114,7 +114,7 @@ test('operators get their passwords from standard input or a file, and never fro
   expect(short.stderr).toContain('at least 12 characters')
 })
 
-test('what cannot be done says so in one line and leaves with the exit code of its failure', async () => {
+test('a failing command prints one line and exits with the code of its failure', async () => {
   const unknown = await run('sync-identities', '--account', 'Nobody')
   const badDate = await run('keys', 'create', '--account', 'Nobody', '--name', 'x', '--expires', 'soon')
   const noSeed = await run('seed', '--file', join(folder, 'none.yaml'))
@@ -124,7 +124,7 @@ test('what cannot be done says so in one line and leaves with the exit code of i
   for (const { stderr } of [unknown, badDate, noSeed, noToken]) expect(stderr).toMatch(/^✖ [^\n]+\n$/)
 })
 
-test('what a key cannot be told is refused before anything is opened', async () => {
+test('invalid settings of a key are refused before anything is opened', async () => {
   const key = ['keys', 'create', '--account', 'Nobody', '--name', 'x']
 
   const refused = await Promise.all([
@@ -161,7 +161,7 @@ test('accounts get their terms and entitlements, and keys their addresses', asyn
   expect(keys.stdout).toMatch(/^1\tactive\tAcme\toffice\tall\t\S+\t10\.0\.0\.0\/8,::1\n$/)
 })
 
-test('everything goes into a file while the platform runs, and out of it into another place', async () => {
+test('a running platform is exported to a file, and the file is imported elsewhere', async () => {
   await using _running = await startPlatform()
   const file = join(folder, 'export.json')
   const other = ['--database', join(folder, 'other')]
@@ -177,14 +177,14 @@ test('everything goes into a file while the platform runs, and out of it into an
   expect(JSON.parse(piped.stdout).tables.accounts).toMatchObject([{ name: 'Acme' }])
 })
 
-test('the document names the servers that it is told', async () => {
+test('the document names the configured servers', async () => {
   const servers = ['https://public-api.drata.com/public/v2', 'https://public-api.eu.drata.com/public/v2']
 
-  const [told, wrong] = await Promise.all([
+  const [valid, wrong] = await Promise.all([
     run('openapi', '--server', ...servers),
     run('openapi', '--server', 'ftp://example.com'),
   ])
 
-  expect(JSON.parse(told.stdout).servers).toEqual(servers.map((url) => ({ url })))
+  expect(JSON.parse(valid.stdout).servers).toEqual(servers.map((url) => ({ url })))
   expect(wrong.exit).toBe(2)
 })
