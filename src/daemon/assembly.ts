@@ -1,5 +1,5 @@
-import type { Queue } from '../queue/queue.ts'
 import { lazyQueue } from '../queue/lazy-queue.ts'
+import type { Queue } from '../queue/queue.ts'
 import { hasJobTables } from '../queue/tables.ts'
 import type { ProcessInfo } from '../store/schema/process-info.ts'
 import { noLease, takeLease } from '../store/workers/leases.ts'

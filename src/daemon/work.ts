@@ -7,12 +7,12 @@ import { retain } from '../store/retention/retain.ts'
 import { formerRows } from '../store/runs/claims.ts'
 import type { Platform } from '../sync/context/context.ts'
 import {
-  verifyPeopleInDoubt,
-  verifyLeavers,
   requestEventRuns,
   type SyncContext,
   sweep,
   syncWorkers,
+  verifyLeavers,
+  verifyPeopleInDoubt,
 } from '../sync/sync.ts'
 import { repeat } from '../system/repeat.ts'
 import type { SpanAttributes } from '../telemetry/traces.ts'

@@ -1,4 +1,4 @@
-import type { HeldDeparture, RosterEntry, Observation } from './record.ts'
+import type { HeldDeparture, Observation, RosterEntry } from './record.ts'
 
 /** The rules for decisions about employment. Days are calendar dates (`YYYY-MM-DD`) in the source's time zone. */
 export type EmploymentRules = {

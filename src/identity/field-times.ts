@@ -1,4 +1,4 @@
-import { type FieldTimes, type RosterEntry, type Observation, type TimedField, timedFieldsOf } from './record.ts'
+import { type FieldTimes, type Observation, type RosterEntry, type TimedField, timedFieldsOf } from './record.ts'
 
 /** When facts were true (ISO instant), and whether they state every field (`snapshot`) or only the fields that they contain. */
 type Source = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }

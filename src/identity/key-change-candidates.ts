@@ -1,5 +1,5 @@
 import { fingerprint } from './digest.ts'
-import type { IdentityRecord, Reject, Observation } from './record.ts'
+import type { IdentityRecord, Observation, Reject } from './record.ts'
 
 /** Two keys of one run that look like one person: one is gone, the other is new. */
 export type KeyChangeCandidate = {

@@ -5,10 +5,9 @@ import { executeRun } from './run/run.ts'
 
 export type { SyncContext } from './context/context.ts'
 export { enqueueDue } from './context/enqueue.ts'
-export { lookUpTarget } from './target/target.ts'
-export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planDryRun } from './plan/dry-run.ts'
 export { planPersonDryRun } from './plan/dry-run-person.ts'
+export { mainFeed } from './plan/feeds.ts'
 export { type Preview, planReading } from './plan/preview-plan.ts'
 export { approveRun, hasMovedBasis, rejectRun } from './requests/approvals.ts'
 export { requestPerson } from './requests/person-runs.ts'
@@ -25,8 +24,9 @@ export { requestSeparation } from './requests/separations.ts'
 export { requestDueRuns } from './run/due-runs.ts'
 export { requestEventRuns } from './run/event-runs.ts'
 export { sweep } from './run/sweep.ts'
-export { verifyLeavers } from './verify/leavers.ts'
+export { lookUpTarget } from './target/target.ts'
 export { verifyPeopleInDoubt } from './verify/in-doubt.ts'
+export { verifyLeavers } from './verify/leavers.ts'
 
 /** What the queue's jobs do. */
 export const syncWorkers: Workers<SyncContext> = {

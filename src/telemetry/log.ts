@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { type Logger, pino } from 'pino'
-import { escapeText, escapeJson } from '../text/escape.ts'
+import { escapeJson, escapeText } from '../text/escape.ts'
 import { describeError } from './describe-error.ts'
 
 const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const

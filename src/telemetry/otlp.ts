@@ -7,13 +7,13 @@ import { withOptionalPackage } from '../system/optional-package.ts'
 import { escapeText } from '../text/escape.ts'
 import type { Events } from './events.ts'
 import {
-  type TracedRun,
-  type SpanAttributes,
   type OpenSpan,
+  runInSpan,
+  type SpanAttributes,
   type SpanKind,
+  type TracedRun,
   type Traces,
   traceIdOf,
-  runInSpan,
 } from './traces.ts'
 
 type OtlpSettings = {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { jsonText, escapeLines } from './escape.ts'
+import { escapeLines, jsonText } from './escape.ts'
 
 /** The colours and styles that texts of ours use. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'magenta' | 'cyan' | 'gray'

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { createProgram } from '../../src/cli/program.ts'
 import type { Config } from '../../src/daemon/config/config.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
-import { requireAllRoles, parseRoles } from '../../src/daemon/processes.ts'
+import { parseRoles, requireAllRoles } from '../../src/daemon/processes.ts'
 import { tool } from '../helpers/servers/tools.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
 

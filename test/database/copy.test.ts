@@ -10,13 +10,13 @@ type Tables = { note: { id: number; text: string | null; extra: unknown } }
 const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text, said json)' }]
 const columns = ['id', 'text', 'said']
 
-describe.each(emptyDatabases)('COPY on $name', ({ createDatabase: place }) => {
+describe.each(emptyDatabases)('COPY on $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<Tables>
 
   beforeAll(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     database = lifetime.use(await openDatabase<Tables>({ at, schemas: ['rollcall'], migrations }))
   })
 

@@ -12,13 +12,13 @@ const first: Migration = {
 const second: Migration = { name: '0002-size', sql: 'ALTER TABLE city ADD COLUMN size int NOT NULL DEFAULT 0' }
 const broken: Migration = { name: '0003-broken', sql: 'CREATE TABLE river (id int); SELECT 1 / 0' }
 
-describe.each(emptyDatabases)('migrations on $name', ({ createDatabase: place }) => {
+describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 
   beforeEach(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     database = lifetime.use(await openDatabase<object>({ at, schemas: ['rollcall', 'public'], migrations: [first] }))
   })
 

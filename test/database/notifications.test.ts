@@ -4,13 +4,13 @@ import { type Database, openDatabase } from '../../src/database/database.ts'
 import type { PoolClient } from '../../src/database/pool.ts'
 import { emptyDatabases } from '../helpers/servers/databases.ts'
 
-describe.each(emptyDatabases)('notifications through $name', ({ createDatabase: place }) => {
+describe.each(emptyDatabases)('notifications through $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 
   beforeAll(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     database = lifetime.use(await openDatabase<object>({ at, schemas: ['rollcall'], migrations: [] }))
   })
 

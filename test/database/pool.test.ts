@@ -10,13 +10,13 @@ type Tables = { note: { id: number; text: string | null } }
 
 const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text)' }]
 
-describe.each(emptyDatabases)('a pool over $name', ({ createDatabase: place }) => {
+describe.each(emptyDatabases)('a pool over $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<Tables>
 
   beforeAll(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     database = lifetime.use(await openDatabase<Tables>({ at, schemas: ['rollcall', 'bullmq'], migrations }))
   })
 

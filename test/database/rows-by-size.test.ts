@@ -11,13 +11,13 @@ const migration = {
         insert into notes values (11, repeat('ä', 300)), (12, null)`,
 }
 
-describe.each(emptyDatabases)('rows by size on $name', ({ createDatabase: place }) => {
+describe.each(emptyDatabases)('rows by size on $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 
   beforeAll(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     database = lifetime.use(await openDatabase<object>({ at, schemas: ['rollcall'], migrations: [migration] }))
   })
   afterAll(() => lifetime.disposeAsync())

@@ -48,13 +48,13 @@ const cases: readonly { readonly type: string; readonly written: unknown; readon
   { type: 'jsonb[]', written: [{ a: 1 }, { b: [2] }], read: [{ a: 1 }, { b: [2] }] },
 ]
 
-describe.each(emptyDatabases)('values through $name', ({ createDatabase: place }) => {
+describe.each(emptyDatabases)('values through $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 
   beforeAll(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     database = lifetime.use(await openDatabase<object>({ at, schemas: ['rollcall'], migrations: [] }))
   })
 

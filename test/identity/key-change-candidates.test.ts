@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { IdentityRecord, Observation } from '../../src/identity/record.ts'
-import { candidateName, resolveAlias } from '../../src/identity/key-change-candidates.ts'
-import { planRows } from '../helpers/model/plan.ts'
-import { entry, nightly, record, reject, observation } from '../helpers/records.ts'
-import { eventRows } from '../../src/identity/decide/row-models.ts'
 import { findKeyChanges, noKeyChanges } from '../../src/identity/decide/key-changes.ts'
+import { eventRows } from '../../src/identity/decide/row-models.ts'
+import { candidateName, resolveAlias } from '../../src/identity/key-change-candidates.ts'
+import type { IdentityRecord, Observation } from '../../src/identity/record.ts'
+import { planRows } from '../helpers/model/plan.ts'
+import { entry, nightly, observation, record, reject } from '../helpers/records.ts'
 
 const start = '2020-01-06T00:00:00.000Z'
 const ana = { email: 'ana@acme.example', firstName: 'Ana', lastName: 'Núñez', startedAt: start }

@@ -9,13 +9,13 @@ import { noting, upsert, workers } from './samples.ts'
 
 const schemas = ['rollcall', 'bullmq'] as const
 
-describe.each(emptyDatabases)('a queue in $name', ({ createDatabase: place }) => {
+describe.each(emptyDatabases)('a queue in $name', ({ createDatabase }) => {
   test('is closed quietly together with its database, whichever comes first', async () => {
     const unexpected: unknown[] = []
     const events = silentEvents((event) => {
       if (event.event === 'unexpected') unexpected.push(event.error)
     })
-    await using address = await place()
+    await using address = await createDatabase()
     const database = await openDatabase({ at: address.at, schemas, migrations: [] })
     const queue = await openQueue({ backend: { kind: 'database', database }, events })
     await queue.work(workers({}), { concurrency: 4 })
@@ -32,7 +32,7 @@ describe.each(emptyDatabases)('a queue in $name', ({ createDatabase: place }) =>
     const events = silentEvents(({ event }) => {
       if (event === 'job.failed') failed.resolve()
     })
-    await using address = await place()
+    await using address = await createDatabase()
     await using database = await openDatabase({ at: address.at, schemas, migrations: [] })
     await using queue = await openQueue({ backend: { kind: 'database', database }, events })
     await using working = await queue.work(
@@ -54,7 +54,7 @@ describe.each(emptyDatabases)('a queue in $name', ({ createDatabase: place }) =>
   })
 
   test('leaves no session of its worker and no listener of the pool behind', async () => {
-    await using address = await place()
+    await using address = await createDatabase()
     await using database = await openDatabase({ at: address.at, schemas, migrations: [] })
     const before = database.pool.listenerCount('error')
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import type { Queue } from '../../src/queue/queue.ts'
 import { lazyQueue } from '../../src/queue/lazy-queue.ts'
+import type { Queue } from '../../src/queue/queue.ts'
 
 function recordingQueue(): { readonly queue: Queue; readonly calls: string[] } {
   const calls: string[] = []

@@ -47,5 +47,9 @@ test('the platform ends as HR stated, whatever happens in whatever order', { tim
     }),
     parameters,
   )
-  reportTrials(task, { subject: 'stories in any order', times: `${storyCount} stories`, result: 'the platform ends as HR said' })
+  reportTrials(task, {
+    subject: 'stories in any order',
+    times: `${storyCount} stories`,
+    result: 'the platform ends as HR said',
+  })
 })

@@ -11,10 +11,10 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('on $name', ({ createDatabase }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const { client } = await host.tenant()
     const world = stack.use(await openWorld({ at, client }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const withLeaver = change(staff(12), { id: 'E0003', leavingDate: '2026-11-18', status: 'Inactive' })
-const back = { id: 'E0003', left: '', status: 'Active', start: '2026-11-20' }
+const back = { id: 'E0003', leavingDate: '', status: 'Active', start: '2026-11-20' }
 const somebodyElse = { ...back, first: 'Zoe', email: 'zoe@acme.example', title: 'Nurse' }
 
 test("a leaver's key that comes back with another name and address is held, and an approval states that it is the same person", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { escapeText, escapeJson, escapeLines } from '../../src/text/escape.ts'
+import { escapeJson, escapeLines, escapeText } from '../../src/text/escape.ts'
 import { nasty } from '../helpers/nasty.ts'
 
 describe('a text from outside', () => {

@@ -1,6 +1,6 @@
 import type { ClassifiedValue } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, type Paint, roomIn, escapeText } from '../render/text.ts'
+import { aligned, escapeText, type Paint, roomIn } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 /** The options of `rollcall accept-status`. */

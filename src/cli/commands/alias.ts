@@ -1,6 +1,6 @@
-import type { KeyAnswer, KeyPair, AnsweredKeys } from '../../contract/control/keys.ts'
+import type { AnsweredKeys, KeyAnswer, KeyPair } from '../../contract/control/keys.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, pluralize, type Paint, roomIn, shortId, escapeText } from '../render/text.ts'
+import { aligned, escapeText, type Paint, pluralize, roomIn, shortId } from '../render/text.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 

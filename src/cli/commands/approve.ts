@@ -1,6 +1,6 @@
 import { Failure, failures } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
-import { shortId, escapeText } from '../render/text.ts'
+import { escapeText, shortId } from '../render/text.ts'
 import { followAndReport } from '../session/follow-run.ts'
 import { isMoving, requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { pluralize, escapeText } from '../render/text.ts'
+import { escapeText, pluralize } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 /** The options of `rollcall backup`. */

@@ -1,7 +1,7 @@
 import { holdsReference, readReferences, resolveReferences } from '../../daemon/config/references.ts'
 import { moveStore } from '../../daemon/installation/move.ts'
 import { Failure } from '../../errors.ts'
-import { pluralize, escapeText } from '../render/text.ts'
+import { escapeText, pluralize } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'

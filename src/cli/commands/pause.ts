@@ -1,5 +1,5 @@
 import type { PauseState } from '../../contract/control/pauses.ts'
-import { formatInstant, type Paint, escapeText } from '../render/text.ts'
+import { escapeText, formatInstant, type Paint } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 /** The options of `rollcall resume`. */

@@ -1,7 +1,7 @@
 import type { Status } from '../../contract/control/shapes.ts'
 import { causeOf, progressText } from '../render/progress.ts'
 import { renderStatus } from '../render/status.ts'
-import { type Paint, escapeText } from '../render/text.ts'
+import { escapeText, type Paint } from '../render/text.ts'
 import { watch } from '../session/live.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 

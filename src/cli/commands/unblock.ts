@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ConnectionStatus } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { pluralize, type Paint } from '../render/text.ts'
+import { type Paint, pluralize } from '../render/text.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
 /** The options of `rollcall unblock`. */

@@ -1,4 +1,4 @@
-import { type Head, readTable, type FormChoice, type Table, UnclearEncoding } from '../../daemon/proposal/table.ts'
+import { type FormChoice, type Head, readTable, type Table, UnclearEncoding } from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
 import type { Output } from '../session/output.ts'
 import type { Prompts } from '../session/prompts.ts'

@@ -2,12 +2,12 @@ import { readPresets } from '../../daemon/config/presets.ts'
 import { findHeader } from '../../daemon/proposal/cells.ts'
 import {
   type Answers,
+  type BlockingQuestion,
+  isBlocking,
   type Proposal,
   type Question,
   type ReadField,
   readFields,
-  type BlockingQuestion,
-  isBlocking,
 } from '../../daemon/proposal/proposal.ts'
 import { propose } from '../../daemon/proposal/propose.ts'
 import type { Table } from '../../daemon/proposal/table.ts'

@@ -1,5 +1,5 @@
 import type { Alert, AlertChannel, AlertTest } from '../../contract/control/alerts.ts'
-import { pluralize, formatInstant, type Paint, escapeText } from './text.ts'
+import { escapeText, formatInstant, type Paint, pluralize } from './text.ts'
 
 /** What needs attention, one line each. */
 export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {

@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../../contract/control/shapes.ts'
-import { headed, formatInstant, type Paint, shortId, escapeText } from './text.ts'
+import { escapeText, formatInstant, headed, type Paint, shortId } from './text.ts'
 
 /** Events as a table, one line each. */
 export function renderEvents(events: readonly InboxEvent[], paint: Paint): string {

@@ -1,5 +1,5 @@
 import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
-import { age, headed, formatInstant, type Paint, escapeText } from './text.ts'
+import { age, escapeText, formatInstant, headed, type Paint } from './text.ts'
 
 /** A summary of the report: the figures of each connection, and the departures that need attention. */
 export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {

@@ -1,5 +1,5 @@
 import type { PersonSearchResult } from '../../contract/control/people.ts'
-import { aligned, type Paint, roomIn, escapeText } from './text.ts'
+import { aligned, escapeText, type Paint, roomIn } from './text.ts'
 
 /** The people that a name may mean, with what distinguishes them. */
 export function renderMatches(people: readonly PersonSearchResult[], paint: Paint): string {

@@ -2,7 +2,7 @@ import { requestTexts } from '../../contract/control/person-texts.ts'
 import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
 import { answerText, fieldText } from './person.ts'
 import { renderField, renderGuards, renderWarnings } from './plan.ts'
-import { aligned, formatInstant, type Paint, roomIn, escapeText } from './text.ts'
+import { aligned, escapeText, formatInstant, type Paint, roomIn } from './text.ts'
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
 

@@ -2,7 +2,7 @@ import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
 import { renderField } from './plan.ts'
-import { aligned, day, formatInstant, type Paint, roomIn, shortId, escapeText } from './text.ts'
+import { aligned, day, escapeText, formatInstant, type Paint, roomIn, shortId } from './text.ts'
 
 /** A person: what HR says beside what the platform acknowledged, and every change with its result. */
 export function renderPerson(person: Person, paint: Paint): string {

@@ -6,7 +6,7 @@ import type {
   RunSummary,
   Verdict,
 } from '../../contract/control/shapes.ts'
-import { pluralize, day, levelMark, formatInstant, number, type Paint, type Style, short, escapeText } from './text.ts'
+import { day, escapeText, formatInstant, levelMark, number, type Paint, pluralize, type Style, short } from './text.ts'
 
 type Kind = ChangeView['kind']
 

@@ -1,7 +1,7 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import type { Printer } from '../../text/print.ts'
 import { countsText } from './tallies.ts'
-import { pluralize, number, type Paint, escapeText } from './text.ts'
+import { escapeText, number, type Paint, pluralize } from './text.ts'
 
 /** Shows the progress of a run. */
 export type Progress = {

@@ -1,6 +1,6 @@
 import type { PermissionResult } from '../../daemon/probe/key-permissions.ts'
 import type { Proposal, ValueCount } from '../../daemon/proposal/proposal.ts'
-import { aligned, pluralize, type Paint, short, escapeText } from './text.ts'
+import { aligned, escapeText, type Paint, pluralize, short } from './text.ts'
 
 const maxExampleLength = 24
 

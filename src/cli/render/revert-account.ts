@@ -1,5 +1,5 @@
 import type { RevertAccount } from '../../contract/control/shapes.ts'
-import { pluralize, listed, number, type Paint, roomIn, shortId, escapeText } from './text.ts'
+import { escapeText, listed, number, type Paint, pluralize, roomIn, shortId } from './text.ts'
 
 const keysWidth = 100
 /** Maximum number of people named on a terminal; `--json` has more. */

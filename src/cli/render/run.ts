@@ -4,16 +4,16 @@ import { renderGuards, renderWarnings } from './plan.ts'
 import { blockedPeopleText, countsText, doubtText, foreignText, peopleAndRows } from './tallies.ts'
 import {
   aligned,
-  pluralize,
   duration,
+  escapeText,
   formatInstant,
   listed,
   number,
   type Paint,
+  pluralize,
   roomIn,
   type Style,
   shortId,
-  escapeText,
 } from './text.ts'
 
 const stateStyles: Readonly<Record<Run['state'], Style>> = {

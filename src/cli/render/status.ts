@@ -4,7 +4,7 @@ import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { BlockedPerson, ConnectionStatus, Problem, Run, Status } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, peopleNotInStep } from './tallies.ts'
-import { age, aligned, pluralize, headed, formatInstant, number, type Paint, shortId, escapeText } from './text.ts'
+import { age, aligned, escapeText, formatInstant, headed, number, type Paint, pluralize, shortId } from './text.ts'
 
 /** What runs here, and the state of every connection. */
 export function renderStatus(status: Status, paint: Paint): string {

@@ -5,7 +5,7 @@ import type {
   ForeignTally,
   InDoubtCounts,
 } from '../../contract/control/shapes.ts'
-import { pluralize, formatInstant, number } from './text.ts'
+import { formatInstant, number, pluralize } from './text.ts'
 
 const countNames = {
   join: ['joiner', 'joiners'],

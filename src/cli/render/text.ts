@@ -1,10 +1,10 @@
-import type { Paint, Style } from '../../text/print.ts'
 import { escapeText } from '../../text/escape.ts'
+import type { Paint, Style } from '../../text/print.ts'
 import { displayWidth } from './table.ts'
 
-export type { Paint, Style } from '../../text/print.ts'
 /** Every text from outside is escaped with this before it appears in a line of ours. */
 export { escapeText } from '../../text/escape.ts'
+export type { Paint, Style } from '../../text/print.ts'
 export { aligned, headed, roomIn } from './table.ts'
 
 /** Paints nothing: for output without colours. */

@@ -1,5 +1,5 @@
 import type { NewToken, RevokedToken, TokenView } from '../../contract/control/tokens.ts'
-import { aligned, pluralize, day, formatInstant, type Paint, escapeText } from './text.ts'
+import { aligned, day, escapeText, formatInstant, type Paint, pluralize } from './text.ts'
 
 /** A new token; it is shown only here. */
 export function renderNewToken({ token, ...made }: NewToken, paint: Paint): string {

@@ -1,7 +1,7 @@
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { Failure, type FailureCode, failures } from '../../errors.ts'
-import { type LazyAgent, lazyAgent } from '../../http/client/lazy-agent.ts'
 import type { Calls } from '../../http/client/calls.ts'
+import { type LazyAgent, lazyAgent } from '../../http/client/lazy-agent.ts'
 import { remoteCalls, type Unsuccessful } from '../../http/client/remote-calls.ts'
 
 // The plan of a large company takes a while to make, and is one long document.

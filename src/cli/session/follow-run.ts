@@ -5,7 +5,7 @@ import { standardError } from '../../text/print.ts'
 import { createProgress, noProgress, type Progress } from '../render/progress.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
-import { pluralize, number, shortId } from '../render/text.ts'
+import { number, pluralize, shortId } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,5 @@
-import { type Paint, type Printer, standardError, standardOutput } from '../../text/print.ts'
 import { jsonText } from '../../text/escape.ts'
+import { type Paint, type Printer, standardError, standardOutput } from '../../text/print.ts'
 import { wrapped } from '../render/text.ts'
 import { pasteable } from './hints.ts'
 

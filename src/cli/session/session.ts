@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../daemon/config/config.ts'
-import { type LoadOptions, loadConfig } from '../../daemon/config/load-config.ts'
 import { findConfig } from '../../daemon/config/config-path.ts'
+import { type LoadOptions, loadConfig } from '../../daemon/config/load-config.ts'
 import { Failure } from '../../errors.ts'
+import type { CommandContext } from './command-context.ts'
 import type { Control } from './control-client.ts'
 import { type DaemonEndpoint, findDaemon } from './find-daemon.ts'
-import type { CommandContext } from './command-context.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 

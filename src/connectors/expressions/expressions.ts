@@ -1,7 +1,7 @@
 import type { MappedExpression } from '../../identity/mapping/mapping.ts'
 import type { Reading, SourceRow } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
-import { Evaluator, type ExpressionLimits, defaultLimits } from './evaluator.ts'
+import { defaultLimits, Evaluator, type ExpressionLimits } from './evaluator.ts'
 import type { ExpressionFault, Rows } from './worker.ts'
 
 export { expressionsOf } from '../../identity/mapping/mapping.ts'

@@ -2,7 +2,7 @@ import jsonata from 'jsonata'
 import { errorCode } from '../../errors.ts'
 import { performTasks, threadSetup } from '../../system/task-thread.ts'
 import { namesIn } from './check.ts'
-import { createInput, type ShownRow, type ReadProblems } from './input.ts'
+import { createInput, type ReadProblems, type ShownRow } from './input.ts'
 
 // This module runs in a thread of its own, because an expression may never end. The evaluator then ends the thread.
 

@@ -5,7 +5,7 @@ import type { Decision, SourceIdentity } from '../connector.ts'
 import { archiveStamp } from '../file/afterwards.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { findCompanions, type Folder, findVersion } from './choice.ts'
+import { type Folder, findCompanions, findVersion } from './choice.ts'
 import { findMatches } from './matches.ts'
 import { moveInto, remove } from './move.ts'
 

@@ -3,16 +3,16 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Afterwards } from '../file/afterwards.ts'
 import { type AsOf, timeOfFile } from '../file/as-of.ts'
 import { type Completeness, companionNames, companionSuffixes } from '../file/completeness.ts'
-import { checkRegular, type ExportFile, openWithoutWaiting, findStats, toExportFile } from '../file/export-file.ts'
+import { checkRegular, type ExportFile, findStats, openWithoutWaiting, toExportFile } from '../file/export-file.ts'
 import { noMarker, noMatch, symbolicLink, unreadable } from '../file/failures.ts'
 import { compareNames } from '../file/names.ts'
 import {
-  type ExcludedFiles,
   checkFolder,
+  type ExcludedFiles,
   type ExportPattern,
-  parseExportPattern,
   findMatches,
   type Match,
+  parseExportPattern,
 } from './matches.ts'
 
 const sampleBytes = 64 * 1024

@@ -4,7 +4,7 @@ import { chmod, link, lstat, mkdir, open, readdir, readlink, rename, rm, symlink
 import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
-import { type ExportFile, readBytes, findStats, toExportFile } from '../file/export-file.ts'
+import { type ExportFile, findStats, readBytes, toExportFile } from '../file/export-file.ts'
 import { noFreeName, symbolicLink, unreadable } from '../file/failures.ts'
 
 const maxNameAttempts = 1000

@@ -4,7 +4,7 @@ import type { SourceIdentity } from '../connector.ts'
 import { archiveStamp } from '../file/afterwards.ts'
 import { companionNames } from '../file/completeness.ts'
 import { noFreeName, unreadable } from '../file/failures.ts'
-import { joinRemotePath, type RemoteFile, parseRemotePattern, toRemoteFile } from './matches.ts'
+import { joinRemotePath, parseRemotePattern, type RemoteFile, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 
 const maxNameAttempts = 1000

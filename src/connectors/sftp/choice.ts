@@ -3,7 +3,7 @@ import { type AsOf, timeOfFile } from '../file/as-of.ts'
 import { type Completeness, companionNames, companionSuffixes, waitUntilQuiet } from '../file/completeness.ts'
 import { noMarker, noMatch, unreadable } from '../file/failures.ts'
 import { compareNames } from '../file/names.ts'
-import { findMatches, type RemoteFile, type RemoteMatches, requireRegularFile, parseRemotePattern } from './matches.ts'
+import { findMatches, parseRemotePattern, type RemoteFile, type RemoteMatches, requireRegularFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteStats } from './stats.ts'
 

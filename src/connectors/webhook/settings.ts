@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { JsonPointer } from '../json/cells.ts'
-import { WebhookRecipe } from './recipe.ts'
 import { namedRecipe, type RecipeName, recipeNames } from './named-recipes.ts'
+import { WebhookRecipe } from './recipe.ts'
 
 const mebibyte = 1024 * 1024
 

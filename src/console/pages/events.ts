@@ -5,7 +5,7 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { pluralize, formatInstant, formatRelativeTime } from '../../web/words.ts'
+import { formatInstant, formatRelativeTime, pluralize } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
 import { runHref } from '../site/words.ts'
 

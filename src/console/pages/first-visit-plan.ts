@@ -7,12 +7,11 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { badge, code, figures, joined, listing } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
-import { pluralize, number } from '../../web/words.ts'
+import { number, pluralize } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
-import { sentence } from '../site/words.ts'
-import { capital, changesIn, fieldName, firstVisitHref, kindBadge, valueText } from '../site/words.ts'
-import { type ReadingResult, goneHref, proposedFor } from './first-visit-reading.ts'
+import { capital, changesIn, fieldName, firstVisitHref, kindBadge, sentence, valueText } from '../site/words.ts'
 import { type Answers, answersFrom, uploadHref } from './first-visit-answers.ts'
+import { goneHref, proposedFor, type ReadingResult } from './first-visit-reading.ts'
 
 /** Adds the page with the plan of a first run, and the action that writes the connection. */
 export function planPages(site: Site): void {

@@ -9,9 +9,9 @@ import { number } from '../../web/words.ts'
 import type { Content } from '../site/frame.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
+import { uploadHref } from './first-visit-answers.ts'
 import { planPages } from './first-visit-plan.ts'
 import { delimiters, encodings, readingPages } from './first-visit-reading.ts'
-import { uploadHref } from './first-visit-answers.ts'
 
 const mebibyte = 1024 * 1024
 const title = 'Connect an HR export'

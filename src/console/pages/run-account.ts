@@ -5,11 +5,10 @@ import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card } from '../../web/layout.ts'
 import { definitions, joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { pluralize, formatInstant, number } from '../../web/words.ts'
+import { formatInstant, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { PageContext } from '../site/site.ts'
-import { shortId } from '../site/words.ts'
-import { answerText, fieldName, fieldsText, kindBadge, personLink, runHref, valueText } from '../site/words.ts'
+import { answerText, fieldName, fieldsText, kindBadge, personLink, runHref, shortId, valueText } from '../site/words.ts'
 
 /** Maximum number of people named on the page. */
 const maxNamedPeople = 200

@@ -7,8 +7,16 @@ import { joined, live } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { duration, formatInstant, formatRelativeTime } from '../../web/words.ts'
 import type { Fields, SharedContext, Site } from '../site/site.ts'
-import { shortId } from '../site/words.ts'
-import { capital, connectionField, countsText, runHref, runStates, stateBadge, triggers } from '../site/words.ts'
+import {
+  capital,
+  connectionField,
+  countsText,
+  runHref,
+  runStates,
+  shortId,
+  stateBadge,
+  triggers,
+} from '../site/words.ts'
 
 const perPage = 50
 const renewSeconds = 10

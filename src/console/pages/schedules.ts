@@ -3,7 +3,7 @@ import { actionLink, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
-import { pluralize, formatInstant, formatRelativeTime } from '../../web/words.ts'
+import { formatInstant, formatRelativeTime, pluralize } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
 import { reasonField } from '../site/words.ts'
 

@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, joined, type Tone } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { pluralize, formatInstant } from '../../web/words.ts'
+import { formatInstant, pluralize } from '../../web/words.ts'
 import type { PageContext, Site } from '../site/site.ts'
 
 const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {

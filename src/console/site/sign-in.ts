@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { field } from '../../http/server/form-tokens.ts'
 import type { Html } from '../../web/html.ts'
-import { signInPage } from './sign-in-view.ts'
 import type { Access, NotSignedIn } from './access.ts'
+import { signInPage } from './sign-in-view.ts'
 
 type Parts = {
   readonly access: Access

@@ -6,9 +6,9 @@ import {
   expandQuery,
   Id,
   listQuery,
+  maxShortTextLength,
   page,
   SubmittedTimestamp,
-  maxShortTextLength,
   Timestamp,
   text,
 } from './common.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { AuditControl, AuditId } from './audits.ts'
-import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
+import { expandQuery, Id, ResponseEmail, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
 /** The statuses of an audit request. */
 export const AuditRequestStatus = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
+import { expandQuery, Id, ResponseEmail, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
 /** The frameworks that can be audited. */
 export const AuditFramework = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { Id, Timestamp, text, maxUrlLength } from './common.ts'
+import { Id, maxUrlLength, Timestamp, text } from './common.ts'
 import { BackgroundCheckType } from './company-choices.ts'
 import { EmploymentStatus } from './personnel.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { expandQuery, FrameworkTag, Id, listQuery, page, maxShortTextLength, text } from './common.ts'
+import { expandQuery, FrameworkTag, Id, listQuery, maxShortTextLength, page, text } from './common.ts'
 import { ControlCategory, ControlDomain } from './control-classes.ts'
 
 const entitlement = 'CUSTOM_FRAMEWORKS'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { Id, listQuery, page, maxShortTextLength, text, UserCompact } from './common.ts'
+import { Id, listQuery, maxShortTextLength, page, text, UserCompact } from './common.ts'
 
 const maxIncludedUsers = 300
 

@@ -8,12 +8,12 @@ import {
   Id,
   listQuery,
   maxLongTextLength,
+  maxShortTextLength,
+  maxUrlLength,
   OwnersSubcollection,
   page,
-  maxShortTextLength,
   Timestamp,
   text,
-  maxUrlLength,
 } from './common.ts'
 import { TrustServiceCriterion } from './control-classes.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { expandQuery, Id, listQuery, page, maxShortTextLength, Timestamp, text, UserCompact } from './common.ts'
+import { expandQuery, Id, listQuery, maxShortTextLength, page, Timestamp, text, UserCompact } from './common.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 const maxDescriptionLength = 768

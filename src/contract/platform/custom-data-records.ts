@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { Id, listQuery, page, maxShortTextLength, Timestamp, text } from './common.ts'
+import { Id, listQuery, maxShortTextLength, page, Timestamp, text } from './common.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { expandQuery, Id, listQuery, maxLongTextLength, page, maxShortTextLength, Timestamp, text } from './common.ts'
+import { expandQuery, Id, listQuery, maxLongTextLength, maxShortTextLength, page, Timestamp, text } from './common.ts'
 import { CheckFrequency, ComplianceCheckStatus, ComplianceCheckType, PersonRef } from './personnel.ts'
 import { SignedUrl } from './users.ts'
 

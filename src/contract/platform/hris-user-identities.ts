@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import {
-  ResponseEmail,
   Email,
   Id,
   listQuery,
-  page,
-  SubmittedTimestamp,
   maxShortTextLength,
+  page,
+  ResponseEmail,
+  SubmittedTimestamp,
   Timestamp,
   text,
 } from './common.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { BackgroundCheck } from './background-checks.ts'
-import { expandQuery, Id, listQuery, page, maxShortTextLength, Timestamp, text } from './common.ts'
+import { expandQuery, Id, listQuery, maxShortTextLength, page, Timestamp, text } from './common.ts'
 import { PersonRef } from './personnel.ts'
 
 /** The expansions of users. */

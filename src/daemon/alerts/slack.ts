@@ -1,5 +1,5 @@
 import { Agent } from 'undici'
-import { resolveCheckedAddresses, fixedLookup, type ResolveHost, resolveHost } from '../../connectors/http/addresses.ts'
+import { fixedLookup, type ResolveHost, resolveCheckedAddresses, resolveHost } from '../../connectors/http/addresses.ts'
 import { isLocalHost } from '../../connectors/http/settings.ts'
 import { Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'

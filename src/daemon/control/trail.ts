@@ -1,7 +1,7 @@
 import type { TrailEntry, trailOperations } from '../../contract/control/trail.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { newestEntries, type NumberedEntry } from '../../store/audit/read.ts'
+import { type NumberedEntry, newestEntries } from '../../store/audit/read.ts'
 import { auditActs } from '../../store/audit/trail.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'

@@ -132,7 +132,13 @@ export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject
 }
 
 /** What a person said of a value, as the control API shows it. */
-export function classifiedValueView({ field, value, meaning, by, classifiedAt }: ClassifiedValueEntry): ClassifiedValue {
+export function classifiedValueView({
+  field,
+  value,
+  meaning,
+  by,
+  classifiedAt,
+}: ClassifiedValueEntry): ClassifiedValue {
   return { field, value, as: meaning, by, at: classifiedAt.toISOString() }
 }
 

@@ -5,14 +5,14 @@ import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { knownUntil, prepareRestored } from '../../store/backup/restored.ts'
 import {
   beginInstallation,
+  countKnownPeople,
   installationOf,
   recordMoveTarget,
-  countKnownPeople,
 } from '../../store/connections/installation.ts'
 import { refuseOthersAtWork } from '../../store/workers/leases.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { auditKeyFor, openAudit } from '../audit/service.ts'
 import { moveHeadAside, readHead } from '../audit/key-file.ts'
+import { auditKeyFor, openAudit } from '../audit/service.ts'
 import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
 import { openAnyStore, openStore } from './open-store.ts'

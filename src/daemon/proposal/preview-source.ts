@@ -1,4 +1,4 @@
-import type { ExportPreview, Head, DiscoveryOptions, NamedSource } from '../../connectors/discovery.ts'
+import type { DiscoveryOptions, ExportPreview, Head, NamedSource } from '../../connectors/discovery.ts'
 import { decodeFile } from '../../connectors/file/decode/decode.ts'
 import { readHead } from '../../connectors/file/decode/head.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'

@@ -2,7 +2,7 @@ import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { type MappingPatch, mergePreset } from '../../identity/mapping/mapping.ts'
 import { asRule, countValues, type Texts } from './cells.ts'
 import type { ChosenPreset } from './choose-preset.ts'
-import type { Answers, Question, ContractorValues, StatusValues, ValueCount } from './proposal.ts'
+import type { Answers, ContractorValues, Question, StatusValues, ValueCount } from './proposal.ts'
 import type { Thesaurus } from './thesaurus.ts'
 
 type StatusRule = NonNullable<MappingPatch['status']>

@@ -1,6 +1,6 @@
 import { fingerprint } from '../digest.ts'
 import { startsAfterLeaving, utcMidnight } from '../employment.ts'
-import type { Reject, RosterEntry, Observation } from '../record.ts'
+import type { Observation, Reject, RosterEntry } from '../record.ts'
 import type { Decision, PlanContext } from './decide.ts'
 import { maxKnownFaults } from './faults.ts'
 

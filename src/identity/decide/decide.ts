@@ -1,16 +1,16 @@
 import type { Change } from '../change.ts'
 import { changeTo, sameRecord } from '../difference.ts'
 import {
+  applyHold,
   datesEmployment,
   type Employment,
   type EmploymentRules,
   employmentAbsent,
   employmentObserved,
   employmentUntouched,
+  isAboutEmployment,
   isLeaver,
   storedEmployment,
-  applyHold,
-  isAboutEmployment,
 } from '../employment.ts'
 import { isBefore, newerFields, sameTimes, timesAfter } from '../field-times.ts'
 import { type News, noNews } from '../guards/facts.ts'
@@ -19,8 +19,8 @@ import {
   fieldsOf,
   type HeldDeparture,
   type IdentityRecord,
-  type RosterEntry,
   type Observation,
+  type RosterEntry,
 } from '../record.ts'
 import { newsOf } from './news.ts'
 

@@ -1,5 +1,5 @@
 import type { RosterEntry } from '../record.ts'
-import type { Decision, PlanContext, PersonInput } from './decide.ts'
+import type { Decision, PersonInput, PlanContext } from './decide.ts'
 import { type PlannedPerson, type PlanSteps, planned } from './planned.ts'
 import { nothingTallied, type Tallied, type Tally } from './tally.ts'
 

@@ -1,6 +1,6 @@
 import { compareKeys } from '../digest.ts'
-import { isLeaver, isHiredAgain, storedEmployment } from '../employment.ts'
-import type { RosterEntry, Observation } from '../record.ts'
+import { isHiredAgain, isLeaver, storedEmployment } from '../employment.ts'
+import type { Observation, RosterEntry } from '../record.ts'
 import { dateIn, type PlanContext } from './decide.ts'
 
 /** Sorts after every date. */

@@ -1,8 +1,8 @@
 import type { Change } from '../change.ts'
 import { isLeaver, storedEmployment } from '../employment.ts'
 import { isBefore } from '../field-times.ts'
-import type { RosterEntry, Observation } from '../record.ts'
-import type { PlanContext, PersonInput, DesiredState } from './decide.ts'
+import type { Observation, RosterEntry } from '../record.ts'
+import type { DesiredState, PersonInput, PlanContext } from './decide.ts'
 
 /** A decision about one person and its input. */
 export type ExplainedDecision = {

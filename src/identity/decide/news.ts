@@ -1,7 +1,7 @@
 import { isLeaver } from '../employment.ts'
 import { type Move, type News, type NewsKind, noNews } from '../guards/facts.ts'
-import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry } from '../record.ts'
 import { isAnotherPerson } from '../key-change-candidates.ts'
+import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry } from '../record.ts'
 
 /** `removes`: leavers are removed from the platform. */
 type Rules = { readonly today: string; readonly removes: boolean }

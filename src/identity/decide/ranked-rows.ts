@@ -1,5 +1,5 @@
 import { fingerprint } from '../digest.ts'
-import type { Reject, Observation } from '../record.ts'
+import type { Observation, Reject } from '../record.ts'
 import type { PlanContext } from './decide.ts'
 import { bothLeave, leavingIn, observationOf } from './departure.ts'
 import type { Faults } from './faults.ts'

@@ -1,5 +1,5 @@
 import { isHiredAgain, startsAfterLeaving } from '../employment.ts'
-import type { Origin, Reject, Observation } from '../record.ts'
+import type { Observation, Origin, Reject } from '../record.ts'
 import { dateIn, type PlanContext } from './decide.ts'
 import { type Departure, leavingIn, observationOf } from './departure.ts'
 import type { Faults } from './faults.ts'

@@ -1,7 +1,7 @@
 import { isLeaver, startsAfterLeaving, utcMidnight } from '../employment.ts'
 import { isBefore } from '../field-times.ts'
-import { fieldNames, type RosterEntry, type Observation } from '../record.ts'
-import type { PlanContext, DesiredState } from './decide.ts'
+import { fieldNames, type Observation, type RosterEntry } from '../record.ts'
+import type { DesiredState, PlanContext } from './decide.ts'
 import type { Decided } from './decisions.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { FieldValue } from '../change.ts'
-import type { FieldName, UnlistedValue } from '../record.ts'
 import type { KeyChangeCandidate } from '../key-change-candidates.ts'
+import type { FieldName, UnlistedValue } from '../record.ts'
 import type { LimitName } from './limits.ts'
 
 /** The limits that count people, without those of the other fields. */

@@ -1,7 +1,7 @@
 import { type DeclaredDates, dateExplainer, hintText } from '../mapping/date-hints.ts'
 import { isPlaceholderDate } from '../mapping/placeholder-dates.ts'
 import type { Observation } from '../record.ts'
-import { type Check, column, countRows, minSampleSize, indexesOf, type Finding, type LintScope } from './watch.ts'
+import { type Check, column, countRows, type Finding, indexesOf, type LintScope, minSampleSize } from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
 const yearLast = /^\d{1,2}([ ./-])\d{1,2}\1\d{4}$/

@@ -1,5 +1,5 @@
 import { isReject, type MappableRow } from '../mapping/rows.ts'
-import type { Reject, Observation } from '../record.ts'
+import type { Observation, Reject } from '../record.ts'
 import { watchDateFormats, watchPlaceholderDates, watchSameDates, watchTwoDigitYears } from './dates.ts'
 import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'

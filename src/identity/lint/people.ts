@@ -1,5 +1,5 @@
-import { pluralizePeople } from '../pluralize.ts'
 import { isHiredAgain } from '../employment.ts'
+import { pluralizePeople } from '../pluralize.ts'
 import { timedFieldsOf } from '../record.ts'
 import { type Check, column, type LintScope, minSampleSize } from './watch.ts'
 

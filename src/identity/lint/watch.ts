@@ -1,7 +1,7 @@
-import { pluralize } from '../pluralize.ts'
 import type { CompiledMapping, Mapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
-import type { FieldName, Reject, Observation } from '../record.ts'
+import { pluralize } from '../pluralize.ts'
+import type { FieldName, Observation, Reject } from '../record.ts'
 
 /** Minimum number of people in an export before what they all have in common says something about it. */
 export const minSampleSize = 10

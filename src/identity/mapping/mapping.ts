@@ -4,8 +4,8 @@ import {
   fieldNames,
   type IdentityRecord,
   isOwnField,
-  type Reject,
   type Observation,
+  type Reject,
 } from '../record.ts'
 import type { ShapeFault } from '../shape/shape.ts'
 import {

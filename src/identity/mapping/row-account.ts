@@ -1,5 +1,5 @@
 import type { FieldValue } from '../change.ts'
-import type { FieldName, Origin, Reject, Observation } from '../record.ts'
+import type { FieldName, Observation, Origin, Reject } from '../record.ts'
 import type { MappedCell, MappedName } from './mapping.ts'
 import { isReject } from './rows.ts'
 

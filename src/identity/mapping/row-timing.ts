@@ -1,6 +1,6 @@
 import { dateIn } from '../decide/decide.ts'
 import { startsAfterLeaving } from '../employment.ts'
-import type { Reject, Observation } from '../record.ts'
+import type { Observation, Reject } from '../record.ts'
 import { hasOffset } from './date-formats.ts'
 import { isoFormat } from './iso-dates.ts'
 import { isReject, type MappableRow, rejectedRow } from './rows.ts'

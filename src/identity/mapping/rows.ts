@@ -8,14 +8,14 @@ import {
   isTimedField,
   type ListedField,
   listedFields,
+  type Observation,
+  type ObservedFields,
   type Origin,
   type OwnField,
   type Reject,
-  type ObservedFields,
-  type Observation,
 } from '../record.ts'
 import type { ShapeFault } from '../shape/shape.ts'
-import { type CellFault, type CellReader, isFault, type CellValue } from './cells.ts'
+import { type CellFault, type CellReader, type CellValue, isFault } from './cells.ts'
 import type { ActionValues, OnBadCell, StatusMeans } from './field-rules.ts'
 import { foldValue } from './fold-value.ts'
 import type { BoundText, RowValues } from './text-of.ts'

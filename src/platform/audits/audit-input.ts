@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
 import { AuditFramework, AuditStatus, AuditType } from '../../contract/platform/audits.ts'
 import { Email, SubmittedTimestamp } from '../../contract/platform/common.ts'
-import { type DocumentCheck, checkUnique, addIssue } from '../core/document-checks.ts'
+import { addIssue, checkUnique, type DocumentCheck } from '../core/document-checks.ts'
 import { Code, Day, LongText, Name } from '../core/input-texts.ts'
 
 /** A new message about an audit request. */

@@ -3,7 +3,7 @@ import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type EventType, storeEvent, type Target, type Targets } from '../events/store-events.ts'
 import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
-import { ensureAuditors, controlIdsByCode, userIdsByEmail } from './resolve-names.ts'
+import { controlIdsByCode, ensureAuditors, userIdsByEmail } from './resolve-names.ts'
 
 /** The workspace of an audit, and the command and time of the write. */
 export type AuditWriteContext = {

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type WriteContext, eventsInsert, type NewEvent, type Target, type TargetKind } from './store-events.ts'
+import { eventsInsert, type NewEvent, type Target, type TargetKind, type WriteContext } from './store-events.ts'
 
 type Change = 'CREATED' | 'UPDATED' | 'REMOVED'
 

@@ -3,14 +3,14 @@ import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
 import { pluralize } from '../../web/words.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type Actor, type WriteContext, storeEvent, storeEventsOf } from '../events/store-events.ts'
+import { type Actor, storeEvent, storeEventsOf, type WriteContext } from '../events/store-events.ts'
 import {
   type AttemptStart,
   beginAttempt,
   deleteAttempt,
   endAttempt,
-  lockAttempt,
   isSyncedFor,
+  lockAttempt,
   type SlotQuery,
 } from './attempts.ts'
 import { matchIdentities } from './matching.ts'

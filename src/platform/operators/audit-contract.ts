@@ -4,7 +4,7 @@ import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
 import { AuditId, AuditStatus } from '../../contract/platform/audits.ts'
 import { Id, SubmittedTimestamp } from '../../contract/platform/common.ts'
 import { NewAudit, NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
-import { type DocumentCheck, addIssue } from '../core/document-checks.ts'
+import { addIssue, type DocumentCheck } from '../core/document-checks.ts'
 import { Name } from '../core/input-texts.ts'
 
 /** A new audit of a workspace. */

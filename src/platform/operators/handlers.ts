@@ -11,9 +11,9 @@ import {
 import { createKey, listKeys, revokeKey } from '../accounts/api-keys.ts'
 import { syncIdentities } from '../identity-sync/identity-sync.ts'
 import { seed } from '../seed/seed.ts'
+import { auditHandlers } from './audit-handlers.ts'
 import type { OperatorContext } from './context.ts'
 import type { operatorOperations } from './contract.ts'
-import { auditHandlers } from './audit-handlers.ts'
 import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 
 /** The handlers of the operator's API. They throw a `Failure`. */

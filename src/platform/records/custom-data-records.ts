@@ -7,11 +7,11 @@ import { findResource, lockResource, type Resource } from '../connections/access
 import type { PlatformContext } from '../core/context.ts'
 import { replyWithPage } from '../core/pages.ts'
 import { isStorableJson } from '../core/storable-json.ts'
-import { recordEvents } from '../events/store-events.ts'
 import { dataRecordEvents } from '../events/data-record-events.ts'
+import { recordEvents } from '../events/store-events.ts'
 import { isTooLarge, maxRecordBytes } from './items.ts'
 import { deleteRecords, findLiveRecord, liveSet, mergeAttributes, presentRecord, setOf } from './rows.ts'
-import { validateRecords, mismatch, uploadRecords } from './upload.ts'
+import { mismatch, uploadRecords, validateRecords } from './upload.ts'
 
 /** Maximum size of the records of a page: 500 records of the maximum size would exhaust the memory. */
 const maxPageBytes = 16 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Email, maxShortTextLength, text, maxUrlLength } from '../../contract/platform/common.ts'
+import { Email, maxShortTextLength, maxUrlLength, text } from '../../contract/platform/common.ts'
 import {
   BackgroundCheckType,
   HipaaTrainingType,

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { NewAudit } from '../audits/audit-input.ts'
 import {
-  type DocumentCheck,
+  addIssue,
   checkKnown,
   checkKnownKeys,
   checkKnownOne,
   checkUnique,
-  addIssue,
+  type DocumentCheck,
 } from '../core/document-checks.ts'
 import { codeOf, SeedAccount, type SeedControl, type SeedWorkspace } from './account-document.ts'
 import { LibraryDocument } from './library-document.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { FrameworkTag, maxShortTextLength, text, maxUrlLength } from '../../contract/platform/common.ts'
+import { FrameworkTag, maxShortTextLength, maxUrlLength, text } from '../../contract/platform/common.ts'
 import { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
-import { type DocumentCheck, checkKnown, checkKnownKeys, checkUnique } from '../core/document-checks.ts'
+import { checkKnown, checkKnownKeys, checkUnique, type DocumentCheck } from '../core/document-checks.ts'
 import { Code, LongText, Name } from '../core/input-texts.ts'
 
 /** Maximum length of the question and the activity of a control. */

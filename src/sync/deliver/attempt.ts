@@ -6,9 +6,9 @@ import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../s
 import type { Pending, PendingChange, Step } from '../../store/deliveries/pending.ts'
 import type { SyncContext } from '../context/context.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { mayBeCausedByRequest, isUncertain, type Refused, type Stop } from '../rate-limit/classify-answers.ts'
-import { auditEntriesOf } from './audit-entries.ts'
+import { isUncertain, mayBeCausedByRequest, type Refused, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Call, type Endpoint, request } from '../target/endpoint.ts'
+import { auditEntriesOf } from './audit-entries.ts'
 
 /** One attempt at a batch: its dependencies and its progress. deliver.ts describes its states. */
 export type Attempt = Endpoint & {

@@ -3,18 +3,18 @@ import { setLacksUpdate, targetOf } from '../../store/connections/connections.ts
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { decisiveStop, type Stop } from '../rate-limit/classify-answers.ts'
+import { existsOnPlatform, isSameDate } from '../target/look-up.ts'
 import {
   type Attempt,
   beginStep,
-  shouldContinue,
-  recordStep,
+  parseRecord,
   problemOutcome,
   type RecordText,
   type Results,
-  parseRecord,
+  recordStep,
   saveOutcomes,
+  shouldContinue,
 } from './attempt.ts'
-import { existsOnPlatform, isSameDate } from '../target/look-up.ts'
 import { update, updateRecords, withoutMissing } from './one-by-one.ts'
 import { upsert } from './upsert.ts'
 

@@ -2,20 +2,20 @@ import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import { changedFields, type PendingChange } from '../../store/deliveries/pending.ts'
 import { classifyAnswer, decisiveStop, type Stop } from '../rate-limit/classify-answers.ts'
+import { personParams, requireRecords } from '../target/endpoint.ts'
+import { lookUpPeople } from '../target/look-up.ts'
 import {
   type Attempt,
-  shouldContinue,
-  recordFailedAlone,
   type PersonResult,
+  parseRecord,
   problemOutcome,
   type RecordText,
   type Results,
-  parseRecord,
+  recordFailedAlone,
   saveOutcomes,
   sendChange,
+  shouldContinue,
 } from './attempt.ts'
-import { personParams, requireRecords } from '../target/endpoint.ts'
-import { lookUpPeople } from '../target/look-up.ts'
 import { shapeRefusal } from './upsert.ts'
 
 /** Updates each person by their own request, several at once. */

@@ -14,8 +14,8 @@ import {
   type Refused,
   type Stop,
 } from '../rate-limit/classify-answers.ts'
-import { type Attempt, problemOutcome, type RecordText, parseRecord, saveOutcomes, sendChange } from './attempt.ts'
-import { requireRecords, request } from '../target/endpoint.ts'
+import { request, requireRecords } from '../target/endpoint.ts'
+import { type Attempt, parseRecord, problemOutcome, type RecordText, saveOutcomes, sendChange } from './attempt.ts'
 import { deletePeople } from './one-by-one.ts'
 import { shapeRefusal } from './upsert.ts'
 

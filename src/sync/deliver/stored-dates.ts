@@ -1,9 +1,9 @@
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Lease } from '../../store/workers/leases.ts'
 import { asStop, classifyAnswer, type Stop } from '../rate-limit/classify-answers.ts'
-import type { Attempt } from './attempt.ts'
 import { request } from '../target/endpoint.ts'
-import { listSize, singleLookUpLimit, defaultSingleLookUps, lookUpPeople } from '../target/look-up.ts'
+import { defaultSingleLookUps, listSize, lookUpPeople, singleLookUpLimit } from '../target/look-up.ts'
+import type { Attempt } from './attempt.ts'
 
 /**
  * The leaving dates on the platform, as read by the batches of one run. All batches of the run in this process share one reading of the

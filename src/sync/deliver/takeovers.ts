@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
-import { endedTakeovers, markUncertain, closeTakeover } from '../../store/deliveries/uncertain.ts'
+import { closeTakeover, endedTakeovers, markUncertain } from '../../store/deliveries/uncertain.ts'
 import type { SyncContext } from '../context/context.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { requestRepair } from '../context/repair-runs.ts'

@@ -4,11 +4,11 @@
  */
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
-import { markUndeliveredInDoubt, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
+import { isOverdue, knownUndelivered, markUndeliveredInDoubt } from '../../store/deliveries/undelivered.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
 import { classifyAnswer, mayBeCausedByRequest, type Stop } from '../rate-limit/classify-answers.ts'
+import { request, requireRecords } from '../target/endpoint.ts'
 import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
-import { requireRecords, request } from '../target/endpoint.ts'
 
 /** Time alone is not enough: a corrected clock jumps by hours. */
 const minFailures = 3

@@ -8,18 +8,18 @@ import {
   type Refused,
   type Stop,
 } from '../rate-limit/classify-answers.ts'
+import { requireRecords } from '../target/endpoint.ts'
+import { isSameDate, lookUpPeople, matchesExceptDate } from '../target/look-up.ts'
 import {
   type Attempt,
-  shouldContinue,
-  recordFailedAlone,
   type PersonResult,
+  parseRecord,
   type RecordText,
   type Results,
-  parseRecord,
+  recordFailedAlone,
   sendChange,
+  shouldContinue,
 } from './attempt.ts'
-import { requireRecords } from '../target/endpoint.ts'
-import { matchesExceptDate, lookUpPeople, isSameDate } from '../target/look-up.ts'
 import { lookUpStoredDates } from './stored-dates.ts'
 
 /** How many refused batches may be sent again in halves in one attempt. */

@@ -1,15 +1,15 @@
 import type { OpenOptions, Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
 import {
-  markArchived,
-  recordListed,
   decidedVersions,
   linkedConnectionsToRead,
+  markArchived,
+  recordListed,
   sourcesToArchive,
 } from '../../store/connections/sources.ts'
 import {
-  eventsOfHeld,
   deferEvents,
+  eventsOfHeld,
   peekPending,
   takeAllPending,
   takeBackEvents,

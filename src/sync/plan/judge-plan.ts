@@ -1,6 +1,6 @@
 import type { Verdict } from '../../identity/change.ts'
-import type { PlanContext } from '../../identity/decide/decide.ts'
 import { isStale } from '../../identity/decide/coverage.ts'
+import type { PlanContext } from '../../identity/decide/decide.ts'
 import type { Decider } from '../../identity/decide/decider.ts'
 import { isEmployed } from '../../identity/employment.ts'
 import type { GuardFacts } from '../../identity/guards/facts.ts'

@@ -4,7 +4,7 @@ import { findKeyChanges, noKeyChanges } from '../../identity/decide/key-changes.
 import type { Page } from '../../identity/decide/row-book.ts'
 import { rejectsKept } from '../../store/plans/plans.ts'
 import { knownFaults } from '../../store/rejects/known-faults.ts'
-import { hasEmployed, headcount, hasRosterEntries } from '../../store/roster/roster.ts'
+import { hasEmployed, hasRosterEntries, headcount } from '../../store/roster/roster.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'

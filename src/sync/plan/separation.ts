@@ -10,11 +10,11 @@ import type { PlanSummary } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { SeparateOptions } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { type PlatformPerson, singleLookUpLimit, lookUpPeople, lookUpFailure } from '../target/look-up.ts'
+import { lookUpFailure, lookUpPeople, type PlatformPerson, singleLookUpLimit } from '../target/look-up.ts'
 import { openEndpoint } from '../target/target.ts'
-import { pinnedPeople, planContext } from './plan-inputs.ts'
 import { mainRules } from './feeds.ts'
 import { recentlyPassedFacts } from './judge-plan.ts'
+import { pinnedPeople, planContext } from './plan-inputs.ts'
 import type { Stage } from './stage.ts'
 
 /** The guards that judge departures. There are no rows to judge. */

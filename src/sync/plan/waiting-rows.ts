@@ -1,9 +1,9 @@
-import { pluralizePeople } from '../../identity/pluralize.ts'
-import type { PlanContext } from '../../identity/decide/decide.ts'
 import { coversEverybody, isStale } from '../../identity/decide/coverage.ts'
+import type { PlanContext } from '../../identity/decide/decide.ts'
 import type { Decider } from '../../identity/decide/decider.ts'
-import type { Observation } from '../../identity/record.ts'
 import { type KeyAnswers, resolveAlias } from '../../identity/key-change-candidates.ts'
+import { pluralizePeople } from '../../identity/pluralize.ts'
+import type { Observation } from '../../identity/record.ts'
 import {
   dueWaiting,
   type EndOfWaiting,

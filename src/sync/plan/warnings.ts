@@ -1,7 +1,7 @@
 import type { Reading } from '../../connectors/connector.ts'
-import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
 import type { Decider } from '../../identity/decide/decider.ts'
 import type { KeyAnswers } from '../../identity/key-change-candidates.ts'
+import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncConnection } from '../context/context.ts'

@@ -6,21 +6,21 @@ import { lockActiveRun } from '../../store/runs/claims.ts'
 import { configuredBy } from '../../store/runs/configured.ts'
 import {
   addWaitingRun,
-  requestersOfRun,
   basisOfHeld,
-  getRun,
-  moveRun,
-  markBasisOutdated,
   feedsOfNamedPeople,
+  getRun,
+  markBasisOutdated,
+  moveRun,
   type Run,
+  requestersOfRun,
   waitingRun,
 } from '../../store/runs/runs.ts'
-import type { Requester, Db } from '../../store/schema.ts'
+import type { Db, Requester } from '../../store/schema.ts'
 import { setInheritedAttributes } from '../../telemetry/traces.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
 import { planBasis } from '../plan/plan-basis.ts'
-import { continueAfterAccept, acceptPlan } from '../run/accept-plan.ts'
+import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
 import { endRun, requireRun } from './requests.ts'
 import { refuseStatedInHeld } from './separations.ts'

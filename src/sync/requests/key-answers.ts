@@ -1,16 +1,16 @@
 import { Failure } from '../../errors.ts'
-import { pluralize } from '../../identity/pluralize.ts'
 import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import {
   dropKeyAnswer,
+  heldRunWithBothKeys,
   type KeyAnswer,
-  storeKeyAnswers,
   keyAnswers,
   listKeyAnswers,
   markPlansOutdated,
   openCandidates,
-  heldRunWithBothKeys,
+  storeKeyAnswers,
 } from '../../store/key-answers.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { ensureConnection, getRun } from '../../store/runs/runs.ts'

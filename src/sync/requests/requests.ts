@@ -29,13 +29,13 @@ import {
   type Run,
   type Trigger,
 } from '../../store/runs/runs.ts'
-import type { Requester, Db, RunOptions } from '../../store/schema.ts'
-import { requireConnection, type FeedRules, type SyncConnection, type SyncContext } from '../context/context.ts'
+import type { Db, Requester, RunOptions } from '../../store/schema.ts'
+import { type FeedRules, requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { enqueueDue, enqueueWaiting } from '../context/enqueue.ts'
-import { mainFeed, archiveSources } from '../plan/feeds.ts'
+import { archiveSources, mainFeed } from '../plan/feeds.ts'
 import { linkedConnections } from '../plan/linked.ts'
-import { addDueRuns } from '../run/due-runs.ts'
 import { decideSource, expiryOf } from '../run/accept-plan.ts'
+import { addDueRuns } from '../run/due-runs.ts'
 import { sweep } from '../run/sweep.ts'
 
 /** Requests a run. It waits while another run of the connection is active. If one is already waiting, the request joins it. */

@@ -1,5 +1,5 @@
 import type { Verdict } from '../../identity/change.ts'
-import { type SourceOutcome, recordSourceDecision } from '../../store/connections/sources.ts'
+import { recordSourceDecision, type SourceOutcome } from '../../store/connections/sources.ts'
 import { dropStated } from '../../store/foreign/people.ts'
 import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
 import { acknowledgeEvents, refuseEvents } from '../../store/inbox/inbox.ts'

@@ -1,5 +1,5 @@
 import { type ClaimedRun, claimRun } from '../../store/runs/claims.ts'
-import { addWaitingRun, requestersOfRun, ensureConnection, type Trigger } from '../../store/runs/runs.ts'
+import { addWaitingRun, ensureConnection, requestersOfRun, type Trigger } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../context/context.ts'
 import { linkedConnections } from '../plan/linked.ts'
 

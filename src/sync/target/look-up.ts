@@ -7,10 +7,10 @@ import {
   asStop,
   classifyAnswer,
   classifyRefusal,
-  unreadableRefusal,
   type Stop,
+  unreadableRefusal,
 } from '../rate-limit/classify-answers.ts'
-import { type Endpoint, isRemoved, personParams, requireRecords, request } from './endpoint.ts'
+import { type Endpoint, isRemoved, personParams, request, requireRecords } from './endpoint.ts'
 
 /** Maximum number of people to look up one by one: for more, reading the platform's list costs fewer requests. */
 export const defaultSingleLookUps = 20

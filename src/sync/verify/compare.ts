@@ -1,9 +1,9 @@
 import { changeTo } from '../../identity/difference.ts'
 import { fieldsOf, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
 import type { ReadBack } from '../../store/roster/roster.ts'
-import { type Endpoint, isRemoved } from '../target/endpoint.ts'
-import { type PlatformPerson, isOnPlatform, listPeople, lookUpPeople } from '../target/look-up.ts'
 import type { Stop } from '../rate-limit/classify-answers.ts'
+import { type Endpoint, isRemoved } from '../target/endpoint.ts'
+import { isOnPlatform, listPeople, lookUpPeople, type PlatformPerson } from '../target/look-up.ts'
 
 /** Number of people who are looked up before the results are recorded. */
 const portionSize = 100

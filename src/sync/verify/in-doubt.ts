@@ -16,7 +16,7 @@ import { addRepair, emitRepair } from '../context/repair-runs.ts'
 import type { Endpoint } from '../target/endpoint.ts'
 import { type PlatformPerson, singleLookUpLimit } from '../target/look-up.ts'
 import { endpointAt } from '../target/target.ts'
-import { comparePerson, isAsKnown, portionsOf, lookUpInPortions } from './compare.ts'
+import { comparePerson, isAsKnown, lookUpInPortions, portionsOf } from './compare.ts'
 
 type InDoubtInput = {
   readonly connections: readonly string[]

@@ -8,8 +8,8 @@ import {
   recordCheckResults,
 } from '../../store/leavers/checks.ts'
 import type { Platform, SyncContext } from '../context/context.ts'
-import { type Endpoint, request } from '../target/endpoint.ts'
 import { classifyAnswer, classifyRefusal } from '../rate-limit/classify-answers.ts'
+import { type Endpoint, request } from '../target/endpoint.ts'
 
 const formerStatuses = [
   'FORMER_EMPLOYEE',

@@ -6,10 +6,10 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { whileClaimed } from '../context/overtaken.ts'
 import { requestRepair } from '../context/repair-runs.ts'
+import type { Stop } from '../rate-limit/classify-answers.ts'
 import type { Endpoint } from '../target/endpoint.ts'
 import { type PlatformPerson, singleLookUpLimit } from '../target/look-up.ts'
 import { openEndpoint } from '../target/target.ts'
-import type { Stop } from '../rate-limit/classify-answers.ts'
 import { comparePerson, lookUpInPortions } from './compare.ts'
 
 /** After a run that could not look people up, a repair run is requested after this time. */

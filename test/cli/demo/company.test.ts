@@ -3,7 +3,7 @@ import { company, nextNight, type Person, toCsv, usualNight } from '../../../src
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { compileMapping, Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
-import type { Reject, Observation } from '../../../src/identity/record.ts'
+import type { Observation, Reject } from '../../../src/identity/record.ts'
 import { plan } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
 import { nightly } from '../../helpers/records.ts'

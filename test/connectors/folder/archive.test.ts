@@ -1,15 +1,15 @@
 import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { archiveExport } from '../../../src/connectors/folder/archive.ts'
 import { resolveFolder } from '../../../src/connectors/folder/choice.ts'
 import { FolderSource } from '../../../src/connectors/folder/settings.ts'
-import { archiveExport } from '../../../src/connectors/folder/archive.ts'
 import { startChild } from '../../helpers/servers/children.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import {
   asNobody,
-  type FolderSettings,
   connectorFor,
+  type FolderSettings,
   folderElsewhere,
   identityOf,
   openIn,

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Reading } from '../../../src/connectors/connector.ts'
 import {
-  resolveFolder,
-  findNextExport,
   createVersionFinder,
+  findNextExport,
   findVersion,
+  resolveFolder,
 } from '../../../src/connectors/folder/choice.ts'
 import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'

@@ -6,7 +6,7 @@ import { resolveFolder } from '../../../src/connectors/folder/choice.ts'
 import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { watchFolder } from '../../../src/connectors/folder/watch.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
-import { asNobody, type FolderSettings, connectorFor, refusalOf } from '../../helpers/sources/folder-source.ts'
+import { asNobody, connectorFor, type FolderSettings, refusalOf } from '../../helpers/sources/folder-source.ts'
 
 const methods = ['events', 'polling'] as const
 const header = 'id,name\n'

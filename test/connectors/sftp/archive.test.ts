@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { toRemoteFile } from '../../../src/connectors/sftp/matches.ts'
 import { type ArchiveRequest, archiveRemoteExport } from '../../../src/connectors/sftp/archive.ts'
+import { toRemoteFile } from '../../../src/connectors/sftp/matches.ts'
 import { failureOf, sessionOn } from '../../helpers/sources/sftp.ts'
 import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 

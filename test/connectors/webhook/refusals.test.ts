@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { WebhookRecipe } from '../../../src/connectors/webhook/recipe.ts'
 import { namedRecipe, type RecipeName } from '../../../src/connectors/webhook/named-recipes.ts'
+import { WebhookRecipe } from '../../../src/connectors/webhook/recipe.ts'
 import { verifyWebhook } from '../../../src/connectors/webhook/verify.ts'
 import { sentAt, sentWebhook, verdictOf } from '../../helpers/sources/webhooks.ts'
 

@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { WebhookRecipe } from '../../../src/connectors/webhook/recipe.ts'
 import { namedRecipe } from '../../../src/connectors/webhook/named-recipes.ts'
+import { WebhookRecipe } from '../../../src/connectors/webhook/recipe.ts'
 import { signWebhook } from '../../../src/connectors/webhook/sign.ts'
 import { secret, sentWebhook, verdictOf } from '../../helpers/sources/webhooks.ts'
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { sentence } from '../../../src/console/site/words.ts'
-import { capital } from '../../../src/console/site/words.ts'
+import { capital, sentence } from '../../../src/console/site/words.ts'
 
 test.each([
   ['the source holds no rows', 'The source holds no rows'],

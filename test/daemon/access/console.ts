@@ -1,7 +1,7 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import cookie from '@fastify/cookie'
-import { signInRoutes } from '../../../src/console/site/sign-in.ts'
 import type { Provider } from '../../../src/console/site/access.ts'
+import { signInRoutes } from '../../../src/console/site/sign-in.ts'
 import { createAttempts } from '../../../src/daemon/access/attempts.ts'
 import { createTokenCheck } from '../../../src/daemon/access/tokens.ts'
 import { type Begin, type CookieNames, createAccess } from '../../../src/daemon/access/visits.ts'

@@ -65,10 +65,10 @@ async function ended(client: ControlClient, runId: string): Promise<Run> {
   )
 }
 
-describe.each(databases)('the control API on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the control API on $name', ({ createDatabase }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
-    const { at: database } = stack.use(await place())
+    const { at: database } = stack.use(await createDatabase())
     const at = stack.use(await installed())
     await at.configure({ connection: "    verify: { cron: '0 4 29 2 *', sampleCron: '0 5 29 2 *' }\n" })
     const daemon = stack.use(await start(at, { database }))

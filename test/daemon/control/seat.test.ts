@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Control } from '../../../src/cli/session/control-client.ts'
 import { localControl } from '../../../src/cli/session/command-context.ts'
+import type { Control } from '../../../src/cli/session/control-client.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'

@@ -21,11 +21,11 @@ import { storeRun } from '../../helpers/stored-runs.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 
-describe.each(databases)('what happens on $name', ({ createDatabase: place }) => {
+describe.each(databases)('what happens on $name', ({ createDatabase }) => {
   let at: TestDatabase
   let store: Database<StoreSchema>
   beforeAll(async () => {
-    at = await place()
+    at = await createDatabase()
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
   })
   beforeEach(async () => {

@@ -8,9 +8,9 @@ const now = new Date('2026-11-20T03:00:00.000Z')
 const notSigned = { statusCode: 401, message: expect.any(String), code: 14010 }
 const runId = '00000000-0000-4000-8000-000000000001'
 
-describe.each(databases)('a webhook on $name', ({ createDatabase: place }) => {
+describe.each(databases)('a webhook on $name', ({ createDatabase }) => {
   test('an event is in the store when it is answered with 200', async () => {
-    await using served = await serveInbox({ createDatabase: place, now: () => now })
+    await using served = await serveInbox({ createDatabase, now: () => now })
 
     const answer = await served.send(body, { id: 'msg_1' })
 
@@ -22,7 +22,7 @@ describe.each(databases)('a webhook on $name', ({ createDatabase: place }) => {
   })
 
   test('an event that comes again is answered alike and not stored twice', async () => {
-    await using served = await serveInbox({ createDatabase: place })
+    await using served = await serveInbox({ createDatabase })
     await served.send(body, { id: 'msg_1' })
 
     const again = await served.send(body, { id: 'msg_1' })
@@ -36,7 +36,7 @@ describe.each(databases)('a webhook on $name', ({ createDatabase: place }) => {
   })
 
   test('of many that come at once none is lost and none is stored twice', async () => {
-    await using served = await serveInbox({ createDatabase: place })
+    await using served = await serveInbox({ createDatabase })
     const ids = Array.from({ length: 300 }, (_, index) => `msg_${index % 150}`)
 
     const answers = await Promise.all(

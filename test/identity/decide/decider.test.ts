@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { type DesiredState, decide, type PlanContext } from '../../../src/identity/decide/decide.ts'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
 import { maxKnownFaults } from '../../../src/identity/decide/faults.ts'
+import { eventRows, exportRows } from '../../../src/identity/decide/row-models.ts'
+import { sendEverybody } from '../../../src/identity/decide/sending.ts'
 import { noPeople } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Observation, Reject } from '../../../src/identity/record.ts'
 import { contextOf, history, keys, night, rosterAfter, row } from '../../helpers/model/histories.ts'
 import { type Plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
-import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
-import { eventRows, exportRows } from '../../../src/identity/decide/row-models.ts'
-import { sendEverybody } from '../../../src/identity/decide/sending.ts'
+import { entry, nightly, observation, record, reject } from '../../helpers/records.ts'
 
 const runs = { numRuns: 500 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext } from '../../../src/identity/decide/decide.ts'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
+import { eventRows, exportRows } from '../../../src/identity/decide/row-models.ts'
 import { noPeople } from '../../../src/identity/guards/facts.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
@@ -24,7 +25,6 @@ import {
   statuses,
 } from '../../helpers/evidence/outcomes.ts'
 import { entry, nightly, record } from '../../helpers/records.ts'
-import { eventRows, exportRows } from '../../../src/identity/decide/row-models.ts'
 
 const march = '2026-03-31T00:00:00.000Z'
 const known: Readonly<Record<Past, RosterEntry | undefined>> = {

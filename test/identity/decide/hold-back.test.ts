@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../src/identity/decide/decide.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
-import { entry, nightly, record, observation } from '../../helpers/records.ts'
+import { entry, nightly, observation, record } from '../../helpers/records.ts'
 
 const heldBackUntil = '2026-12-01'
 const ada = entry('ada', { heldBackUntil })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Decision, decide, decideInOrder } from '../../../src/identity/decide/decide.ts'
 import { timesSpokenOf } from '../../../src/identity/field-times.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
-import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
+import { entry, nightly, observation, record, reject } from '../../helpers/records.ts'
 
 const delta = nightly({ mode: 'delta', asOf: '2026-11-20T12:00:00.000Z' })
 const at = (time: string) => `2026-11-20T${time}:00.000Z`

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
-import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
-import { planRows } from '../../helpers/model/plan.ts'
-import { entry, nightly, record, observation } from '../../helpers/records.ts'
 import { eventRows } from '../../../src/identity/decide/row-models.ts'
+import type { Observation, RosterEntry } from '../../../src/identity/record.ts'
+import { planRows } from '../../helpers/model/plan.ts'
+import { entry, nightly, observation, record } from '../../helpers/records.ts'
 
 const pinned = new Set(['ada'])
 const delta = nightly({ mode: 'delta' })

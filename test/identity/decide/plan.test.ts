@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { decide, type PlanContext, retractChange, type PersonInput } from '../../../src/identity/decide/decide.ts'
+import { decide, type PersonInput, type PlanContext, retractChange } from '../../../src/identity/decide/decide.ts'
 import { tally } from '../../../src/identity/decide/tally.ts'
 import { type News, noPeople } from '../../../src/identity/guards/facts.ts'
-import type { IdentityRecord, RosterEntry, Observation } from '../../../src/identity/record.ts'
+import type { IdentityRecord, Observation, RosterEntry } from '../../../src/identity/record.ts'
 import { plan } from '../../helpers/model/plan.ts'
-import { entry, nightly, record, observation } from '../../helpers/records.ts'
+import { entry, nightly, observation, record } from '../../helpers/records.ts'
 
 const june = '2026-06-30T00:00:00.000Z'
 const july = '2026-07-31T00:00:00.000Z'

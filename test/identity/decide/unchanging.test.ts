@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Decision, decide, type PlanContext, type PersonInput } from '../../../src/identity/decide/decide.ts'
+import { type Decision, decide, type PersonInput, type PlanContext } from '../../../src/identity/decide/decide.ts'
 import { isUnchanging } from '../../../src/identity/decide/unchanging.ts'
-import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
+import type { Observation, RosterEntry } from '../../../src/identity/record.ts'
 
 const dayMs = 86_400_000
 const firstDay = Date.parse('2026-11-20T00:00:00.000Z')

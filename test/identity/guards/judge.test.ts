@@ -7,7 +7,7 @@ import { Guards, limitRows } from '../../../src/identity/guards/limits.ts'
 import type { FieldName } from '../../../src/identity/record.ts'
 import { calm } from '../../helpers/guards/calm.ts'
 import { companySizes, tripPoints } from '../../helpers/guards/trip-points.ts'
-import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
+import { entry, nightly, observation, record, reject } from '../../helpers/records.ts'
 
 function sizes({ rows, bytes = [0, 0] }: { rows: [number, number]; bytes?: [number, number] }): GuardFacts['size'] {
   const shrink = ([before, now]: [number, number]) => ({ before, now })

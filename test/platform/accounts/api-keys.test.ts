@@ -6,9 +6,9 @@ import { openTestPlatform } from '../helpers/platforms.ts'
 
 const dayMs = 86_400_000
 
-describe.each(databases)('keys on $name', ({ createDatabase: place }) => {
+describe.each(databases)('keys on $name', ({ createDatabase }) => {
   test('for certain addresses answer 401 to everybody else, as if they did not exist', async () => {
-    await using opened = await openTestPlatform(place, { trustedProxies: ['127.0.0.1'] })
+    await using opened = await openTestPlatform(createDatabase, { trustedProxies: ['127.0.0.1'] })
     const { name } = await opened.newAccount()
     const { id, key } = await opened.operator.createKey({
       body: {

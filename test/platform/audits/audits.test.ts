@@ -7,7 +7,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const createdAt = '2026-03-02T10:00:00.000Z'
 
-describe.each(databases)('audits on $name', ({ createDatabase: place }) => {
+describe.each(databases)('audits on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let acme: AuditCompany
   let other: AuditCompany

@@ -18,7 +18,7 @@ const seedOf = (company: object) =>
     ],
   })
 
-describe.each(databases)('the company on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the company on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -14,7 +14,7 @@ import {
 const minuteMs = 60_000
 const schema = { type: 'object', properties: { hostname: { type: 'string' } }, required: ['hostname'] }
 
-describe.each(databases)('custom connections on $name', ({ createDatabase: place }) => {
+describe.each(databases)('custom connections on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let workspaceIds: number[]

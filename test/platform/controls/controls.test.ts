@@ -19,7 +19,7 @@ const everything: ControlExpand[] = [
 const files = (...entries: readonly object[]) => JSON.stringify(entries)
 const file = { filename: 'a.pdf', base64String: 'AAAA' }
 
-describe.each(databases)('controls on $name', ({ createDatabase: place }) => {
+describe.each(databases)('controls on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany

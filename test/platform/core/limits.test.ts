@@ -119,12 +119,12 @@ test('a body that is too large is refused with the name of the refusal', async (
 
 test('the document names the configured public addresses', async () => {
   const baseAddresses = ['https://api.example.com/public/v2', 'https://api.eu.example.com/public/v2']
-  await using told = await openTestPlatform(createPostgresDatabase, { baseAddresses })
-  await using untold = await openTestPlatform(createPostgresDatabase)
-  const serversOf = async ({ platform }: typeof told) =>
+  await using configured = await openTestPlatform(createPostgresDatabase, { baseAddresses })
+  await using unconfigured = await openTestPlatform(createPostgresDatabase)
+  const serversOf = async ({ platform }: typeof configured) =>
     Document.parse(await (await fetch(`${platform.baseUrl}/openapi.json`)).json()).servers
 
-  const servers = [await serversOf(configured), await serversOf(untold)]
+  const servers = [await serversOf(configured), await serversOf(unconfigured)]
 
   expect(servers).toEqual([baseAddresses.map((url) => ({ url })), [{ url: '/public/v2' }]])
 })

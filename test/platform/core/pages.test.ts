@@ -21,7 +21,7 @@ const orders: readonly (Order & { name: string })[] = [
   { name: 'updatedAt backwards', sort: 'updatedAt', sortDir: 'DESC' },
 ]
 
-describe.each(databases)('pages on $name', ({ createDatabase: place }) => {
+describe.each(databases)('pages on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let accountName: string

@@ -14,7 +14,7 @@ const absent = '00000000-0000-4000-8000-000000000000'
 
 type Query = NonNullable<Parameters<TestAccount['client']['listEvents']>[0]['query']>
 
-describe.each(databases)('events on $name', ({ createDatabase: place }) => {
+describe.each(databases)('events on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
   let connectionId: number

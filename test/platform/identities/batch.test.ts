@@ -10,7 +10,7 @@ const minuteMs = 60_000
 const firstDate = '2026-01-31T00:00:00.000Z'
 const laterDate = '2026-02-28T00:00:00.000Z'
 
-describe.each(databases)('batches of identities on $name', ({ createDatabase: place }) => {
+describe.each(databases)('batches of identities on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let client: PlatformClient
 

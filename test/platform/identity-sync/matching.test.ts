@@ -5,7 +5,7 @@ import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const past = '2025-06-30T00:00:00.000Z'
 
-describe.each(databases)('identity matching on $name', ({ createDatabase: place }) => {
+describe.each(databases)('identity matching on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const unknown = 999_999
 
-describe.each(databases)('assets on $name', ({ createDatabase: place }) => {
+describe.each(databases)('assets on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -65,7 +65,7 @@ async function mode(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777
 }
 
-describe.each(databases)('seeding on $name', ({ createDatabase: place }) => {
+describe.each(databases)('seeding on $name', ({ createDatabase }) => {
   test('a seed opens accounts with workspaces and people, and a second time adds nothing', async () => {
     await using opened = await openTestPlatform(createDatabase)
     const seed = await readSeed(seedFile)

@@ -8,7 +8,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 
 const past = '2025-06-30T00:00:00.000Z'
 
-describe.each(databases)('personnel on $name', ({ createDatabase: place }) => {
+describe.each(databases)('personnel on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -13,7 +13,7 @@ import {
 const minuteMs = 60_000
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
-describe.each(databases)('custom data records on $name', ({ createDatabase: place }) => {
+describe.each(databases)('custom data records on $name', ({ createDatabase }) => {
   let opened: TestPlatform
   let account: TestAccount
 

@@ -38,7 +38,7 @@ const seeded = [
   'control_notes',
 ] as const
 
-describe.each(databases)('seeding controls on $name', ({ createDatabase: place }) => {
+describe.each(databases)('seeding controls on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

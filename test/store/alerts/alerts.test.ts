@@ -37,11 +37,11 @@ function condition(overrides: Partial<Condition> = {}): Condition {
   }
 }
 
-describe.each(databases)('alerts on $name', ({ createDatabase: place }) => {
+describe.each(databases)('alerts on $name', ({ createDatabase }) => {
   let placed: TestDatabase
   let store: Database<StoreSchema>
   beforeAll(async () => {
-    placed = await place()
+    placed = await createDatabase()
     store = await openDatabase<StoreSchema>({ at: placed.at, schemas: ['rollcall'], migrations })
   })
   afterAll(async () => {

@@ -11,11 +11,11 @@ import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 const now = new Date('2026-11-20T12:00:00.000Z')
 const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
 
-describe.each(databases)('conditions on $name', ({ createDatabase: place }) => {
+describe.each(databases)('conditions on $name', ({ createDatabase }) => {
   let at: TestDatabase
   let store: Database<StoreSchema>
   beforeAll(async () => {
-    at = await place()
+    at = await createDatabase()
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
   })
   afterAll(async () => {

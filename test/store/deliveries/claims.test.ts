@@ -20,10 +20,10 @@ import { bothDatabases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 
-describe.each(bothDatabases)('claims on $name', ({ createDatabase: place }) => {
+describe.each(bothDatabases)('claims on $name', ({ createDatabase }) => {
   async function open() {
     await using opening = new AsyncDisposableStack()
-    const { at } = opening.use(await place())
+    const { at } = opening.use(await createDatabase())
     const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
     const me = opening.use(await takeLease(store))
     await ensureConnection(store.db, 'acme')

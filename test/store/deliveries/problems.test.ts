@@ -16,11 +16,11 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('problems on $name', ({ createDatabase: place }) => {
+describe.each(databases)('problems on $name', ({ createDatabase }) => {
   async function open(connection: Parameters<typeof openWorld>[0]['connection'] = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client, connection }))
     return {
       world,

@@ -33,10 +33,10 @@ const minutesLater = (minutes: number) => new Date(now.getTime() + minutes * 60_
 const states = async (db: Db) => (await listEvents(db)).map(({ eventId, state }) => `${eventId} ${state}`)
 const idOf = async (db: Db, key: string) => (await listEvents(db)).find(({ eventId }) => eventId === key)?.id ?? ''
 
-describe.each(databases)('the inbox on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the inbox on $name', ({ createDatabase }) => {
   async function open(...events: NewEvent[]) {
     await using opening = new AsyncDisposableStack()
-    const { at } = opening.use(await place())
+    const { at } = opening.use(await createDatabase())
     const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
     for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
     await addEvents(store.db, events)

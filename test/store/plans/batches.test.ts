@@ -13,14 +13,14 @@ const now = new Date('2026-11-20T03:00:00.000Z')
 const limits = { batchSize: 3, batchBytes: 1000 }
 const long = 'x'.repeat(400)
 
-describe.each(databases)('the batches of a plan on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the batches of a plan on $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let store: Database<StoreSchema>
   let runId: string
 
   beforeAll(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     store = lifetime.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
   })
 

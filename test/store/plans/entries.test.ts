@@ -30,7 +30,7 @@ const nights: readonly (readonly IdentityRecord[])[] = [
   ],
 ]
 
-describe.each(databases)('entries that follow from changes, on $name', ({ createDatabase: place }) => {
+describe.each(databases)('entries that follow from changes, on $name', ({ createDatabase }) => {
   test('have the same effect on the roster as stored ones, also if they are stored later', async () => {
     const written = await roster({ follows: false })
     const followed = await roster({ follows: true })
@@ -47,7 +47,7 @@ describe.each(databases)('entries that follow from changes, on $name', ({ create
 
   /** The roster after two nights, and how many own entries the plans had when they were accepted. */
   async function roster({ follows, waits = false }: { follows: boolean; waits?: boolean }) {
-    await using where = await place()
+    await using where = await createDatabase()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
     await ensureConnection(db, 'acme')

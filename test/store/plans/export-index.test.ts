@@ -13,9 +13,9 @@ import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 
-describe.each(databases)('an index of an export, on $name', ({ createDatabase: place }) => {
+describe.each(databases)('an index of an export, on $name', ({ createDatabase }) => {
   test('has its parts as stored, of any length, each piece in its own row', async () => {
-    await using at = await place()
+    await using at = await createDatabase()
     await using database = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     const { db } = database
     await ensureConnection(db, 'acme')

@@ -16,14 +16,14 @@ const changed = 1000
 /** A statement may look at so many rows for each row of the plan. Each with all others would be a thousand. */
 const mostRowsEach = 40
 
-describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }) => {
+describe.each(databases)('accepting a plan on $name', ({ createDatabase }) => {
   test.each([
     { entries: 'of their own', follows: false },
     { entries: 'that follow from its changes', follows: true },
   ])(
     'no statement looks at more rows than those of a plan with entries $entries, though the statistics know nothing of it',
     async ({ follows }) => {
-      await using where = await place()
+      await using where = await createDatabase()
       await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
       const { db } = store
       await ensureConnection(db, 'acme')
@@ -45,7 +45,7 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }
   )
 
   test('finds the few remaining people by index, although the statistics expect many', async () => {
-    await using where = await place()
+    await using where = await createDatabase()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
     await ensureConnection(db, 'acme')
@@ -67,7 +67,7 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }
   })
 
   test('refreshes the statistics of a table if a plan brings a tenth of it, and not for less', async () => {
-    await using where = await place()
+    await using where = await createDatabase()
     await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
     const { db } = store
     await ensureConnection(db, 'acme')

@@ -45,11 +45,11 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('blocked people on $name', ({ createDatabase: place }) => {
+describe.each(databases)('blocked people on $name', ({ createDatabase }) => {
   async function open({ isDelta = false, feed = {} }: { isDelta?: boolean; feed?: Partial<SourceFeed> } = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client, feed }))
     const { db } = world.sync.store
     const { source } = world.connection.feeds

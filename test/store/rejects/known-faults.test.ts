@@ -24,11 +24,11 @@ function refused({ guards }: Run): string[] {
   return (guards ?? []).flatMap(({ name, ok }) => (ok ? [] : [name]))
 }
 
-describe.each(databases)('known faults on $name', ({ createDatabase: place }) => {
+describe.each(databases)('known faults on $name', ({ createDatabase }) => {
   async function open(feed: Parameters<typeof openWorld>[0]['feed'] = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client, feed }))
     const { db } = world.sync.store
     let nights = 0

@@ -54,7 +54,7 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   await using world = await openWorld({ client })
   const { db } = world.sync.store
   await world.night(people())
-  const gone = { ...canary, left: '2026-11-19', status: 'Inactive' }
+  const gone = { ...canary, leavingDate: '2026-11-19', status: 'Inactive' }
   const departureRun = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
   const account = JSON.stringify({ person: { identityId: canary.id, rows: ['Canary'] } })
   await db.insertInto('run_accounts').values({ run_id: departureRun.id, account }).execute()

@@ -21,12 +21,12 @@ const people = [
   }),
 ]
 
-describe.each(databases)('the search for people on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the search for people on $name', ({ createDatabase }) => {
   let at: TestDatabase
   let store: Database<StoreSchema>
   let db: Db
   beforeAll(async () => {
-    at = await place()
+    at = await createDatabase()
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     db = store.db
     for (const name of ['acme', 'globex']) await ensureConnection(db, name)

@@ -7,9 +7,9 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 
-describe.each(databases)('the rows that a connection had the last time, on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the rows that a connection had the last time, on $name', ({ createDatabase }) => {
   test('are those of its newest run that read the source', async () => {
-    await using at = await place()
+    await using at = await createDatabase()
     await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     const { db } = store
     const stored = async (connection: string, day: number, rows: number | null) => {

@@ -10,12 +10,12 @@ const connections = ['acme', 'globex', 'initech'] as const
 const states = ['finished', 'unchanged', 'failed'] as const
 const triggers = ['schedule', 'operator', 'file'] as const
 
-describe.each(databases)('the list of runs on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the list of runs on $name', ({ createDatabase }) => {
   let at: TestDatabase
   let store: Database<StoreSchema>
   let ids: string[]
   beforeAll(async () => {
-    at = await place()
+    at = await createDatabase()
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     for (const name of connections) await ensureConnection(store.db, name)
     ids = []

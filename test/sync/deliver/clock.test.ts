@@ -35,18 +35,17 @@ function offset(ms: number): () => void {
 }
 
 describe.each(moves)('a clock that %s', (_name, offsetMs) => {
-  test.each(databases)('delays no request longer than a window or a pause in $name', async ({ createDatabase: place }) => {
-    await using at = await place()
+  test.each(databases)('delays no request longer than a window or a pause in $name', async ({ createDatabase }) => {
+    await using at = await createDatabase()
     await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     const [used, paused] = ['used', 'paused'].map((name) => sharedBudget(store.pool, name, window)) as [Budget, Budget]
     for (let taken = 0; taken < 3; taken++) await used.take()
     await paused.pause(30_000)
     await sql`update request_budget set expire = expire + ${offsetMs}`.execute(store.db)
 
-      expect((await used.take()).waitMs).toBeLessThanOrEqual(window.ms)
-      expect((await paused.take()).waitMs).toBeLessThanOrEqual(30_000)
-    },
-  )
+    expect((await used.take()).waitMs).toBeLessThanOrEqual(window.ms)
+    expect((await paused.take()).waitMs).toBeLessThanOrEqual(30_000)
+  })
 
   test('delays no request of a process without a store longer than a window', async () => {
     const setRight = offset(offsetMs)

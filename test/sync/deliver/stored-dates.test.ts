@@ -14,7 +14,9 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 /** Every second person has left: in each batch more than are looked up one by one. */
 function company(): HrPerson[] {
-  return staff(100).map((person, at) => (at % 2 === 0 ? { ...person, left: leavingDate, status: 'Inactive' } : person))
+  return staff(100).map((person, at) =>
+    at % 2 === 0 ? { ...person, leavingDate: leavingDate, status: 'Inactive' } : person,
+  )
 }
 
 /** The first half of the keys came last, so that the platform lists it first. */

@@ -79,7 +79,7 @@ test.each([{ answer: failure }, { answer: noAnswer }])(
     await world.night(staff(40))
     failingOn(world, ['E0001'], answer)
     const first = await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }), { asOf: secondNight })
-    const both = ['E0001', 'E0002'].map((id) => ({ id, left: leavingDate }))
+    const both = ['E0001', 'E0002'].map((id) => ({ id, leavingDate: leavingDate }))
     const next = await world.night(change(staff(40), ...both), { asOf: thirdNight })
     const waiting = await world.runOf(next.id)
 
@@ -271,7 +271,7 @@ test('the hourly repair of such a person does not replace a held plan of due dep
   failingOn(world, ['E0001'])
   const later = staff(40)
     .slice(10, 25)
-    .map(({ id }) => ({ id, left: '2026-11-21' }))
+    .map(({ id }) => ({ id, leavingDate: '2026-11-21' }))
   await world.night(change(staff(40), { id: 'E0001', leavingDate: leavingDate }, ...later), {
     asOf: '2026-11-20T06:00:00.000Z',
   })

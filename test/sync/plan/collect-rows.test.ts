@@ -5,8 +5,8 @@ import type { Page } from '../../../src/identity/decide/row-book.ts'
 import { exportRows } from '../../../src/identity/decide/row-models.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { wholeSlices } from '../../../src/sync/plan/change-filter/change-filter.ts'
-import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
 import { collectRows } from '../../../src/sync/plan/collect-rows.ts'
+import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
 import { nightly } from '../../helpers/records.ts'
 
 const headers = ['id']

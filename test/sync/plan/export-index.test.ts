@@ -233,10 +233,10 @@ describe('an export that is compared with the last index', () => {
   })
 })
 
-describe.each(databases)('on $name', ({ createDatabase: place }) => {
+describe.each(databases)('on $name', ({ createDatabase }) => {
   async function open(options: { sampleSize?: number } = {}) {
     const stack = new AsyncDisposableStack()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const file = stack.use(await openFileWorld(host, { isSparing: true, at, ...options }))
     const night = async (lines: readonly Line[], day: number) => {
       const before = file.skipped.total

@@ -77,7 +77,10 @@ function reading(content: {
     headers,
     rows: (async function* () {
       yield content.rows.map(
-        ({ id, email = '', first = '', title = '', leavingDate: left = '', action = 'C', changed = '2026-01-01' }, i) => ({
+        (
+          { id, email = '', first = '', title = '', leavingDate: left = '', action = 'C', changed = '2026-01-01' },
+          i,
+        ) => ({
           values: [id, email, first, title, left, action, changed],
           origin: { file, line: i + 2 },
         }),
@@ -86,14 +89,14 @@ function reading(content: {
   }
 }
 
-describe.each(databases)('on $name', ({ createDatabase: place }) => {
+describe.each(databases)('on $name', ({ createDatabase }) => {
   async function open(
     feed: NonNullable<Parameters<typeof openWorld>[0]['feed']> = {},
     webhook?: WebhookFeed,
     guards = Guards.parse({}),
   ) {
     const stack = new AsyncDisposableStack()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const { client } = await host.tenant()
     const world = stack.use(await openWorld({ at, client, feed, connection: { guards }, ...(webhook && { webhook }) }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }

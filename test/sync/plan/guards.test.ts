@@ -27,11 +27,11 @@ function readDeltas({ connection }: World): void {
 }
 const decision = ({ id, digest }: Run) => ({ runId: id, digest: digest ?? '', by: 'ops' })
 
-describe.each(databases)('the guards of a run on $name', ({ createDatabase: place }) => {
+describe.each(databases)('the guards of a run on $name', ({ createDatabase }) => {
   async function open(guards = limits()) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client, webhook: webhookFeed(), connection: { guards } }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
@@ -160,7 +160,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase: plac
 
   describe('add what passed by exports of about the same time', () => {
     const gone = (world: World, people: readonly HrPerson[], asOf: string) => {
-      const rows = people.map((person) => ({ ...person, left: '2026-11-18', status: 'Inactive' }))
+      const rows = people.map((person) => ({ ...person, leavingDate: '2026-11-18', status: 'Inactive' }))
       return world.night(rows, { asOf })
     }
     const separated = async (client: Parameters<typeof peopleOn>[0]) =>

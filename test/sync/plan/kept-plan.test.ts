@@ -9,11 +9,11 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase: place }) => {
+describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client }))
     await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)

@@ -38,11 +38,11 @@ const doubtful = [
 
 const leaver: HrPerson = { id: '', first: 'Former', leavingDate: '2026-11-01', status: 'Inactive' }
 
-describe.each(databases)('a held plan on $name', ({ createDatabase: place }) => {
+describe.each(databases)('a held plan on $name', ({ createDatabase }) => {
   async function open(...send: ChangeKind[]) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client, connection: { onHold: { send } } }))
     await world.night(staff(30), { asOf: '2026-11-19T01:00:00.000Z' })
     const night = async (people: readonly HrPerson[], day: number) =>
@@ -153,12 +153,12 @@ describe.each(databases)('a held plan on $name', ({ createDatabase: place }) => 
     const stack = new AsyncDisposableStack()
     await using _ = stack
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const rules = { feed: { future: 'send' }, connection: { onHold: { send: ['correct'] } } } as const
     const world = stack.use(await openWorld({ at, client, ...rules }))
     const exportOf = (leavingDate: string, who: readonly HrPerson[]) => [
-      ...change(staff(30), ...who.map(({ id }) => ({ id, left: leavingDate }))),
-      { id: 'E0099', left: leavingDate === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
+      ...change(staff(30), ...who.map(({ id }) => ({ id, leavingDate: leavingDate }))),
+      { id: 'E0099', leavingDate: leavingDate === ahead ? '2026-10-31' : '2026-10-30', status: 'Inactive' },
     ]
     const ahead = '2027-03-31'
     await world.night(exportOf(ahead, staff(5)), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -183,7 +183,7 @@ describe.each(databases)('a held plan on $name', ({ createDatabase: place }) => 
 
   test('sends movers if returns are in doubt, holds joiners, who may have left too, and sends nothing if not configured', async () => {
     const rows = staff(30).map((person, at) =>
-      at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person,
+      at < 6 ? { ...person, leavingDate: '2026-10-31', status: 'Inactive' } : person,
     )
     const back = [...change(staff(30), { id: 'E0020', title: 'Lead' }), { id: 'N1', first: 'New', status: 'Active' }]
     for (const send of [['join', 'update', 'return'], []] as const) {

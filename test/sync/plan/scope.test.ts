@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { withExpressions } from '../../../src/connectors/expressions/expressions.ts'
 import { createDecider, type DeciderRules } from '../../../src/identity/decide/decider.ts'
+import { exportRows } from '../../../src/identity/decide/row-models.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { compileMapping, expressionsOf, Mapping } from '../../../src/identity/mapping/mapping.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
-import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
 import { wholeSlices } from '../../../src/sync/plan/change-filter/change-filter.ts'
 import { collectRows } from '../../../src/sync/plan/collect-rows.ts'
+import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
 import { calm } from '../../helpers/guards/calm.ts'
 import { entry, nightly } from '../../helpers/records.ts'
-import { exportRows } from '../../../src/identity/decide/row-models.ts'
 
 const headers = ['id', 'email', 'dept', 'left']
 const scope = '$assert($exists(dept) and dept != "", "no department"); dept != "Store"'

@@ -33,10 +33,10 @@ const readdressed = (id: string, email = `new-${id}@acme.example`, time = at): H
 })
 const twoEmails = Guards.parse({ emailChanges: { count: 2, share: 0 } })
 
-describe.each(databases)('on $name', ({ createDatabase: place }) => {
+describe.each(databases)('on $name', ({ createDatabase }) => {
   async function open({ guards = Guards.parse({}), webhook = webhookFeed() } = {}) {
     const stack = new AsyncDisposableStack()
-    const { at: database } = stack.use(await place())
+    const { at: database } = stack.use(await createDatabase())
     const { client } = await host.tenant()
     const world = stack.use(await openWorld({ at: database, client, webhook, connection: { guards } }))
     await world.night(staff(20))

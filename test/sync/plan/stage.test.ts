@@ -22,14 +22,14 @@ const limits = { batchSize: 1000, batchBytes: 1_000_000 }
 
 const leaving = { confirmed: { identityId: 'E3', firstName: 'Ana' }, inferred: false, carried: false }
 
-describe.each(databases)('a plan that is staged on $name', ({ createDatabase: place }) => {
+describe.each(databases)('a plan that is staged on $name', ({ createDatabase }) => {
   let lifetime: AsyncDisposableStack
   let store: Database<StoreSchema>
   let lease: Lease
 
   beforeAll(async () => {
     lifetime = new AsyncDisposableStack()
-    const { at } = lifetime.use(await place())
+    const { at } = lifetime.use(await createDatabase())
     store = lifetime.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
   })
 

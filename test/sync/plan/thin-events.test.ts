@@ -34,10 +34,10 @@ async function states(world: World): Promise<string[]> {
   return (await listEvents(world.sync.store.db, { connection: 'acme' })).map(({ state }) => state)
 }
 
-describe.each(databases)('events that only say that something changed, on $name', ({ createDatabase: place }) => {
+describe.each(databases)('events that only say that something changed, on $name', ({ createDatabase }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const { client } = await host.tenant()
     const world = stack.use(await openWorld({ at, client, webhook: webhookFeed({ thin: true }) }))
     await world.night(staff(20))

@@ -18,11 +18,11 @@ const broken: AnyAnswer = {
   retryAfterMs: null,
 }
 
-describe.each(databases)('the rate limit, stored in $name', ({ createDatabase: place }) => {
+describe.each(databases)('the rate limit, stored in $name', ({ createDatabase }) => {
   async function open() {
     const opening = new AsyncDisposableStack()
     onTestFinished(() => opening.disposeAsync())
-    const { at } = opening.use(await place())
+    const { at } = opening.use(await createDatabase())
     const { pool } = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
     return (options: Partial<RateLimiterOptions> = {}) =>
       createRateLimiter({ pool, platform: 'http://platform.example', requestsPerMinute: 100, inFlight: 4, ...options })

@@ -34,11 +34,11 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const hourMs = 60 * 60_000
 
-describe.each(databases)('an approval on $name', ({ createDatabase: place }) => {
+describe.each(databases)('an approval on $name', ({ createDatabase }) => {
   async function open(connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client, connection }))
     await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
     const separated = async () => [...(await peopleOn(client)).values()].filter((person) => person.separatedAt).length

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listBlockedPeople, countBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
+import { countBlockedPeople, listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import { endHoldBack, holdBack, listHoldBacks } from '../../../src/sync/requests/hold-backs.ts'
 import { approveRun, requestDueRuns, requestRun, retractPerson } from '../../../src/sync/sync.ts'
 import { lastRun } from '../../helpers/events.ts'

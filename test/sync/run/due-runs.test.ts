@@ -18,10 +18,10 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const berlin: Partial<SourceFeed> = { timeZone: 'Europe/Berlin' }
 
-describe.each(databases)('on $name', ({ createDatabase: place }) => {
+describe.each(databases)('on $name', ({ createDatabase }) => {
   async function open(feed: Partial<SourceFeed> = berlin, webhook = webhookFeed()) {
     const stack = new AsyncDisposableStack()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const { client } = await host.tenant()
     const world = stack.use(await openWorld({ at, client, feed, webhook }))
     const separatedAt = async (id: string) => (await peopleOn(client)).get(id)?.separatedAt ?? null

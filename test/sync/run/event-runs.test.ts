@@ -53,14 +53,14 @@ const sixLeavers = Array.from({ length: 6 }, (_, i) =>
   terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z'),
 )
 
-describe.each(databases)('on $name', ({ createDatabase: place }) => {
+describe.each(databases)('on $name', ({ createDatabase }) => {
   async function open(
     webhook = webhookFeed(),
     feed: Partial<SourceFeed> = {},
     connection: Partial<Pick<SyncConnection, 'guards'>> = {},
   ) {
     const stack = new AsyncDisposableStack()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const { client } = await host.tenant()
     const world = stack.use(await openWorld({ at, client, webhook, feed, connection }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }

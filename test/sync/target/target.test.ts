@@ -10,7 +10,7 @@ import {
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
-import { saveTarget, resolveTarget } from '../../../src/sync/target/target.ts'
+import { resolveTarget, saveTarget } from '../../../src/sync/target/target.ts'
 import { between, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host

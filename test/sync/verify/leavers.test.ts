@@ -54,7 +54,7 @@ const listNotEffective = (world: World) =>
   listLeavers(world.sync.store.db, { connections: ['acme'], notEffective: true, limit: 100, now: world.clock.now })
 
 const people = staff(30)
-const exportWithLeavers = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, left: '2025-11-19' })))
+const exportWithLeavers = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, leavingDate: '2025-11-19' })))
 // Days after the acknowledgement of 20 November.
 const soon = '2026-11-20T03:30:00.000Z'
 const dayLater = '2026-11-21T04:00:00.000Z'

@@ -29,7 +29,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 /** Five of twelve have left: in each batch more than are looked up one by one. */
 function mixed(): HrPerson[] {
   return staff(size).map((person, at) =>
-    at % 12 < 5 ? { ...person, left: leavingDateOf(at), status: 'Inactive' } : person,
+    at % 12 < 5 ? { ...person, leavingDate: leavingDateOf(at), status: 'Inactive' } : person,
   )
 }
 

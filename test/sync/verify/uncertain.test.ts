@@ -22,11 +22,11 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const unreachable = { status: 'unreachable', reason: 'reset', message: 'connection reset', sent: true } as const
 
-describe.each(databases)('on $name', ({ createDatabase: place }) => {
+describe.each(databases)('on $name', ({ createDatabase }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
-    const { at } = stack.use(await place())
+    const { at } = stack.use(await createDatabase())
     const world = stack.use(await openWorld({ at, client }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }

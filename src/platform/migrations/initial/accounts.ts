@@ -1,4 +1,4 @@
-import { id, listIndexes, listed, belongsTo, uuid } from './columns.ts'
+import { belongsTo, id, listed, listIndexes, uuid } from './columns.ts'
 
 /** Accounts with their plans, companies, users, API keys and workspaces. */
 export const accountTables = `

@@ -1,4 +1,4 @@
-import { id, listIndexes, listed, belongsTo, pairTable, times, uuid } from './columns.ts'
+import { belongsTo, id, listed, listIndexes, pairTable, times, uuid } from './columns.ts'
 
 /** Audits of workspaces with their auditors, controls and requests. */
 export const auditTables = `

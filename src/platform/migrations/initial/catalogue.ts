@@ -1,4 +1,4 @@
-import { id, listed, belongsTo, pairTable, times } from './columns.ts'
+import { belongsTo, id, listed, pairTable, times } from './columns.ts'
 
 /** The catalogue, which belongs to no account: frameworks with requirements, and control templates with their mappings. */
 export const catalogueTables = `

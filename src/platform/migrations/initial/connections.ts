@@ -1,4 +1,4 @@
-import { id, listIndexes, listed, belongsTo, pairTable, times } from './columns.ts'
+import { belongsTo, id, listed, listIndexes, pairTable, times } from './columns.ts'
 
 /** Custom connections. A CUSTOM connection has one resource with a schema, and workspaces. */
 export const connectionTables = `

@@ -1,4 +1,4 @@
-import { id, belongsTo, uuid } from './columns.ts'
+import { belongsTo, id, uuid } from './columns.ts'
 
 /** Events of the account. Only the account is a foreign key, because the object of an event may be deleted later. */
 export const eventTables = `

@@ -1,4 +1,4 @@
-import { id, belongsTo, times } from './columns.ts'
+import { belongsTo, id, times } from './columns.ts'
 
 /** HR identity records. Keys have the collation "C", so that every writer locks the rows of a batch in the same order. */
 export const identityTables = `

@@ -1,4 +1,4 @@
-import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
+import { belongsTo, id, listed, listIndexes, times } from './columns.ts'
 
 /** Devices with their apps, assets with their classes, and custom fields. */
 export const inventoryTables = `

@@ -1,4 +1,4 @@
-import { id, belongsTo } from './columns.ts'
+import { belongsTo, id } from './columns.ts'
 
 /** Who may use the Personnel page. */
 export const operatorTables = `

@@ -1,4 +1,4 @@
-import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
+import { belongsTo, id, listed, listIndexes, times } from './columns.ts'
 
 /** Personnel with background checks, and the identity syncs with their matches. */
 export const personnelTables = `

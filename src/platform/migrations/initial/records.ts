@@ -1,4 +1,4 @@
-import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
+import { belongsTo, id, listed, listIndexes, times } from './columns.ts'
 
 /**
  * Records of CUSTOM connections and their sessions. The records of the active session are live; without one, the records with an empty

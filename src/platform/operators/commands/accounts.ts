@@ -4,7 +4,7 @@ import { escapeText } from '../../../text/escape.ts'
 import { pluralize } from '../../../web/words.ts'
 import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
-import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, table } from './operating.ts'
+import { type OperatorOptions, parseInput, runAsOperator, table, withOperatorOptions } from './operating.ts'
 
 /** The options of a command about one account. */
 export type AccountOptions = OperatorOptions & { readonly account: string }

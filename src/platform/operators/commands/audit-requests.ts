@@ -3,7 +3,7 @@ import { AuditId } from '../../../contract/platform/audits.ts'
 import { NewAuditMessage, NewAuditRequest } from '../../audits/audit-input.ts'
 import { readAuditRequest } from '../../seed/file.ts'
 import { RequestMove } from '../audit-contract.ts'
-import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, wholeNumber } from './operating.ts'
+import { type OperatorOptions, parseInput, runAsOperator, wholeNumber, withOperatorOptions } from './operating.ts'
 
 type CreateOptions = OperatorOptions & {
   readonly audit: string

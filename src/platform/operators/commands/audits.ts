@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
 import { readAudit } from '../../seed/file.ts'
 import { AuditInput, AuditMove } from '../audit-contract.ts'
-import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput } from './operating.ts'
+import { type OperatorOptions, parseInput, runAsOperator, withOperatorOptions } from './operating.ts'
 
 type CreateOptions = OperatorOptions & {
   readonly account: string

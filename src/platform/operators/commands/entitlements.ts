@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { AccountListing } from '../../accounts/contract.ts'
 import { Entitlements } from '../contract.ts'
 import { type AccountOptions, accountName, withAccountOption } from './accounts.ts'
-import { runAsOperator, parseInput } from './operating.ts'
+import { parseInput, runAsOperator } from './operating.ts'
 
 /** Adds `platform entitlements …`. */
 export function entitlementCommands(platform: Command): void {

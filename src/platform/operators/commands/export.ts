@@ -5,11 +5,11 @@ import { jsonOutput } from '../../../text/json-output.ts'
 import { writeOwnFile } from '../../export/owner-only-file.ts'
 import {
   type DatabaseOptions,
-  withDatabaseOption,
   type OperatorOptions,
-  withOperatorOptions,
   printResult,
+  withDatabaseOption,
   withOperator,
+  withOperatorOptions,
 } from './operating.ts'
 
 type FileOption = { readonly file: string }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { pluralize } from '../../../web/words.ts'
 import type { SyncResult } from '../../identity-sync/sync-result.ts'
-import { runAsOperator, type OperatorOptions, withOperatorOptions } from './operating.ts'
+import { type OperatorOptions, runAsOperator, withOperatorOptions } from './operating.ts'
 
 /** Adds `platform sync-identities`. */
 export function identitySyncCommands(platform: Command): void {

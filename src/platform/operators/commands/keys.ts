@@ -3,13 +3,13 @@ import { Failure } from '../../../errors.ts'
 import { KeyInput, type KeyListing } from '../../accounts/contract.ts'
 import { knownPermissions } from '../../accounts/permissions.ts'
 import {
-  runAsOperator,
   type OperatorOptions,
-  withOperatorOptions,
   parseInput,
   printResult,
+  runAsOperator,
   table,
   wholeNumber,
+  withOperatorOptions,
 } from './operating.ts'
 
 type CreateOptions = OperatorOptions & {

@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { z } from 'zod'
 import { Failure } from '../../../errors.ts'
 import { describeIssues } from '../../../http/issues.ts'
-import { printJson, standardOutput } from '../../../text/print.ts'
 import { escapeText } from '../../../text/escape.ts'
+import { printJson, standardOutput } from '../../../text/print.ts'
 import type { Operator } from '../operator.ts'
 
 /** The options of a command that works on a database. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { escapeText } from '../../../text/escape.ts'
 import { OperatorInput, type OperatorListing, OperatorPassword } from '../contract.ts'
-import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, table } from './operating.ts'
+import { type OperatorOptions, parseInput, runAsOperator, table, withOperatorOptions } from './operating.ts'
 import { readPassword } from './read-password.ts'
 
 type PasswordOptions = OperatorOptions & { readonly name: string; readonly passwordFile?: string }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { pluralize } from '../../../web/words.ts'
 import { readSeed } from '../../seed/file.ts'
-import { runAsOperator, type OperatorOptions, withOperatorOptions } from './operating.ts'
+import { type OperatorOptions, runAsOperator, withOperatorOptions } from './operating.ts'
 
 /** Adds `platform seed`. */
 export function seedCommand(platform: Command): void {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { AddressRange } from '../../accounts/contract.ts'
-import { baseAddresses, type DatabaseOptions, withDatabaseOption, printResult, wholeNumber } from './operating.ts'
+import { baseAddresses, type DatabaseOptions, printResult, wholeNumber, withDatabaseOption } from './operating.ts'
 
 type ServeOptions = DatabaseOptions & {
   readonly host: string

@@ -5,9 +5,9 @@ import {
   type Entries,
   ExportIndex,
   type IndexHead,
-  type UnchangedRange,
   keyStart,
   maxKinds,
+  type UnchangedRange,
   type UnchangedRanges,
 } from './export-index.ts'
 import { Bytes, Numbers } from './growing.ts'

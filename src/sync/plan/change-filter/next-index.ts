@@ -7,12 +7,12 @@ import type { RowTraits } from '../../../identity/lint/traits.ts'
 import type { Observation } from '../../../identity/record.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
 import { copyEntries, noEntry } from './copy-entries.ts'
-import { type ExportIndex, Kinds, type UnchangedRange, keyAt } from './export-index.ts'
+import { type ExportIndex, Kinds, keyAt, type UnchangedRange } from './export-index.ts'
 import { FreshEntries } from './fresh-entries.ts'
 import { Numbers } from './growing.ts'
 import { indexSealer, type SealedIndex } from './index-parts.ts'
-import type { DigestOf } from './record-digest.ts'
 import { RangeMaker } from './range-maker.ts'
+import type { DigestOf } from './record-digest.ts'
 
 /** How many more addresses are kept than the checks need, because some of their records change each night. */
 const addressesFactor = 1.25
