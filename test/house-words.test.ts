@@ -27,9 +27,9 @@ test('a missing docstring and a vague name are found', () => {
   const bare = '\nexport const row = 1\n// No docstring.\nexport async function read() {}'
 
   expect([documented, inferred, bare].map(undocumented)).toEqual([[], [], ['row', 'read']])
-  expect(vagueNames("const told = 1 // said\nfind(what, rows.some(f), 'asked', toldWhat, tellings, hasFound)")).toEqual(
-    ['1 told', '2 what', '2 toldWhat'],
-  )
+  expect(
+    vagueNames("const told = 1 // said\nfind(what, rows.some(f), 'asked', `some ${toldWhat} way`, told: 1, hasFound)"),
+  ).toEqual(['1 told', '2 what', '2 toldWhat'])
 })
 
 async function textsOf(...patterns: readonly string[]): Promise<(readonly [file: string, text: string])[]> {
@@ -53,16 +53,41 @@ function undocumented(text: string): string[] {
   })
 }
 
-/** Vague names with their lines, outside of comments and texts. */
+/** Names of values and types that are vague, with their lines. A key of an object may be a word of a public interface. */
 function vagueNames(text: string): string[] {
-  const code = text.replaceAll(/\/\*.*?\*\/|(?<![:'\\])\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/gs, (part) =>
-    part.replaceAll(/[^\n]/g, ' '),
-  )
-  return matches(code, /(?<![.\w$])([A-Za-z]\w*)/g).flatMap(({ index, groups: [name = ''] }) => {
+  return matches(codeOf(text), /(?<![.\w$])([A-Za-z]\w*)(?!\s*\??:)/g).flatMap(({ index, groups: [name = ''] }) => {
     const words = name.split(/(?<=[a-z0-9])(?=[A-Z])/).map((word) => word.toLowerCase())
-    const isVague = words.length === 1 ? vagueAlone.includes(words[0] ?? '') : false
-    return isVague || vague.includes(words[0] ?? '') || vague.includes(words.at(-1) ?? '')
-      ? [`${lineAt(code, index)} ${name}`]
-      : []
+    const [first = '', last = ''] = [words[0], words.at(-1)]
+    const isVague = vague.includes(first) || vague.includes(last) || (words.length === 1 && vagueAlone.includes(first))
+    return isVague ? [`${lineAt(text, index)} ${name}`] : []
   })
+}
+
+/** The code without its comments, texts and patterns; what stands in `${}` of a text stays. */
+function codeOf(text: string): string {
+  const token =
+    /(?<blank>\/\*.*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<=[(,=:[!&|?] ?)\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/)|[{}`]/gsy
+  const restOfText = /(?:[^`$\\]|\\.|\$(?!\{))*(?<end>`|\$\{)/gsy
+  // The open braces of each `${}` around the place.
+  const braces = [0]
+  let code = ''
+  let at = 0
+  const take = (part: string, isBlank: boolean) => {
+    code += isBlank ? part.replaceAll(/[^\n]/g, ' ') : part
+    at += part.length
+  }
+  while (at < text.length) {
+    token.lastIndex = at
+    const [part = text.charAt(at), blank] = token.exec(text) ?? []
+    const endsValue = part === '}' && braces.at(-1) === 0
+    take(part, blank !== undefined)
+    if (endsValue) braces.pop()
+    else if (part === '{' || part === '}') braces.push((braces.pop() ?? 0) + (part === '{' ? 1 : -1))
+    if (part !== '`' && !endsValue) continue
+    restOfText.lastIndex = at
+    const [rest = '', end] = restOfText.exec(text) ?? []
+    take(rest, true)
+    if (end === '${') braces.push(0)
+  }
+  return code
 }
