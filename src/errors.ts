@@ -30,6 +30,7 @@ export const failures = {
   audit_broken: { exit: 76, retry: false },
 } as const
 
+/** The code of a failure, which decides the exit code and whether a retry may help. */
 export type FailureCode = keyof typeof failures
 
 /**

@@ -11,6 +11,7 @@
  */
 export type DeliveryAction = 'problem' | 'split' | 'correct' | 'read_back' | 'upsert' | 'wait' | 'retry' | 'block'
 
+/** A failure of a delivery: what Rollcall does, and what an operator can do. */
 export type DeliveryFailure = {
   readonly action: DeliveryAction
   /** What the platform did. */
@@ -280,6 +281,7 @@ export const deliveryFailures = {
   },
 } as const satisfies Readonly<Record<string, DeliveryFailure>>
 
+/** The code of a failure of a delivery. */
 export type DeliveryFailureCode = keyof typeof deliveryFailures
 
 const codes = Object.keys(deliveryFailures) as readonly DeliveryFailureCode[]

@@ -34,6 +34,7 @@ export type Operation = {
 /** What a stream of bytes is sent as. */
 export const bytesType = 'application/octet-stream'
 
+/** The operations of an area by their names. */
 export type OperationTable = Readonly<Record<string, Operation>>
 
 /** Declares an area's operations, keeping each member's exact type. */

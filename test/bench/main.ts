@@ -25,7 +25,7 @@ npm run bench -- install [--json]
 npm run bench -- house [--json]
 npm run bench -- simulate [--stores PostgreSQL,PostgreSQL+Redis] [--connections 1000] [--speed 10] [--json]`
 
-type Placed<Found> = { readonly people: number; readonly store: string } & Found
+type Placed<Finding> = { readonly people: number; readonly store: string } & Finding
 
 const benches: Readonly<Record<string, typeof benchDeliver>> = {
   deliver: benchDeliver,
@@ -85,14 +85,14 @@ function isCount(value: number): boolean {
 }
 
 /** Runs a bench with every size on every store. */
-async function runAll<Found extends object>(
-  run: (options: EnvironmentOptions) => Promise<Found[]>,
-): Promise<Placed<Found>[]> {
+async function runAll<Finding extends object>(
+  run: (options: EnvironmentOptions) => Promise<Finding[]>,
+): Promise<Placed<Finding>[]> {
   const isServed = chosen.some((store) => store !== 'PGlite')
   await using server = isServed ? await openServer('postgres', cores?.ours) : null
   await using platformServer = isServed && cores ? await openServer('postgres', cores.theirs) : null
   await using redis = chosen.includes('PostgreSQL+Redis') ? await openServer('redis', cores?.ours) : null
-  const all: Placed<Found>[] = []
+  const all: Placed<Finding>[] = []
   for (const store of chosen) {
     for (const people of sizes) {
       process.stderr.write(`${people} people on ${store} …\n`)

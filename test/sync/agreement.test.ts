@@ -16,13 +16,13 @@ import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
-let place: TestDatabase
+let testDatabase: TestDatabase
 beforeAll(async () => {
   host = await startHost()
-  place = await createPostgresDatabase()
+  testDatabase = await createPostgresDatabase()
 })
 afterAll(async () => {
-  await place[Symbol.asyncDispose]()
+  await testDatabase[Symbol.asyncDispose]()
   await host[Symbol.asyncDispose]()
 })
 
@@ -43,7 +43,7 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
       if (performance.now() - begun > mostMs) return
       nightCount += nights.length
       const model = createModel(setup)
-      await using trial = await openTestSystem({ host, at: place.at, setup })
+      await using trial = await openTestSystem({ host, at: testDatabase.at, setup })
       for (const { done, fates, retracts } of nights) {
         carryOut(done, model, trial)
         trial.outage.script = [...fates]

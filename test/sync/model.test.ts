@@ -10,13 +10,13 @@ import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
-let place: TestDatabase
+let testDatabase: TestDatabase
 beforeAll(async () => {
   host = await startHost()
-  place = await createPostgresDatabase()
+  testDatabase = await createPostgresDatabase()
 })
 afterAll(async () => {
-  await place[Symbol.asyncDispose]()
+  await testDatabase[Symbol.asyncDispose]()
   await host[Symbol.asyncDispose]()
 })
 
@@ -33,7 +33,7 @@ test('the platform ends as HR stated, whatever happens in whatever order', { tim
       if (performance.now() - begun > mostMs) return
       storyCount += 1
       const model = createModel(setup)
-      await using trial = await openTestSystem({ host, at: place.at, setup })
+      await using trial = await openTestSystem({ host, at: testDatabase.at, setup })
       await takeExport(model, trial)
       await trial.calm()
       await recordAccepted(model, trial)

@@ -13,9 +13,14 @@ afterAll(() => host[Symbol.asyncDispose]())
 test.each(isFull ? [1, 2, 3, 4, 5, 6, 7, 8] : [1, 2, 3])(
   'nights in which a quarter of all requests goes wrong end as HR said (seed %i)',
   async (seed) => {
-    await using place = await createPostgresDatabase()
+    await using testDatabase = await createPostgresDatabase()
 
-    const { findings, faults } = await runScenario(host, place.at, { seed, nights: 8, people: 40, faultRate: 0.25 })
+    const { findings, faults } = await runScenario(host, testDatabase.at, {
+      seed,
+      nights: 8,
+      people: 40,
+      faultRate: 0.25,
+    })
 
     expect(findings).toEqual([])
     expect([...faults.keys()].length).toBeGreaterThan(2)

@@ -23,13 +23,13 @@ const minuteMs = 60_000
 const msPerTurn = 5000
 
 let host: Host
-let place: TestDatabase
+let testDatabase: TestDatabase
 beforeAll(async () => {
   host = await startHost()
-  place = await createPostgresDatabase()
+  testDatabase = await createPostgresDatabase()
 })
 afterAll(async () => {
-  await place[Symbol.asyncDispose]()
+  await testDatabase[Symbol.asyncDispose]()
   await host[Symbol.asyncDispose]()
 })
 
@@ -84,7 +84,7 @@ test('whenever a run or a command reports success, the platform has what HR stat
     await fc.assert(
       fc.asyncProperty(setups, story, async (setup, nights) => {
         const model = createModel(setup)
-        await using trial = await openTestSystem({ host, at: place.at, setup })
+        await using trial = await openTestSystem({ host, at: testDatabase.at, setup })
         const look = async () => expect(await findUnreported(model, trial, counts)).toEqual([])
         for (const night of nights) {
           await begin(night, model, trial)

@@ -29,7 +29,7 @@ export function renderPersonPlan({ person, guards, warnings }: PersonPlan, paint
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
-function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint: Paint): string[] {
+function rowLines({ place: location, reason, cells }: PersonAccount['rows'][number], paint: Paint): string[] {
   const table = cells.map((cell) => [
     escapeText(cell.column),
     escapeText(cell.field),
@@ -38,7 +38,7 @@ function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint
   ])
   const head = ['COLUMN', 'FIELD', 'CELL', 'READ AS']
   return [
-    `${paint('bold', 'Row')}  ${escapeText(place)}`,
+    `${paint('bold', 'Row')}  ${escapeText(location)}`,
     ...(reason === null ? [] : [`  ${paint('yellow', `not used: ${escapeText(reason)}`)}`]),
     ...aligned([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text), roomIn(paint, 2)).map(
       (line) => `  ${line}`,

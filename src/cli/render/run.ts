@@ -288,9 +288,9 @@ function sentText({ sent }: Run): string | null {
 }
 
 function verificationText(verification: Verification): string {
-  const { asked, lost, changed, foreign, separated = 0 } = verification
-  if (asked !== undefined)
-    return `${pluralize(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
+  const { asked: requested, lost, changed, foreign, separated = 0 } = verification
+  if (requested !== undefined)
+    return `${pluralize(requested, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
   return `${pluralize(verification.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
 }
 

@@ -45,9 +45,9 @@ function personCard(account: PersonAccount, { connection }: Run): Html {
     content: html`<p>${source}, as of ${formatInstant(asOf)}</p>
 ${rows.length === 0 && html`<p class="empty">The source has no row for this person.</p>`}
 ${rows.map(
-  ({ place, reason, cells }) => html`<div class="group"><h3>Row ${place}</h3>
+  ({ place: location, reason, cells }) => html`<div class="group"><h3>Row ${location}</h3>
 ${reason !== null && html`<p class="reason">Not used: ${reason}.</p>`}
-${table({ caption: `Cells of ${place}`, columns, rows: cells, empty: 'No cell of it is mapped.' })}</div>`,
+${table({ caption: `Cells of ${location}`, columns, rows: cells, empty: 'No cell of it is mapped.' })}</div>`,
 )}
 ${definitions([
   ['Decision', decision === 'none' ? 'nothing to send' : kindBadge(decision)],

@@ -303,15 +303,15 @@ ${paging({ label: 'Pages of rejects', path: runHref(run.id), query: {}, name: 'r
 }
 
 function verificationPart(
-  { listed, asked, lost, changed, foreign, separated = 0, people }: Verification,
+  { listed, asked: requested, lost, changed, foreign, separated = 0, people }: Verification,
   connection: string,
 ): Html {
   const named = (keys: readonly string[] | undefined) =>
     keys && keys.length > 0 && joined(keys.map((identityId) => personLink({ connection, identityId })))
   return definitions([
-    asked === undefined
+    requested === undefined
       ? ['On the platform', pluralize(listed, 'person', 'people')]
-      : ['Checked', pluralize(asked, 'person', 'people')],
+      : ['Checked', pluralize(requested, 'person', 'people')],
     [
       'Lost',
       html`${number(lost)} <span class="hint">${named(people?.lost) || 'nobody; lost people are sent again'}</span>`,

@@ -12,12 +12,17 @@ export function serveDeprecatedPaths(app: FastifyInstance, options: MountOptions
   const { listBlockedPeople } = control
   const oldPath: string = '/unserved'
   // The path is the only difference, and no type of a handler depends on it.
-  const listUnserved = { ...listBlockedPeople, path: oldPath as typeof listBlockedPeople.path }
+  const listBlockedPeopleAtOldPath = { ...listBlockedPeople, path: oldPath as typeof listBlockedPeople.path }
   const successor = `<${options.prefix}${listBlockedPeople.path}>; rel="successor-version"`
   app.register(async (scope) => {
     scope.addHook('onRequest', async (_request, reply) => {
       reply.headers({ deprecation: deprecatedSince, link: successor })
     })
-    mount(scope, { listUnserved }, { listUnserved: refusingHandlers.listBlockedPeople }, options)
+    mount(
+      scope,
+      { listBlockedPeopleAtOldPath },
+      { listBlockedPeopleAtOldPath: refusingHandlers.listBlockedPeople },
+      options,
+    )
   })
 }

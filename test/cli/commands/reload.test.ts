@@ -97,9 +97,9 @@ test('a reloading daemon whose store a command uses waits for the store, and rep
 test('a daemon whose database is down when it starts waits, reports it, and works as soon as the database is up', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
-  const place = stack.use(await createPostgresDatabase())
-  const there = new URL(place.at)
-  const between = new URL(place.at)
+  const testDatabase = stack.use(await createPostgresDatabase())
+  const there = new URL(testDatabase.at)
+  const between = new URL(testDatabase.at)
   between.port = String(await freePort())
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: between.href }))
   const daemon = at.start('serve', '--json')

@@ -51,17 +51,17 @@ async function block(db: Db, connection = 'acme'): Promise<void> {
 
 type OpenOptions = {
   readonly at?: string
-  readonly place?: typeof createPgliteDatabase
+  readonly testDatabase?: typeof createPgliteDatabase
   readonly connections?: string[]
 }
 
 /** A store, and somebody who looks for alert conditions when the test says so. The clock starts now, as signatures grow old. */
 async function open(
   settings: AlertSettings,
-  { at, place = createPgliteDatabase, connections = ['acme'] }: OpenOptions = {},
+  { at, testDatabase = createPgliteDatabase, connections = ['acme'] }: OpenOptions = {},
 ) {
   await using opening = new AsyncDisposableStack()
-  const placed = at ?? opening.use(await place()).at
+  const placed = at ?? opening.use(await testDatabase()).at
   const store = opening.use(await openDatabase<StoreSchema>({ at: placed, schemas: ['rollcall'], migrations }))
   const reported: Event[] = []
   const clock = { now: Date.now() }
@@ -115,7 +115,7 @@ async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
 describe.each(databases)('alerts on $name', ({ createDatabase }) => {
   test('a connection that is blocked and free again is told both times, so that the receiver can trust it', async () => {
     await using receiver = await startAlertReceiver()
-    await using opened = await open(settingsFor(receiver), { place: createDatabase })
+    await using opened = await open(settingsFor(receiver), { testDatabase: createDatabase })
     await block(opened.db)
     await opened.look()
     await opened.look(10)
@@ -150,7 +150,7 @@ describe.each(databases)('alerts on $name', ({ createDatabase }) => {
   test('two that look at once tell each alert once', async () => {
     const connections = Array.from({ length: 8 }, (_, i) => `c${i}`)
     await using receiver = await startAlertReceiver()
-    await using opened = await open(settingsFor(receiver), { place: createDatabase, connections })
+    await using opened = await open(settingsFor(receiver), { testDatabase: createDatabase, connections })
     await using second = createAlerting(opened.context)
     for (const connection of connections) await block(opened.db, connection)
 

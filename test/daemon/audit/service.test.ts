@@ -221,8 +221,10 @@ test('a key that is none is refused at the start without being shown', async () 
 
 /** A process that waits in the middle of a signature until it is let go. */
 async function startSigning(opening: AsyncDisposableStack) {
-  const place = opening.use(await createPostgresDatabase())
-  const database = opening.use(await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations }))
+  const testDatabase = opening.use(await createPostgresDatabase())
+  const database = opening.use(
+    await openDatabase<StoreSchema>({ at: testDatabase.at, schemas: ['rollcall'], migrations }),
+  )
   const folder = await dataFolder()
   const process = opening.use(await start(folder, { database }))
   await process.seal()

@@ -25,9 +25,9 @@ describe('every preset', () => {
   test.each(names)('%s reads its typical export to the day and the key', async (name) => {
     const file = `${name}.csv`
 
-    const { results: told } = await readFixture(file, name)
+    const { results } = await readFixture(file, name)
 
-    expect(told).toEqual(observationsOf(file, typical[name] as ExportContent))
+    expect(results).toEqual(observationsOf(file, typical[name] as ExportContent))
   })
 
   test.each(names)('%s has nothing to warn of in its typical export but managers without a key', async (name) => {
@@ -92,9 +92,9 @@ describe('an export in another shape', () => {
   ]
 
   test.each(cases)('%s reads the same once the connection says so', async (_case, file, name, own, telling) => {
-    const { results: told } = await readFixture(file, name, own)
+    const { results } = await readFixture(file, name, own)
 
-    expect(told).toEqual(observationsOf(file, { ...(typical[name] as ExportContent), ...telling }))
+    expect(results).toEqual(observationsOf(file, { ...(typical[name] as ExportContent), ...telling }))
   })
 })
 
@@ -163,25 +163,25 @@ describe('a trap', () => {
   })
 
   test('that inactive means on leave separates nobody in SuccessFactors', async () => {
-    const { results: told } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
+    const { results } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
 
     expect(
-      told.filter((one) => 'statesDeparture' in one && (one.statesDeparture || typeof one.leavingDate === 'string')),
+      results.filter((one) => 'statesDeparture' in one && (one.statesDeparture || typeof one.leavingDate === 'string')),
     ).toEqual([])
   })
 
   test('that no manager has two names in SuccessFactors is a blank one', async () => {
-    const { results: told } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
+    const { results } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
 
-    const managers = told.map((one) => ('fields' in one ? one.fields.managerId : 'rejected'))
+    const managers = results.map((one) => ('fields' in one ? one.fields.managerId : 'rejected'))
 
     expect(managers.slice(0, 3)).toEqual([null, null, '80002'])
   })
 
   test('that extracts write dates with a time is none in UKG Pro', async () => {
-    const { results: told } = await readFixture('ukg-pro-two-companies.csv', 'ukg-pro')
+    const { results } = await readFixture('ukg-pro-two-companies.csv', 'ukg-pro')
 
-    const leaver = told.find((one) => one.identityId === '100215')
+    const leaver = results.find((one) => one.identityId === '100215')
 
     expect(leaver).toMatchObject({ leavingDate: '2026-10-30', fields: { startedAt: '2019-06-03T00:00:00.000Z' } })
   })
@@ -193,11 +193,11 @@ describe('a trap', () => {
   })
 
   test('that a second header row stands in the file is told where the connection denies it', async () => {
-    const { results: told } = await readFixture('successfactors.csv', 'successfactors', {
+    const { results } = await readFixture('successfactors.csv', 'successfactors', {
       format: { linesAfterHeader: 0 },
     })
 
-    expect(told[0]).toMatchObject({
+    expect(results[0]).toMatchObject({
       badCells: [
         { line: 2, column: 'EMAIL', reason: expect.stringContaining('e-mail address') },
         { column: 'HIREDATE' },

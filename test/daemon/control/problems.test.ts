@@ -45,7 +45,7 @@ async function openWith({ schedules = [], ...more }: Opening) {
     sound: client,
     control,
     controlOf,
-    standing: async () => (await control.status({})).connections[0],
+    connectionStatus: async () => (await control.status({})).connections[0],
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
   }
 }
@@ -99,13 +99,13 @@ test('a refused person of a connection that no schedule runs waits for whoever a
 
 test('the status counts refused and undeliverable people separately, and the leavers among them', async () => {
   await using opened = await open(nightly, weekly)
-  const { world, sound, standing } = opened
+  const { world, sound, connectionStatus } = opened
   reach(world, refusing(sound, 'E0002'))
   await world.night(staff(5))
   reach(world, withWrongKey(host))
   await world.night(without(staff(6), 'E0003'), { asOf: '2026-11-21T01:00:00.000Z' })
 
-  const status = await standing()
+  const status = await connectionStatus()
 
   // Whom it refused is tried again by the run that now waits behind the block.
   expect(status).toMatchObject({
@@ -118,7 +118,7 @@ test('the status counts refused and undeliverable people separately, and the lea
 
 test('a block is lifted on request, and the due changes behind it are delivered', async () => {
   await using opened = await open()
-  const { world, sound, control, standing } = opened
+  const { world, sound, control, connectionStatus } = opened
   reach(world, withWrongKey(host))
   await world.night(staff(5))
   reach(world, sound)
@@ -132,7 +132,7 @@ test('a block is lifted on request, and the due changes behind it are delivered'
     { wasBlocked: false, due: 0 },
   ])
   expect(world.events).toContainEqual({ event: 'connection.unblocked', connection: 'acme', by: 'ana' })
-  expect(await standing()).toMatchObject({ blocked: null, people: { due: 0 } })
+  expect(await connectionStatus()).toMatchObject({ blocked: null, people: { due: 0 } })
   expect((await peopleOn(sound)).size).toBe(5)
 })
 
@@ -147,7 +147,7 @@ test('every answer of the platform is explained', async () => {
 
 test('blocked people are listed page by page with their age, possible leavers first', async () => {
   await using opened = await open()
-  const { world, control, standing } = opened
+  const { world, control, connectionStatus } = opened
   const unreadable = { leavingDate: '31/02/2025', status: '' }
   const broken = [
     { id: 'E0004', ...unreadable },
@@ -171,7 +171,7 @@ test('blocked people are listed page by page with their age, possible leavers fi
   expect(pages.map(([one]) => one?.identityId)).toEqual(['E/5', 'E0004', 'E0001', 'E0002', undefined])
   expect(pages[0]).toMatchObject([{ leaver: true, column: 'Leaving Date', accepted: true, ageSeconds: 90 }])
   expect(JSON.stringify(pages)).not.toContain('DISABLED')
-  expect(await standing()).toMatchObject({ blockedPeople: { people: 4, leavers: 2, rows: 0 } })
+  expect(await connectionStatus()).toMatchObject({ blockedPeople: { people: 4, leavers: 2, rows: 0 } })
 })
 
 test('a caller who asks for values is told names page by page, and the audit trail who looked', async () => {

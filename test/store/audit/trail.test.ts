@@ -84,7 +84,7 @@ async function rowsOf(table: Table): Promise<Row[]> {
   return rows
 }
 
-/** Puts these rows in the place of all of a table. */
+/** Puts these rows in the testDatabase of all of a table. */
 async function putRows(table: Table, rows: readonly Row[]): Promise<void> {
   const typed = Object.entries(columns[table]).map(([name, type]) => `${name} ${type}`)
   await sql`delete from ${sql.table(table)}`.execute(opened.db)
@@ -466,9 +466,9 @@ test('the text of an entry can be stored in a database, whatever its strings con
 })
 
 test('several processes that sign at once on PostgreSQL make one chain, with entries that commit late', async () => {
-  const place = stack.use(await createPostgresDatabase())
+  const testDatabase = stack.use(await createPostgresDatabase())
   const processes = await Promise.all(
-    Array.from({ length: 3 }, async () => (await open(place.at)).db.withPlugin(new Signing(key))),
+    Array.from({ length: 3 }, async () => (await open(testDatabase.at)).db.withPlugin(new Signing(key))),
   )
   const [first] = processes
   if (!first) throw new Error('no process')

@@ -25,8 +25,8 @@ let sha256: string
 beforeAll(async () => {
   folder = await temporaryFolder()
   file = join(folder.path, 'rollcall.backup')
-  await using place = await createPostgresDatabase()
-  await using store = await open(place.at)
+  await using testDatabase = await createPostgresDatabase()
+  await using store = await open(testDatabase.at)
   await fill(store.db)
   sha256 = (await backUp(store.db, file)).sha256
 })
@@ -77,8 +77,8 @@ async function fill(db: Db): Promise<void> {
 }
 
 test('a backup of PostgreSQL restores an equal store on the embedded database, with counters that continue', async () => {
-  await using place = await createPgliteDatabase()
-  await using store = await open(place.at)
+  await using testDatabase = await createPgliteDatabase()
+  await using store = await open(testDatabase.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const again = join(folder.path, 'again.backup')
 
@@ -94,8 +94,8 @@ test('a backup of PostgreSQL restores an equal store on the embedded database, w
 })
 
 test('is written and restored in pieces by size, so that many large events fit into memory', async () => {
-  await using place = await createPostgresDatabase()
-  await using store = await open(place.at)
+  await using testDatabase = await createPostgresDatabase()
+  await using store = await open(testDatabase.at)
   await using other = await createPostgresDatabase()
   await using restored = await open(other.at)
   await fill(store.db)
@@ -156,8 +156,8 @@ test('a pipe, a folder, a device and a link are refused as a backup without bloc
 })
 
 test('a backup of an older release is migrated to the newest tables', async () => {
-  await using place = await createPostgresDatabase()
-  await using store = await open(place.at)
+  await using testDatabase = await createPostgresDatabase()
+  await using store = await open(testDatabase.at)
   const later = { name: '0002-later', sql: "alter table connections add column later text not null default 'new'" }
 
   await store.db.transaction().execute((tx) => loadStore(tx, readBackup(file), [...migrations, later]))
@@ -187,8 +187,8 @@ test('a backup of a newer or a development version is refused with advice', asyn
 
 test('a handwritten backup cannot run its own statements', async () => {
   const forged = join(folder.path, 'forged.backup')
-  await using place = await createPostgresDatabase()
-  await using store = await open(place.at)
+  await using testDatabase = await createPostgresDatabase()
+  await using store = await open(testDatabase.at)
   const lines = gunzipSync(await readFile(file))
     .toString()
     .split('\n')
@@ -208,8 +208,8 @@ test('a handwritten backup cannot run its own statements', async () => {
 })
 
 test('a restore that fails, or finds others at work, leaves the store unchanged', async () => {
-  await using place = await createPostgresDatabase()
-  await using store = await open(place.at)
+  await using testDatabase = await createPostgresDatabase()
+  await using store = await open(testDatabase.at)
   await store.db.insertInto('connections').values({ name: 'former' }).execute()
   const cut = join(folder.path, 'cut-while-read.backup')
   const bytes = await readFile(file)

@@ -17,8 +17,8 @@ async function silentPipe() {
 const sentence = /^the disk of the backup .*pipe has not answered for 0\.02 s: check it/
 
 test('the bytes of a file are read to the end', async () => {
-  await using place = await silentPipe()
-  const file = join(place.pipe, '..', 'file')
+  await using testDatabase = await silentPipe()
+  const file = join(testDatabase.pipe, '..', 'file')
   const bytes = Buffer.alloc(200_000, 'ab')
   await writeFile(file, bytes)
 
@@ -26,27 +26,27 @@ test('the bytes of a file are read to the end', async () => {
 })
 
 test('opening a file on a hanging disk is abandoned, and the file is closed later', async () => {
-  await using place = await silentPipe()
+  await using testDatabase = await silentPipe()
   const opening = Promise.withResolvers<FileHandle>()
   const openFile = () => {
-    opening.resolve(open(place.pipe, 'r'))
+    opening.resolve(open(testDatabase.pipe, 'r'))
     return opening.promise
   }
 
-  const refused = buffer(backupBytes(place.pipe, { limitMs: 20, openFile }))
+  const refused = buffer(backupBytes(testDatabase.pipe, { limitMs: 20, openFile }))
 
   await expect(refused).rejects.toMatchObject({ code: 'source_unreadable', message: expect.stringMatching(sentence) })
-  await using _writer = await open(place.pipe, 'r+')
+  await using _writer = await open(testDatabase.pipe, 'r+')
   await expect.poll(async () => (await opening.promise).fd).toBe(-1)
 })
 
 test('reading a file on a hanging disk is abandoned, and the file is closed later', async () => {
-  await using place = await silentPipe()
-  const handle = await open(place.pipe, 'r+')
+  await using testDatabase = await silentPipe()
+  const handle = await open(testDatabase.pipe, 'r+')
 
-  const refused = buffer(backupBytes(place.pipe, { limitMs: 20, openFile: async () => handle }))
+  const refused = buffer(backupBytes(testDatabase.pipe, { limitMs: 20, openFile: async () => handle }))
 
   await expect(refused).rejects.toMatchObject({ code: 'source_unreadable', message: expect.stringMatching(sentence) })
-  await writeFile(place.pipe, 'late')
+  await writeFile(testDatabase.pipe, 'late')
   await expect.poll(() => handle.fd).toBe(-1)
 })

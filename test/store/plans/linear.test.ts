@@ -57,13 +57,13 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase }) => {
     await sql`
       insert into acknowledged (connection, identity_id, run_id)
       select 'acme', identity_id, run_id from changes order by identity_id limit 5`.execute(db)
-    const { explained, costs: found } = explaining(db)
+    const { explained, costs: result } = explaining(db)
 
     await deleteAnswered(explained, 'acme')
 
     const remaining = await sql`select from acknowledged`.execute(db)
     expect(remaining.rows).toEqual([])
-    expect(found.map(({ rows }) => rows)).toEqual([5])
+    expect(result.map(({ rows }) => rows)).toEqual([5])
   })
 
   test('refreshes the statistics of a table if a plan brings a tenth of it, and not for less', async () => {
@@ -88,9 +88,9 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase }) => {
 
   const lookedAtBy = (db: Db, runId: string): Promise<readonly StatementCost[]> =>
     db.transaction().execute(async (tx) => {
-      const { explained, costs: found } = explaining(tx)
+      const { explained, costs: result } = explaining(tx)
       await acceptAll(explained, runId)
-      return found
+      return result
     })
 
   async function acceptAll(tx: Db, runId: string): Promise<void> {

@@ -227,9 +227,9 @@ test('a large run loses its values and is then deleted in portions, each of whic
   }
   const looked: number[] = []
   const turn = async (portions: number) => {
-    const { explained, costs: found } = explaining(db)
+    const { explained, costs } = explaining(db)
     await retain(explained, { ...settings, portions }, world.clock.now)
-    looked.push(...found.filter(({ statement }) => statement.includes('changes')).map(({ rows }) => rows))
+    looked.push(...costs.filter(({ statement }) => statement.includes('changes')).map(({ rows }) => rows))
     return await remaining()
   }
 

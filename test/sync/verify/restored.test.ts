@@ -56,7 +56,7 @@ async function putBack(at: string, file: string): Promise<void> {
 
 test('a restore brings nobody back who left since, and undoes nothing newer', async () => {
   await using folder = await temporaryFolder()
-  await using place = await createPostgresDatabase()
+  await using testDatabase = await createPostgresDatabase()
   const { client } = await host.tenant()
   const file = join(folder.path, 'rollcall.backup')
   const before = staff(20)
@@ -87,8 +87,8 @@ test('a restore brings nobody back who left since, and undoes nothing newer', as
     expect(people.get('E0002')?.jobTitle).toBe('Newer')
   }
 
-  await putBack(place.at, file)
-  await using world = await openWorld({ at: place.at, client })
+  await putBack(testDatabase.at, file)
+  await using world = await openWorld({ at: testDatabase.at, client })
   world.clock.now = restoredAt
   await world.minute()
   await world.minute()
@@ -113,7 +113,7 @@ test.each(['direct', 'session'] as const)(
   'after a restore no record of a person who left since is made again, with deliver: %s',
   async (deliver) => {
     await using folder = await temporaryFolder()
-    await using place = await createPostgresDatabase()
+    await using testDatabase = await createPostgresDatabase()
     const { client, name } = await host.tenant()
     const workspaceId = await workspaceOf(host, name)
     const file = join(folder.path, 'rollcall.backup')
@@ -124,9 +124,9 @@ test.each(['direct', 'session'] as const)(
       await backUp(world, file)
       await recordNight(world, stayed)
     }
-    await putBack(place.at, file)
+    await putBack(testDatabase.at, file)
 
-    await using world = await openRecordWorld(client, { workspaceId, deliver, at: place.at })
+    await using world = await openRecordWorld(client, { workspaceId, deliver, at: testDatabase.at })
     world.clock.now = restoredAt
     await world.minute()
     await world.minute()
