@@ -146,7 +146,7 @@ function departure(leaver: Leaver): Html {
   const { state, late, effectiveOn, effectiveAt, inferred, ourSeconds, dueAt, acknowledgedAt } = leaver
   const steps: (readonly [string | null, string, Tone])[] = [
     [effectiveAt, 'End of the last day', 'plain'],
-    [leaver.statedAt, 'Stated by HR', 'plain'],
+    [leaver.statedAt, inferred ? 'Inferred from HR data' : 'Stated by HR', 'plain'],
     [leaver.firstSeenAt, 'Read by Rollcall', 'plain'],
     [leaver.acceptedAt, 'Accepted', 'plain'],
     [leaver.sentAt, 'Sent', 'plain'],
