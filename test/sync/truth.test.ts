@@ -16,7 +16,7 @@ import { isFull } from '../helpers/tier.ts'
 import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 100))
+const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 50))
 /** Number of turns that share a store. */
 const turnsAStory = 10
 const minuteMs = 60_000
