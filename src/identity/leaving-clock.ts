@@ -15,7 +15,7 @@ export type ClockTimes = {
 type Delays = {
   /** HR: from the end of the last day to the export or event that states it. */
   readonly hrSeconds: number | null
-  /** Rollcall: from the time when the last day was over and known here to the acknowledgement. Includes holds and refusals. */
+  /** Rollcall: from the time when the last day was over and the departure known here to the acknowledgement. Includes holds and refusals. */
   readonly ourSeconds: number | null
   /** The platform: from the acknowledgement, or the later end of the last day, until its personnel shows the departure. */
   readonly platformSeconds: number | null

@@ -34,7 +34,7 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
   const { out } = options
   const format = options.format ?? formatOf(out)
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
-    // --show-values works for a file, for --json and on a terminal, never for a pipe.
+    // A file may always hold values; on standard output, the session decides.
     const values = out === undefined ? output.mayShowValues(options) : (options.showValues ?? false)
     const report = await control.reportLeavers({ query: { from, to, connection: options.connection, values } })
     const whole = { csv: leaversCsv, html: leaversPage, json: jsonText }

@@ -36,7 +36,7 @@ type Watched<T> = {
 }
 
 /**
- * Shows a value until it is over or a person quits, refreshed every second. On a terminal it is redrawn in place; elsewhere changes are
+ * Shows a value until it is over or a person quits, refreshed at most once a second. On a terminal it is redrawn in place; elsewhere changes are
  * printed as lines, and with --json as one document a line. A daemon that goes away is reported and waited for. Without a daemon the store
  * is read once, and is left to a daemon that may start.
  */

@@ -229,7 +229,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   expiring: 'A held plan expires soon',
   run_failed: 'The last run failed',
   problems: 'People cannot be delivered',
-  blockedPeople: 'People need attention',
+  blockedPeople: 'People may have left',
   foreign: 'People are unknown to HR',
   leaver_late: 'A leaver is late',
   paused: 'Paused by a person',

@@ -120,7 +120,7 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     return await draft(config, {
       upload,
       proposal: await proposalFor(upload, answers, signal),
-      settings: settings,
+      settings,
       env: parts.env,
     })
   }

@@ -30,7 +30,7 @@ export type DeciderRules = {
   readonly sending?: Sending
   /** What the plan stores of each decision. Default: derived from the context. */
   readonly storing?: Storing
-  /** Finds people whose key changed; `noKeyChanges` if the roster is empty. */
+  /** Finds people whose key changed; `noKeyChanges` if nobody of the roster is employed. */
   readonly keyChanges?: KeyChanges
   /** Maximum number of rejects kept one by one, besides the first of each event; all of them are counted. */
   readonly rejectsKept: number

@@ -12,7 +12,7 @@ type Parted = {
 
 /**
  * Separates the change of a known person's employment from the change of other values, so that a departure need not wait while the values
- * are in doubt. Returns null if only employment changes.
+ * are in doubt. Returns null if employment does not change, or nothing else does.
  */
 export function partEmployment(
   known: RosterEntry,

@@ -26,8 +26,8 @@ export type UndoResult =
  * facts stay too: newer facts still win over the reverted ones, and the next export applies as usual. `repairs`: the run read the
  * platform's list, so its carried changes were sent because the platform lacked them.
  */
-export function undo(entry: RosterEntry | undefined, done: RunEffect, { repairs }: { repairs: boolean }): UndoResult {
-  const { change, isDelivered, changedBy } = done
+export function undo(entry: RosterEntry | undefined, effect: RunEffect, { repairs }: { repairs: boolean }): UndoResult {
+  const { change, isDelivered, changedBy } = effect
   if (change.kind === 'retract') {
     if (!isDelivered) return { kind: 'nothing' }
     return entry?.retracted ? { kind: 'restore' } : skipped('the retraction was taken back since')
@@ -45,7 +45,7 @@ export function undo(entry: RosterEntry | undefined, done: RunEffect, { repairs 
   const former = formerValues(change)
   if (Object.keys(former).length === 0) return skipped('the run sent again what an earlier one had accepted')
   if (change.kind === 'join' && !wasDesiredBefore(change)) return { kind: 'retract' }
-  return { kind: 'back', state: formerState(entry, { sent: change.record, former }, done) }
+  return { kind: 'back', state: formerState(entry, { sent: change.record, former }, effect) }
 }
 
 /** The values of fields, without the key of their person. */

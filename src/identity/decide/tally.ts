@@ -72,7 +72,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const faults = faultTally(known)
   const moved = movements()
   const dates = joinersDates()
-  const shared = sharedValues()
+  const shareOne = sharedValues()
 
   function count(tallied: Tallied, step: 1 | -1): void {
     if (tallied.kind !== null) kinds[tallied.kind] += step
@@ -92,7 +92,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
 
   return {
     add(decision, input) {
-      const tallied = shared(talliedOf(decision, input))
+      const tallied = shareOne(talliedOf(decision, input))
       count(tallied, 1)
       if (isNews(tallied)) moved.add(decision.news)
       if (tallied.news.includes('joiners')) dates.add(decision)
@@ -105,7 +105,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     countKeyChange(tallied) {
       if (tallied.news.includes('rekeyed')) return tallied
       news.rekeyed += 1
-      return shared({ ...tallied, news: [...tallied.news, 'rekeyed'] })
+      return shareOne({ ...tallied, news: [...tallied.news, 'rekeyed'] })
     },
     reject: faults.reject,
     incomplete: faults.incomplete,

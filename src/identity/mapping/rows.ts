@@ -73,7 +73,7 @@ export function ignoredRows(
   }
 }
 
-/** Returns a function that decides whether rows are in scope, by the result of the expression at `index`. Rejects a row without a result. */
+/** Returns a function that decides whether rows are in scope, by the result of the expression at `index`. Rejects a row whose result is neither true nor false. */
 export function rowScope(
   index: number | null,
 ): (row: MappableRow, mapped: Pick<Observation | Reject, 'identityId'>) => boolean | Reject {
@@ -106,7 +106,10 @@ type RowRules = {
   readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
-/** Turns rows into observations. A whole row is rejected only if its key, its action or its rank cannot be read, or by `onBadCell`. */
+/**
+ * Turns rows into observations. A whole row is rejected only if its key, its action, its rank or the row itself cannot be read, if its record
+ * violates its shape and states no leaving date, or by `onBadCell`.
+ */
 export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Observation | Reject {
   return (row) => {
     const subject = readSubject(row, cells, rules.timeZone)

@@ -80,7 +80,7 @@ function lookUp(
     if (column.kind === 'one') existing.push(column)
     else if (column.kind === 'several' || !mayLack) missing.push(whyMissing(name, names, column))
   }
-  return { existing: existing, missing }
+  return { existing, missing }
 }
 
 function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindContext): BoundText {

@@ -82,7 +82,7 @@ export async function storeIndexPart(tx: Db, { runId, part, data }: IndexPart): 
   await copyBytes(tx, { table: 'export_index_parts', columns: ['run_id', 'part', 'data'], rows })
 }
 
-/** The people who changed since the index was made or who are out of sync; at most `most`. */
+/** The people who changed since the index was made, or whose platform record differs; at most `most`. */
 export async function changedPeople(
   db: Db,
   { connection, most }: { readonly connection: string; readonly most: number },

@@ -55,7 +55,6 @@ type LeaversTable = {
 }
 
 /** People: what HR states, what the platform acknowledged, what operators decided, and their departures. */
-/** The people of each connection, with their desired records. */
 export type RosterTables = {
   roster: RosterTable
   acknowledged: {

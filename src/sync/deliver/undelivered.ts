@@ -58,8 +58,8 @@ export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Pro
 
 function failedPeople({ closable, failedAlone, recordedCount, closedIds }: Attempt): ReadonlyMap<string, Stop> {
   const isClosable = (identityId: string) => closable?.known.has(identityId) || (closable?.isAll && recordedCount === 0)
-  const isClosed = new Set(closedIds)
-  return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !isClosed.has(identityId)))
+  const closed = new Set(closedIds)
+  return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !closed.has(identityId)))
 }
 
 /** A session fails as a whole. It is closed only if another run waits, which may bring a set that the platform takes. */
@@ -67,7 +67,7 @@ async function failedSet(attempt: Attempt, stop: Stop): Promise<ReadonlyMap<stri
   const { ctx, claim, read, closedIds } = attempt
   if (!mayBeCausedByRequest(stop) || (await waitingRunsOf(ctx.store.db, claim.connection)).length === 0)
     return new Map()
-  const isClosed = new Set(closedIds)
-  const open = read?.changes.filter(({ identityId }) => !isClosed.has(identityId)) ?? []
+  const closed = new Set(closedIds)
+  const open = read?.changes.filter(({ identityId }) => !closed.has(identityId)) ?? []
   return new Map(open.map(({ identityId }) => [identityId, stop]))
 }

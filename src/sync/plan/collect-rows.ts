@@ -43,7 +43,7 @@ export async function collectRows(decider: Decider, input: CollectInput): Promis
       signal.throwIfAborted()
       if (mapping.ok) rows += await collectSlice(decider, slice, { ...input, mapping, yieldToShortWork })
       else {
-        for (const row of slice.rows) mapping.see(row)
+        for (const row of slice.rows) mapping.addRow(row)
         rows += slice.rows.length
       }
       next = reading.next()

@@ -5,7 +5,7 @@ import { type RunEffect, type UndoResult, undo } from '../../identity/decide/rev
 import { type Tally, tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import type { RosterEntry } from '../../identity/record.ts'
-import { doneBy } from '../../store/history/done.ts'
+import { effectsOf } from '../../store/history/effects.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
@@ -95,20 +95,20 @@ async function stageInverse(
   const repairs = (await getRun(db, revert.runId))?.options.verify ?? false
   const pinned = pinnedPeople(connection, await keyAnswers(db, connection.name))
   const account = revertAccount(revert.runId)
-  const planned = (entry: RosterEntry | undefined, done: RunEffect): PlannedPerson[] => {
-    const { identityId } = done.change
-    const undoing = undo(entry, done, { repairs })
-    account.add(identityId, undoing)
-    if (undoing.kind !== 'back' || entry === undefined) return []
-    const decision = withPin(identityId, decideState(entry, undoing.state, context), pinned)
+  const planned = (entry: RosterEntry | undefined, effect: RunEffect): PlannedPerson[] => {
+    const { identityId } = effect.change
+    const undone = undo(entry, effect, { repairs })
+    account.add(identityId, undone)
+    if (undone.kind !== 'back' || entry === undefined) return []
+    const decision = withPin(identityId, decideState(entry, undone.state, context), pinned)
     decisions.add(decision, 'untouched')
     return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
   }
-  for await (const page of doneBy(db, revert.runId)) {
+  for await (const page of effectsOf(db, revert.runId)) {
     signal.throwIfAborted()
     const identityIds = page.map(({ change }) => change.identityId)
     const known = await rosterEntries(db, { connection: connection.name, identityIds })
-    await stage.put(page.flatMap((done) => planned(known.get(done.change.identityId), done)))
+    await stage.put(page.flatMap((effect) => planned(known.get(effect.change.identityId), effect)))
   }
   return account.summary()
 }
@@ -133,14 +133,14 @@ function revertAccount(runId: string) {
   let unchangedCount = 0
 
   return {
-    add(identityId: string, undoing: UndoResult): void {
-      const { kind } = undoing
+    add(identityId: string, undone: UndoResult): void {
+      const { kind } = undone
       if (kind === 'back') people++
       else if (kind === 'retract') lists.joiners.add(identityId)
       else if (kind === 'restore') lists.retracted.add(identityId)
       else if (kind === 'skipped') {
         unchangedCount++
-        if (unchanged.length < keysKept) unchanged.push({ identityId, reason: undoing.reason })
+        if (unchanged.length < keysKept) unchanged.push({ identityId, reason: undone.reason })
       }
     },
     summary: (): RevertAccount => ({

@@ -35,8 +35,8 @@ type SplitInput = {
 
 /**
  * Splits people whom a guard stops, or who already wait in a held plan, off a plan of events, so that the others proceed. Departures
- * proceed too, unless there are too many of them. People who exceed a limit for which a run is already held queue behind that run, so that operators do not
- * approve one run per event. Returns null if nobody waits, or if a guard stops the plan as a whole.
+ * proceed too, unless there are too many of them. People who exceed a limit for which a run is already held queue behind that run, so that
+ * operators do not approve one run per event. Returns null if nobody waits, or if a guard stops the plan as a whole.
  */
 export async function splitPlan(
   workspace: Pick<PlanWorkspace, 'db' | 'connection' | 'stage' | 'decider'>,

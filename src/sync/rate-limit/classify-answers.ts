@@ -66,7 +66,7 @@ const unreachableCodes: Readonly<Record<UnreachableReason, DeliveryFailureCode>>
   withheld: 'circuit_open',
 }
 
-/** The class of an answer that is not a success. */
+/** The class of an answer other than the expected one. An unexpected success status is unreadable. */
 export function classifyRefusal(answer: AnyAnswer): Exclude<AnswerClass, { kind: 'done' }> {
   const classified = classifyAnswer(answer)
   if (classified.kind !== 'done') return classified

@@ -15,7 +15,7 @@ const longestDays = 366
 
 type Person = { readonly connection: string; readonly identityId: string }
 
-/** The person, the last day of the hold-back (null: it has ended), and the roster run that follows at once, if any. */
+/** The person, the day on which a departure applies again (null: the hold-back has ended), and the roster run that follows at once, if any. */
 type HeldBack = { readonly identityId: string; readonly until: string | null; readonly runId: string | null }
 
 /**

@@ -92,8 +92,8 @@ export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, i
 
 /**
  * A CUSTOM connection has no records of leavers, so a person who is missing there left since the backup, at the latest on the day of the
- * restore. An export that states the person brings the record back. An empty list means that the connection was recreated or emptied, and
- * nothing about departures: people are then sent again, as on other connections, where leavers stay in the list.
+ * restore. An export that states the person brings the record back. An empty list means that the connection was recreated or emptied; it
+ * states no departures, and people are sent again, as on other connections, where leavers stay in the list.
  */
 export function findingOfLost(
   from: Pick<Endpoint, 'records'>,

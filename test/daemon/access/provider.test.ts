@@ -67,7 +67,7 @@ async function signIn({ visitor }: Opened, change: (back: URL) => void = () => {
 }
 
 describe('signing in by OpenID Connect', () => {
-  test('gives the highest role of the groups, and leads where the person desired to go', async () => {
+  test('gives the highest role of the groups, and leads to the page that the person requested', async () => {
     await using opened = await open(lying.issuer)
 
     const { person, begun, ended } = await signIn(opened)

@@ -42,7 +42,7 @@ async function acts(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('signing in to the console', () => {
-  test('takes a token and leads where the person desired to go, and signing out ends it for good', async () => {
+  test('takes a token and leads to the page that the person requested, and signing out ends it for good', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
     const token = await make()

@@ -49,7 +49,7 @@ export type MappedRows =
   | {
       readonly ok: false
       /** Takes the rows, because one of them may be the header. */
-      readonly see: (row: SourceRow) => void
+      readonly addRow: (row: SourceRow) => void
       /** Why mapped columns are missing, a sentence each. */
       readonly missing: () => readonly string[]
     }
@@ -74,7 +74,7 @@ export function mapRows(reading: Reading, rules: FeedRules, options: MapOptions)
   if (compiled.ok) return readableRows(reading, rules, compiled, options)
   const { missing } = compiled
   const { addRow, reasons } = watchHeaderBelow(mapping, { headers, missing })
-  return { ok: false, see: addRow, missing: reasons }
+  return { ok: false, addRow, missing: reasons }
 }
 
 function readableRows(
@@ -102,13 +102,13 @@ function readableRows(
       const row = wholeRow(read)
       if (notPeople?.isReorderedHeader(row)) throw reorderedHeader(row.origin)
       if (compiled.isIgnored(row)) return null
-      const observation = resolveAlias(compiled.map(row), aliases)
-      if (notPeople?.isNotAPerson(row)) return { noPerson: true, identityId: observation.identityId }
-      const scope = compiled.scopeOf(row, observation)
-      if (scope === false) return { outOfScope: true, identityId: observation.identityId, origin: row.origin }
+      const person = resolveAlias(compiled.map(row), aliases)
+      if (notPeople?.isNotAPerson(row)) return { noPerson: true, identityId: person.identityId }
+      const scope = compiled.scopeOf(row, person)
+      if (scope === false) return { outOfScope: true, identityId: person.identityId, origin: row.origin }
       if (scope !== true) return scope
-      lint.addRow(row, observation)
-      return observation
+      lint.addRow(row, person)
+      return person
     },
     traitsOf(row, observation) {
       const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)

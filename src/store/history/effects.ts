@@ -6,7 +6,7 @@ import type { Db } from '../schema.ts'
 type Row = Parameters<typeof toChange>[0] & { delivered: boolean; was_inferred: boolean; changed_by: string | null }
 
 /** The changes of a run in key order, page by page, with what other runs did to the same people before and after it. */
-export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGenerator<RunEffect[]> {
+export async function* effectsOf(db: Db, runId: string, pageSize = 1000): AsyncGenerator<RunEffect[]> {
   for (let after = ''; ; ) {
     const { rows } = await sql<Row>`
       select changes.identity_id, changes.kind, changes.record, changes.fields, changes.inferred, changes.carried, changes.reason,
@@ -29,13 +29,13 @@ export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGene
       where changes.run_id = ${runId} and changes.identity_id > ${after}
       order by changes.identity_id limit ${pageSize}`.execute(db)
     const last = rows.at(-1)
-    if (last) yield rows.map(toDone)
+    if (last) yield rows.map(toEffect)
     if (!last || rows.length < pageSize) return
     after = last.identity_id
   }
 }
 
-function toDone(row: Row): RunEffect {
+function toEffect(row: Row): RunEffect {
   return {
     change: toChange(row),
     isDelivered: row.delivered,
