@@ -29,7 +29,7 @@ export async function unblock(options: UnblockOptions): Promise<number> {
 /** The state of a connection after `rollcall unblock`. */
 export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
   const waiting = due === 0 ? 'nothing waits to be delivered' : `${pluralize(due, 'person', 'people')} still to deliver`
-  if (!wasBlocked) return `${paint('dim', '-')} ${connection}is not blocked; ${waiting}`
+  if (!wasBlocked) return `${paint('dim', '-')} ${connection} is not blocked; ${waiting}`
   return `${paint('green', '✔')} ${connection}: no longer blocked; ${waiting}`
 }
 

@@ -59,8 +59,10 @@ test('a connection that is not blocked is distinguished from one that was', asyn
   await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
 
   const answer = await at.json('unblock')
+  const { stdout } = await at.run('unblock')
 
   expect(answer).toEqual({ exit: 0, document: { connection: 'acme', wasBlocked: false, due: 0 } })
+  expect(stdout).toBe('- acme is not blocked; nothing waits to be delivered\n')
 })
 
 test('a platform that does not respond is distinguished from one that refuses the key', async () => {
