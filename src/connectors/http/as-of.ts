@@ -1,8 +1,8 @@
 import { requirePast } from '../file/as-of.ts'
 import { unreadable } from '../file/failures.ts'
 import type { JsonValue } from '../json/cells.ts'
-import type { ResponseHeaders } from './body.ts'
-import type { HttpSource } from './settings.ts'
+import type { ResponseHeaders } from './client/body.ts'
+import type { HttpSource } from './settings/settings.ts'
 
 type ResponseTimes = {
   readonly headers: ResponseHeaders

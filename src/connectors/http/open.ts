@@ -1,8 +1,10 @@
 import type { Connector, ConnectorContext } from '../connector.ts'
-import { type ResolveHost, resolveHost } from './addresses.ts'
-import { openHttpClient } from './client.ts'
+import { openAuthorizer } from './authorization/authorizer.ts'
+import { openHttpClient } from './client/client.ts'
+import { requestMaker } from './client/source-request.ts'
+import { type ResolveHost, resolveHost } from './network/addresses.ts'
 import { type HttpReadingInput, readExport, readList } from './readings.ts'
-import type { HttpSource } from './settings.ts'
+import type { HttpSource } from './settings/settings.ts'
 
 const maxNameCharacters = 100
 const maxLabelCharacters = 200
@@ -20,11 +22,22 @@ export function httpConnector(
   return {
     async open({ now, signal }) {
       const startedAt = now()
-      await using client = await openHttpClient(source, { context, resolve, signal })
+      const authorizer = openAuthorizer(source, context)
+      await using client = await openHttpClient(source, { context, resolve, signal, authorizer })
       const url = new URL(source.url)
       const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
-      const first = await client.get({ url, label })
-      const input: HttpReadingInput = { context, client, first, startedAt, label, name: nameOf(url), signal }
+      const makeRequest = await requestMaker({ ...source, at: 'body' }, context)
+      const first = await client.fetch(makeRequest({ url, label }))
+      const input: HttpReadingInput = {
+        context,
+        client,
+        makeRequest,
+        first,
+        startedAt,
+        label,
+        name: nameOf(url),
+        signal,
+      }
       return source.format === 'csv' ? await readExport(source, input) : await readList(source, input)
     },
   }

@@ -7,9 +7,11 @@ import {
   secretFileReference,
 } from '../discovery.ts'
 import { readHeadBytes, readHeadFromBytes } from '../file/decode/head.ts'
-import { resolveHost } from './addresses.ts'
-import { openHttpClient } from './client.ts'
-import { HttpSource, isLocalHost } from './settings.ts'
+import { openAuthorizer } from './authorization/authorizer.ts'
+import { openHttpClient } from './client/client.ts'
+import { resolveHost } from './network/addresses.ts'
+import { isLocalHost } from './network/private-address.ts'
+import { HttpSource } from './settings/settings.ts'
 
 /** Reads the beginning of the CSV export at an address, with the secret as a bearer token. */
 export async function previewHttp(
@@ -24,8 +26,9 @@ export async function previewHttp(
   const { configFolder, signal } = options
   const secret = (path: string) => (path === 'bearer' && bearer !== undefined ? { read: async () => bearer } : null)
   const context = { baseDir: configFolder, spoolDir: configFolder, secret }
-  await using client = await openHttpClient(source, { context, resolve: resolveHost, signal })
-  const { body } = await client.get({ url, label: `${url.origin}${url.pathname}` })
+  const authorizer = openAuthorizer(source, context)
+  await using client = await openHttpClient(source, { context, resolve: resolveHost, signal, authorizer })
+  const { body } = await client.fetch({ url, label: `${url.origin}${url.pathname}`, accept: 'text/csv, */*;q=0.5' })
   const { bytes, isWhole } = await readHeadBytes(body)
   const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
   const head = await readHeadFromBytes(bytes, { name, isWhole, signal })

@@ -5,18 +5,21 @@ import { openExport } from '../csv/open-export.ts'
 import { unreadable } from '../file/failures.ts'
 import { noRows } from '../nothing-new.ts'
 import { asOfResponse } from './as-of.ts'
-import { checkContentType, type ResponseHeaders } from './body.ts'
-import type { HttpClient, HttpResponse } from './client.ts'
-import { fetchList } from './fetch-list.ts'
-import { checkNoNextPage } from './list-end.ts'
-import { listRows } from './list-rows.ts'
-import type { HttpSource } from './settings.ts'
-import { openSpool } from './spool.ts'
+import { checkContentType, type ResponseHeaders } from './client/body.ts'
+import type { HttpClient, HttpResponse } from './client/client.ts'
+import type { RequestMaker } from './client/source-request.ts'
+import { fetchList } from './lists/fetch-list.ts'
+import { checkNoNextPage } from './lists/list-end.ts'
+import { listRows } from './lists/list-rows.ts'
+import { openSpool } from './lists/spool.ts'
+import type { HttpSource } from './settings/settings.ts'
 
 /** What a reading is made from. */
 export type HttpReadingInput = {
   readonly context: ConnectorContext
   readonly client: HttpClient
+  /** Makes the requests of the list. */
+  readonly makeRequest: RequestMaker
   /** The response to the first request. Its body is still to be read. */
   readonly first: HttpResponse
   /** When the first request was sent. */

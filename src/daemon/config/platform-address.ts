@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { isLocalHost } from '../../connectors/http/settings.ts'
+import { isLocalHost } from '../../connectors/http/network/private-address.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 

@@ -1,9 +1,24 @@
 import type { Path } from './document.ts'
 
-/** The path itself; for a list, the paths of its members. */
+/**
+ * The path itself; for a list or an object, the paths of all that is in it. A `*` in the path means every member of a list or an object.
+ */
 export function pathsOf(values: unknown, path: Path): Path[] {
+  const star = path.indexOf('*')
+  if (star >= 0) {
+    const start = path.slice(0, star)
+    return membersOf(valueAt(values, start)).flatMap((name) =>
+      pathsOf(values, [...start, name, ...path.slice(star + 1)]),
+    )
+  }
   const value = valueAt(values, path)
-  return Array.isArray(value) ? value.map((_, index) => [...path, index]) : [path]
+  const isGroup = Array.isArray(value) || isObject(value)
+  return isGroup ? membersOf(value).flatMap((name) => pathsOf(values, [...path, name])) : [path]
+}
+
+function membersOf(value: unknown): readonly (string | number)[] {
+  if (Array.isArray(value)) return [...value.keys()]
+  return isObject(value) ? Object.keys(value) : []
 }
 
 /** The object at a path; an empty one if something else is there. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isLoopback, isPublicAddress } from '../../../src/connectors/http/private-address.ts'
+import { isLoopback, isPublicAddress } from '../../../src/connectors/http/network/private-address.ts'
 
 describe('an address of the public internet', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { HttpSource } from '../../../src/connectors/http/settings.ts'
+import { HttpSource } from '../../../src/connectors/http/settings/settings.ts'
 
 const plain = { type: 'http', url: 'https://hr.example/people', format: 'json', mode: 'snapshot' }
 

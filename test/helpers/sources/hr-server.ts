@@ -9,9 +9,9 @@ import type { TlsOptions } from 'node:tls'
 import { promisify } from 'node:util'
 import type { z } from 'zod'
 import type { OpenOptions, Reading, SourceRow } from '../../../src/connectors/connector.ts'
-import type { ResolveHost } from '../../../src/connectors/http/addresses.ts'
+import type { ResolveHost } from '../../../src/connectors/http/network/addresses.ts'
 import { httpConnector } from '../../../src/connectors/http/open.ts'
-import { HttpSource } from '../../../src/connectors/http/settings.ts'
+import { HttpSource } from '../../../src/connectors/http/settings/settings.ts'
 import { temporaryFolder } from './folders.ts'
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void

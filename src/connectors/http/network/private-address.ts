@@ -69,3 +69,8 @@ function plainAddress(address: string): string {
   const bits = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
   return bits.flatMap((pair) => [pair >> 8, pair & 0xff]).join('.')
 }
+
+/** Whether the name of a host alone says that it is this machine. */
+export function isLocalHost({ hostname }: URL): boolean {
+  return hostname === 'localhost' || isLoopback(hostname.replaceAll(/^\[|\]$/g, ''))
+}

@@ -1,8 +1,8 @@
-import { unreadable } from '../file/failures.ts'
-import { type JsonValue, pointer, readJson } from '../json/cells.ts'
-import { checkContentType, type ResponseHeaders } from './body.ts'
-import type { HttpResponse } from './client.ts'
-import type { HttpSource } from './settings.ts'
+import { unreadable } from '../../file/failures.ts'
+import { type JsonValue, pointer, readJson } from '../../json/cells.ts'
+import { checkContentType, type ResponseHeaders } from '../client/body.ts'
+import type { HttpResponse } from '../client/client.ts'
+import type { HttpSource } from '../settings/settings.ts'
 
 /** One page of a list as the server sent it. */
 export type ListPage = {

@@ -1,5 +1,5 @@
-import { type JsonValue, pointer } from '../json/cells.ts'
-import type { ResponseHeaders } from './body.ts'
+import { type JsonValue, pointer } from '../../json/cells.ts'
+import type { ResponseHeaders } from '../client/body.ts'
 
 const maxDepth = 4
 const maxLinks = 50

@@ -1,5 +1,3 @@
-import type { HttpSource } from './settings.ts'
-
 /** The signals that end a request from our side. */
 export type RequestLimits = {
   readonly caller: AbortSignal
@@ -9,7 +7,7 @@ export type RequestLimits = {
 }
 
 /** The limits of all requests of one reading. The time starts now. */
-export function openRequestLimits({ totalTimeoutMs }: HttpSource, caller: AbortSignal): RequestLimits {
+export function openRequestLimits(totalTimeoutMs: number, caller: AbortSignal): RequestLimits {
   const timeout = AbortSignal.timeout(totalTimeoutMs)
   return { caller, timeout, either: AbortSignal.any([caller, timeout]), totalTimeoutMs }
 }

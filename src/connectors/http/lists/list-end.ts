@@ -1,11 +1,11 @@
-import { pluralize } from '../../identity/pluralize.ts'
-import { escapeText } from '../../text/escape.ts'
-import { unreadable } from '../file/failures.ts'
-import { pointer } from '../json/cells.ts'
-import type { ResponseHeaders } from './body.ts'
+import { pluralize } from '../../../identity/pluralize.ts'
+import { escapeText } from '../../../text/escape.ts'
+import { unreadable } from '../../file/failures.ts'
+import { pointer } from '../../json/cells.ts'
+import type { ResponseHeaders } from '../client/body.ts'
+import type { HttpSource } from '../settings/settings.ts'
 import type { ListPage } from './list-page.ts'
 import { type CountStatement, plainName, type Statement, statedByHeaders, statedByMembers } from './list-statements.ts'
-import type { HttpSource } from './settings.ts'
 
 const maxLocationCharacters = 100
 

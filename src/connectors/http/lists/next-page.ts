@@ -1,7 +1,7 @@
-import { unreadable } from '../file/failures.ts'
-import { pointer } from '../json/cells.ts'
+import { unreadable } from '../../file/failures.ts'
+import { pointer } from '../../json/cells.ts'
+import type { HttpSource } from '../settings/settings.ts'
 import type { ListPage } from './list-page.ts'
-import type { HttpSource } from './settings.ts'
 
 const maxAddressCharacters = 2000
 

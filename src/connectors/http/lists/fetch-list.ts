@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { unreadable } from '../file/failures.ts'
-import { collectHeaders, flattenRecord, type JsonValue, pointer } from '../json/cells.ts'
-import type { HttpClient, HttpResponse } from './client.ts'
+import { unreadable } from '../../file/failures.ts'
+import { collectHeaders, flattenRecord, type JsonValue, pointer } from '../../json/cells.ts'
+import type { HttpClient, HttpResponse } from '../client/client.ts'
+import type { RequestMaker } from '../client/source-request.ts'
+import type { HttpSource } from '../settings/settings.ts'
 import { endOfList, totalsOf } from './list-end.ts'
 import { type ListPage, readPage } from './list-page.ts'
 import { nextPageAddress } from './next-page.ts'
-import type { HttpSource } from './settings.ts'
 import type { Spool } from './spool.ts'
 
 const maxCells = 500_000_000
@@ -26,6 +27,7 @@ export type FetchedList = {
 
 type ListRequest = {
   readonly client: HttpClient
+  readonly makeRequest: RequestMaker
   readonly spool: Spool
   /** The response to the first request. Its body is still to be read. */
   readonly first: HttpResponse
@@ -37,7 +39,7 @@ type ListRequest = {
 
 /** Fetches every page of a list. Refuses a list whose pages form a circle, or whose end is not certain. */
 export async function fetchList(source: HttpSource, request: ListRequest): Promise<FetchedList> {
-  const { client, first, label } = request
+  const { client, makeRequest, first, label } = request
   const list = new ListCollector(source, request)
   let page = await readPage(source, first, label)
   await list.add(page)
@@ -48,7 +50,7 @@ export async function fetchList(source: HttpSource, request: ListRequest): Promi
     if (!next) break
     list.checkUnvisited(next, page.label)
     const nextLabel = `page ${number} of ${label}`
-    page = await readPage(source, await client.get({ url: next, label: nextLabel }), nextLabel)
+    page = await readPage(source, await client.fetch(makeRequest({ url: next, label: nextLabel })), nextLabel)
     await list.add(page)
   }
   const end = endOfList(source, { page, totals, ...list.totals() })

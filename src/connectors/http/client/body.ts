@@ -1,9 +1,9 @@
 import { pipeline, type Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { unreadable } from '../file/failures.ts'
-import { toRequestFailure } from './failures.ts'
-import type { RequestLimits } from './limits.ts'
+import { unreadable } from '../../file/failures.ts'
+import { toRequestFailure } from '../network/failures.ts'
+import type { RequestLimits } from '../network/limits.ts'
 
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,

@@ -1,13 +1,12 @@
 import type { Agent } from 'undici'
-import type { ConnectorContext } from '../connector.ts'
-import { unreadable } from '../file/failures.ts'
-import { fixedLookup, type ResolveHost, resolveCheckedAddresses } from './addresses.ts'
+import type { ConnectorContext } from '../../connector.ts'
+import { unreadable } from '../../file/failures.ts'
+import { fixedLookup, type ResolveHost, resolveCheckedAddresses } from '../network/addresses.ts'
+import { statusFailure } from '../network/failures.ts'
+import { openRequestLimits, type RequestLimits } from '../network/limits.ts'
 import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
-import { tlsMaterial } from './credentials.ts'
-import { statusFailure } from './failures.ts'
-import { openRequestLimits, type RequestLimits } from './limits.ts'
-import { discardBody, type HttpRequest, sendPatiently } from './request.ts'
-import type { HttpSource } from './settings.ts'
+import { type Authorizer, type ClientSettings, discardBody, type HttpRequest, sendPatiently } from './request.ts'
+import { tlsMaterial } from './tls.ts'
 
 const maxRedirects = 5
 const maxHeaderBytes = 32 * 1024
@@ -23,7 +22,7 @@ export type HttpResponse = {
 /** Fetches addresses of one host. Disposing closes its connections. */
 export type HttpClient = AsyncDisposable & {
   /** Follows redirects on the same host. Throws a failure for every status but 200. */
-  readonly get: (request: HttpRequest) => Promise<HttpResponse>
+  readonly fetch: (request: HttpRequest) => Promise<HttpResponse>
 }
 
 /** What a client needs besides the settings of the source. */
@@ -31,31 +30,35 @@ type HttpClientOptions = {
   readonly context: ConnectorContext
   readonly resolve: ResolveHost
   readonly signal: AbortSignal
+  readonly authorizer: Authorizer
 }
 
 /** A client that connects only to the checked addresses of the host in `url`. All its responses share one byte limit and one time limit. */
 export async function openHttpClient(
-  source: HttpSource,
-  { context, resolve, signal }: HttpClientOptions,
+  source: ClientSettings,
+  { context, resolve, signal, authorizer }: HttpClientOptions,
 ): Promise<HttpClient> {
   const home = new URL(source.url)
-  const agent = await openAgent(source, { context, resolve, signal })
-  const limits = openRequestLimits(source, signal)
+  const agent = await openAgent(source, { context, resolve })
+  const limits = openRequestLimits(source.totalTimeoutMs, signal)
   const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes }
   return {
-    get: (request) => followRedirects({ source, context, agent, limits, home, budget }, request),
+    fetch: (request) => followRedirects({ source, context, authorizer, agent, limits, home, budget }, request),
     [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }
 
-async function openAgent(source: HttpSource, { context, resolve }: HttpClientOptions): Promise<Agent> {
+async function openAgent(
+  source: ClientSettings,
+  { context, resolve }: Pick<HttpClientOptions, 'context' | 'resolve'>,
+): Promise<Agent> {
   const addresses = await resolveCheckedAddresses(new URL(source.url), { ...source, resolve })
   const undici = await import('undici')
   return new undici.Agent({
     allowH2: false,
     connections: 1,
     maxHeaderSize: maxHeaderBytes,
-    headersTimeout: source.idleTimeoutMs,
+    headersTimeout: source.firstByteTimeoutMs ?? source.idleTimeoutMs,
     bodyTimeout: source.idleTimeoutMs,
     connect: {
       ...(await tlsMaterial(source, context)),
@@ -69,20 +72,22 @@ async function openAgent(source: HttpSource, { context, resolve }: HttpClientOpt
 }
 
 type ClientState = {
-  readonly source: HttpSource
+  readonly source: ClientSettings
   readonly context: ConnectorContext
+  readonly authorizer: Authorizer
   readonly agent: Agent
   readonly limits: RequestLimits
   readonly home: URL
   readonly budget: ByteBudget
 }
 
-async function followRedirects(state: ClientState, { url: start, label }: HttpRequest): Promise<HttpResponse> {
+async function followRedirects(state: ClientState, request: HttpRequest): Promise<HttpResponse> {
   const { home, budget, limits } = state
-  let url = start
+  const { label } = request
+  let { url } = request
   for (let hops = 0; hops <= maxRedirects; hops += 1) {
     checkOrigin(url, home, label)
-    const response = await sendPatiently(state, { url, label })
+    const response = await sendPatiently(state, { ...request, url })
     const { statusCode: status, headers } = response
     if (status === 200) return { url, headers, body: decodedBody(response, { label, budget, limits }) }
     discardBody(response)

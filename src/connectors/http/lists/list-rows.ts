@@ -1,7 +1,7 @@
-import type { SourceRow } from '../connector.ts'
-import { type ExportFile, readBytes } from '../file/export-file.ts'
-import { flattenRecord, rowReader } from '../json/cells.ts'
-import { maxRowsPerSlice } from '../json/slices.ts'
+import type { SourceRow } from '../../connector.ts'
+import { type ExportFile, readBytes } from '../../file/export-file.ts'
+import { flattenRecord, rowReader } from '../../json/cells.ts'
+import { maxRowsPerSlice } from '../../json/slices.ts'
 import type { FetchedList } from './fetch-list.ts'
 
 const lineFeed = 10

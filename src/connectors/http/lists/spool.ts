@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ExportFile, exportFileAt } from '../file/export-file.ts'
-import { writingTo } from '../file/failures.ts'
+import { type ExportFile, exportFileAt } from '../../file/export-file.ts'
+import { writingTo } from '../../file/failures.ts'
 
 const staleMs = 24 * 60 * 60 * 1000
 const ownName = /^http-[0-9a-f-]{36}\.part$/

@@ -1,10 +1,10 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { unreadable } from '../file/failures.ts'
+import { unreadable } from '../../file/failures.ts'
+import { isLocalHost } from '../network/private-address.ts'
 import { toNetworkFailure } from './failures.ts'
 import { isLoopback, isPublicAddress } from './private-address.ts'
-import { isLocalHost } from './settings.ts'
 
 /** Resolves a host name to its addresses. Throws the error of the resolver. */
 export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>

@@ -1,5 +1,5 @@
-import { errorCode, Failure } from '../../errors.ts'
-import { unreachable, unreadable } from '../file/failures.ts'
+import { errorCode, Failure } from '../../../errors.ts'
+import { unreachable, unreadable } from '../../file/failures.ts'
 import type { RequestLimits } from './limits.ts'
 
 const later = 'try again later'

@@ -1,0 +1,107 @@
+import { isLocalHost } from '../network/private-address.ts'
+import type { HttpSettings } from './shape.ts'
+
+/** Settings that contradict each other. `path` is below the source. */
+type Contradiction = { readonly path: readonly (string | number)[]; readonly message: string }
+
+type Rule = readonly [isBroken: boolean, path: string, message: string]
+
+/** The contradictions within the settings of a source. An address that cannot be parsed has an issue of its own. */
+export function contradictions(source: HttpSettings): readonly Contradiction[] {
+  const url = URL.parse(source.url)
+  if (!url) return []
+  const rules = [
+    ...credentialRules(source, url),
+    ...requestRules(source),
+    ...pageRules(source, url),
+    ...csvRules(source),
+  ]
+  const broken = rules.filter(([isBroken]) => isBroken).map(([, path, message]) => ({ path: [path], message }))
+  return [...addressContradictions(source, url), ...broken]
+}
+
+/** Refuses addresses that are readable on the way, hold credentials, or would send the credentials to another host. */
+function addressContradictions(source: HttpSettings, url: URL): Contradiction[] {
+  const { oauth2, login, join, each } = source
+  const tokenAddresses = [
+    { path: ['oauth2', 'tokenUrl'], address: oauth2?.tokenUrl },
+    { path: ['login', 'url'], address: login?.url },
+  ]
+  const listAddresses = [
+    ...join.map((list, index) => ({ path: ['join', index, 'url'], address: list.url })),
+    ...each.map((detail, index) => ({ path: ['each', index, 'url'], address: detail.url })),
+  ]
+  const foreign = listAddresses
+    .filter(({ address }) => URL.parse(address.replaceAll(/[{}]/g, ''))?.origin !== url.origin)
+    .map(({ path }) => ({ path, message: 'is on another host than url, which must not see its credentials' }))
+  const addresses = [{ path: ['url'], address: source.url }, ...tokenAddresses]
+  return [...foreign, ...addresses.flatMap((address) => addressProblems(source, address))]
+}
+
+type Address = { readonly path: string[]; readonly address: string | undefined }
+
+function addressProblems({ insecure, allowPrivate }: HttpSettings, { path, address }: Address): Contradiction[] {
+  const url = address === undefined ? null : URL.parse(address)
+  if (!url) return []
+  const isReadable = url.protocol === 'http:' && !insecure && !(isLocalHost(url) && allowPrivate)
+  const readable = 'http:// is readable on the way: write https://, or insecure: true'
+  const holdsCredentials = url.username !== '' || url.password !== ''
+  return [
+    ...(isReadable ? [{ path, message: readable }] : []),
+    ...(holdsCredentials ? [{ path, message: 'an address holds no credentials: use basic' }] : []),
+  ]
+}
+
+function credentialRules({ bearer, basic, apiKey, oauth2, login, clientCertificate }: HttpSettings, url: URL): Rule[] {
+  const schemes = [bearer, basic, apiKey, oauth2, login].filter((scheme) => scheme !== undefined)
+  return [
+    [schemes.length > 1, 'bearer', 'name one of bearer, basic, apiKey, oauth2 and login'],
+    [url.protocol === 'http:' && clientCertificate !== undefined, 'clientCertificate', 'needs https://'],
+    [login?.method === 'GET' && login.body !== undefined, 'login', 'a request with method: GET has no body'],
+  ]
+}
+
+function requestRules({ method, body, pages }: HttpSettings): Rule[] {
+  const isInBody = typeof pages === 'object' && 'in' in pages && pages.in === 'body'
+  return [
+    [method === 'GET' && body !== undefined, 'body', 'needs method: POST'],
+    [method === 'GET' && isInBody, 'pages', 'in: body needs method: POST'],
+  ]
+}
+
+function pageRules({ next, nextParameter, pages }: HttpSettings, url: URL): Rule[] {
+  const declared = typeof pages === 'object' ? pages : null
+  const parameters = declared && 'parameter' in declared && declared.in === 'query' ? declared : null
+  const sent = [parameters?.parameter, parameters?.sizeParameter].filter((name) => name !== undefined)
+  return [
+    [declared !== null && next !== undefined, 'next', 'write it below pages, or leave pages out'],
+    [nextParameter !== undefined && next === undefined, 'next', 'say where the token stands that nextParameter sends'],
+    [
+      nextParameter !== undefined && url.searchParams.has(nextParameter),
+      'nextParameter',
+      'url has this parameter already',
+    ],
+    [sent.some((name) => url.searchParams.has(name)), 'pages', 'url has one of its parameters already'],
+    [
+      declared !== null &&
+        'sizeParameter' in declared &&
+        (declared.sizeParameter === undefined) !== (declared.size === undefined),
+      'pages',
+      'sizeParameter and size belong together',
+    ],
+  ]
+}
+
+function csvRules(source: HttpSettings): Rule[] {
+  if (source.format !== 'csv') return []
+  const forJson = 'is for format: json'
+  return [
+    [source.next !== undefined, 'next', forJson],
+    [source.pages !== undefined, 'pages', forJson],
+    [source.missing !== undefined, 'missing', forJson],
+    [source.records !== '', 'records', forJson],
+    [source.join.length > 0, 'join', forJson],
+    [source.each.length > 0, 'each', forJson],
+    [source.asOf.from === 'pointer', 'asOf', 'a pointer is for format: json'],
+  ]
+}

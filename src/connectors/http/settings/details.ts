@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { JsonPointer } from '../../json/cells.ts'
+import { Pages } from './pages.ts'
+
+const HttpAddress = z.url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
+
+/** A column of a record: names joined by dots, such as employment.id. */
+const ColumnPath = z.string().min(1).max(256)
+
+const request = {
+  method: z.enum(['GET', 'POST']).default('GET').describe('The method of the request.'),
+  body: z.record(z.string(), z.json()).optional().describe('The JSON that is sent.'),
+}
+
+const as = z
+  .string()
+  .regex(/^[^.]{1,100}$/, { error: 'expected a name without a dot' })
+  .describe('The name below which the fields of the detail become columns, such as employment.startDate.')
+
+/** Which of several details of one record is used. */
+const Take = z
+  .string()
+  .regex(/^(only|all|(first|latest|earliest)( by \S+)?)$/, {
+    error: 'expected only, all, first, or latest by COLUMN or earliest by COLUMN',
+  })
+  .refine((text) => !/^(latest|earliest)$/.test(text), { error: 'latest and earliest need by and a column' })
+  .refine((text) => !/^first by/.test(text), { error: 'first needs no column' })
+  .default('only')
+  .describe(
+    'Which detail is used if a record has several. only: several are refused. all: each gets a number, as in employment.0.startDate. ' +
+      'first: the first of the list. latest by COLUMN and earliest by COLUMN compare the texts of a column, such as effectiveDate.',
+  )
+
+/** A further list of the same system, whose records are added to those of the first list. */
+export const Join = z.strictObject({
+  url: HttpAddress.describe('The URL of the further list, on the host of url.'),
+  ...request,
+  records: JsonPointer.default('').describe('A JSON pointer to its records in each page.'),
+  pages: z
+    .union([z.enum(['single']), Pages])
+    .optional()
+    .describe('How its pages follow each other, as for the first list.'),
+  on: JsonPointer.min(1).describe(
+    'A JSON pointer, in a record of this list, to the key of a record of the first list.',
+  ),
+  with: ColumnPath.describe('The column of the first list that holds that key.'),
+  as,
+  take: Take,
+})
+export type Join = z.infer<typeof Join>
+
+/** A request for each record of the list. */
+export const Each = z
+  .strictObject({
+    url: z
+      .string()
+      .regex(/^https?:\/\/\S+$/, { error: 'expected an address that begins with https://' })
+      .describe(
+        'The URL, on the host of url. {COLUMN} is replaced by that column of the record, such as {id}, here and in body.',
+      ),
+    ...request,
+    records: JsonPointer.default('').describe(
+      'A JSON pointer to the detail in the answer: an object, or a list of objects.',
+    ),
+    as,
+    take: Take,
+  })
+  .refine((each) => /\{[^{}"]+\}/.test(each.url + JSON.stringify(each.body ?? '')), {
+    error: 'names no column of the record, such as {id}',
+    path: ['url'],
+  })
+export type Each = z.infer<typeof Each>
