@@ -6,7 +6,6 @@ import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
-import { formatSeconds } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { day, formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
@@ -112,9 +111,10 @@ async function currentPart(context: SharedContext, fields: Fields, { status, wit
       content: html`${problemsTable(problems.data, failures, context)}${pages('problems', problems.next, fields)}`,
     })}
 ${card({
-  title: html`HR has to correct their rows <span class="faint">${number(totals.blockedPeople)}</span>`,
+  title: html`People who need attention <span class="faint">${number(totals.blockedPeople)}</span>`,
   id: 'blocked-people',
-  content: html`${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
+  content: html`${totals.blockedPeople > 0 && html`<p>HR has to correct the rows of these people.</p>`}
+${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
 })}
 ${card({
   title: html`Only on the platform <span class="faint">${number(totals.foreign)}</span>`,
@@ -237,11 +237,6 @@ function leaversTable(leavers: readonly Leaver[], { now }: SharedContext): Html 
         html`${findingText && capital(findingText)}${helps && html`<span class="hint">What helps: ${helps}</span>`}`,
     },
     { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt && formatRelativeTime(acknowledgedAt, now) },
-    {
-      name: 'For',
-      kind: 'figure',
-      cell: ({ platformSeconds }) => platformSeconds !== null && formatSeconds(platformSeconds),
-    },
   ]
   return table({
     caption: 'Leavers who are not effective on the platform',
