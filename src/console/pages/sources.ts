@@ -15,7 +15,7 @@ const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly
   nothing_new: { name: 'Nothing newer', tone: 'plain' },
   accepted: { name: 'Accepted', tone: 'good' },
   held: { name: 'Held', tone: 'wait' },
-  refused: { name: 'Refused', tone: 'plain' },
+  refused: { name: 'Rejected', tone: 'plain' },
   superseded: { name: 'Superseded', tone: 'plain' },
   cancelled: { name: 'Cancelled', tone: 'plain' },
   failed: { name: 'Failed', tone: 'bad' },
