@@ -130,7 +130,7 @@ function eventsTable(events: readonly InboxEvent[], empty: string, { now, notAll
       name: 'Event',
       kind: 'row',
       cell: ({ id, eventId }) =>
-        html`<span class="key">${id}</span>${eventId !== null && html` <span class="hint">${eventId}</span>`}`,
+        html`event <span class="key">${id}</span>${eventId !== null && html` <span class="hint">${eventId}</span>`}`,
     },
     {
       name: 'Received',

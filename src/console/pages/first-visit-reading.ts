@@ -188,7 +188,7 @@ ${selectField({
   value: fields('preset'),
   hint: html`${title}: ${why}.`,
 })}
-${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${reason}</span></li>`)}</ul>`}
+${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">(${reason})</span></li>`)}</ul>`}
 <details><summary>The file has another format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'detected automatically' }, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [{ value: '', name: 'detected automatically' }, ...delimiters], value: fields('delimiter') })}

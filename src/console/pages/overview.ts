@@ -19,6 +19,7 @@ import {
   runStates,
   sentence,
   stateBadge,
+  withCode,
 } from '../site/words.ts'
 import { connectionState } from './connection-state.ts'
 
@@ -168,7 +169,7 @@ function needs(alerts: readonly Alert[], unsigned: string | undefined, context: 
     (
       alert,
     ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${formatRelativeTime(alert.since, context.now)}</span>
-<p class="reason">${reasonOf(alert)}</p>${peopleText(alert)}</div>
+<p class="reason">${withCode(reasonOf(alert))}</p>${peopleText(alert)}</div>
 <div class="row">${answerTo(alert, context)}</div></li>`,
   )
   return card({
@@ -288,7 +289,9 @@ ${definitions([
   [
     'Next run',
     nextAt === null
-      ? 'no schedule'
+      ? connection.paused === null
+        ? 'no schedule'
+        : 'none until the pause ends'
       : html`${formatRelativeTime(nextAt, context.now)}<span class="hint">${formatInstant(nextAt)}</span>`,
   ],
   [

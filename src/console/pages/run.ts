@@ -26,6 +26,7 @@ import {
   shortId,
   stateBadge,
   triggers,
+  withCode,
 } from '../site/words.ts'
 import { changesTable, kindOf, rejectsTable, verdictsParts } from './plan-parts.ts'
 import { accountPart } from './run-account.ts'
@@ -208,7 +209,7 @@ function sentenceOf(run: Run): Html | null {
   const wasHeld = run.decidedAt !== null && run.state !== 'held'
   const why = wasHeld || run.state === 'held' ? guardsInWords(run.reason ?? '') : run.reason
   const reason = why && sentence(wasHeld ? `It was held: ${why}` : why)
-  return html`${reason && html`<p class="reason">${reason}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
+  return html`${reason && html`<p class="reason">${withCode(reason)}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
 }
 
 function momentsOf(run: Run, now: Date): TimelineEntry[] {

@@ -6,7 +6,16 @@ import { badge, definitions, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { formatInstant, formatRelativeTime, number } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
-import { capital, connectionField, fieldName, guardsInWords, runHref, sentence, triggers } from '../site/words.ts'
+import {
+  capital,
+  connectionField,
+  fieldName,
+  guardsInWords,
+  runHref,
+  sentence,
+  triggers,
+  withCode,
+} from '../site/words.ts'
 
 const perPage = 50
 
@@ -139,8 +148,8 @@ function sourcesTable(readings: readonly SourceReading[], { now }: SharedContext
   return table({ caption: 'Exports, newest first', columns, rows: readings, empty: 'No export has been read yet.' })
 }
 
-function reasonOf(outcome: SourceOutcome, reason: string): string {
-  return sentence(outcome === 'held' ? guardsInWords(reason) : reason)
+function reasonOf(outcome: SourceOutcome, reason: string): Html {
+  return withCode(sentence(outcome === 'held' ? guardsInWords(reason) : reason))
 }
 
 function outcomeBadge({ outcome }: SourceReading): Html {

@@ -2,7 +2,7 @@ import type { Alert } from '../../contract/control/alerts.ts'
 import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } from '../../contract/control/shapes.ts'
 import { selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
-import { badge, difference, joined, type Tone } from '../../web/parts.ts'
+import { badge, code, difference, joined, type Tone } from '../../web/parts.ts'
 import { day, formatInstant, number, pluralize } from '../../web/words.ts'
 
 /** A kind of change. */
@@ -295,6 +295,12 @@ export function guardsInWords(reason: string): string {
     /(^|[:;] )([a-z]+(?:[A-Z][a-z]+)+): /g,
     (_found, before: string, guard: string) => `${before}${spaced(guard).toLowerCase()}: `,
   )
+}
+
+/** A text of the API with its commands, which are between backticks, as code. */
+export function withCode(text: string): Html {
+  const parts = text.split(/`([^`]+)`/)
+  return html`${parts.map((part, at) => (at % 2 === 1 ? code(part) : part))}`
 }
 
 const shortIdLength = 8

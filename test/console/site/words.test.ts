@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { capital, effectsText, guardsInWords, sentence } from '../../../src/console/site/words.ts'
+import { capital, effectsText, guardsInWords, sentence, withCode } from '../../../src/console/site/words.ts'
 
 test.each([
   ['the source holds no rows', 'The source holds no rows'],
@@ -40,4 +40,11 @@ test('the effects of a plan are one list', () => {
   expect(effectsText({ ...counts, leave: 1, join: 2, update: 3 })).toBe(
     'separates 1 person, adds 2 people and changes 3 people',
   )
+})
+
+test('a command in a text is code, and its signs are escaped', () => {
+  expect(String(withCode('`rollcall alias` lists <pairs>; `a<b`'))).toBe(
+    '<code>rollcall alias</code> lists &lt;pairs&gt;; <code>a&lt;b</code>',
+  )
+  expect(String(withCode('one ` alone'))).toBe('one ` alone')
 })
