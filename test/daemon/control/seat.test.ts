@@ -118,7 +118,7 @@ test('the audit trail is read from the newest act on, narrowed to acts, people a
   expect(await read({ runId, act: 'run.planned' })).toEqual([['run.planned rollcall'], false])
   expect(await read({ connection: 'other' })).toEqual([[], false])
   expect(all.find(({ act }) => act === 'hold_back.placed')).toMatchObject({
-    says: 'a person holds leavings of a person back until a day',
+    says: 'a person held back the departures of somebody until a day',
     details: { until: '2026-12-24', reason: 'HR is asked' },
   })
 })
