@@ -132,7 +132,7 @@ test('detects results in another order', async () => {
   const checks = await probed()
 
   expect(unmet(checks)).toEqual([
-    'failed the results of a batch stand in its order: no: a bad one and a good one are answered 200, 400. So the refusal of one person may be put down to another',
+    'failed the results come in the order of the batch: no: a bad one and a good one are answered 200, 400. So the refusal of one person may be attributed to another',
   ])
   expect(checks.find(({ level }) => level === 'failed')?.code).toBe('contract_differs')
   expect(await connections()).toEqual([])
@@ -333,7 +333,7 @@ test('the command asks for a yes where no terminal is, and ends with 0, or with 
   expect(good).toMatchObject({ exit: 0, stderr: '' })
   expect(good.stdout).toContain('✔ a leaving date is written once: after 2020-02-29 the platform holds 2020-01-31\n')
   expect(bad).toMatchObject({ exit: 70, document: { ok: false } })
-  expect(unmet(bad.document.checks)).toEqual([expect.stringContaining('stand in its order')])
+  expect(unmet(bad.document.checks)).toEqual([expect.stringContaining('in the order of the batch')])
   expect(await connections()).toEqual([])
 })
 
