@@ -132,7 +132,7 @@ describe('the examples for Kubernetes', () => {
 })
 
 describe('the examples for systemd', () => {
-  test('are units that systemd takes, and finds little exposed', async () => {
+  test('are units that systemd accepts and rates as little exposed', async () => {
     await using folder = await exportFolder()
     const copies = await copiedUnits(folder)
 

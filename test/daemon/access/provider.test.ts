@@ -135,7 +135,7 @@ describe('signing in by OpenID Connect', () => {
     expect([ended.status, await person.who()]).toEqual([status, null])
   })
 
-  test('is ended by the browser that began it, once, and within ten minutes', async () => {
+  test('can be finished only by the browser that began it, only once, and only within ten minutes', async () => {
     await using opened = await open(lying.issuer)
     const { person, back } = await signIn(opened)
     const again = await person.get(`${back.pathname}${back.search}`)
@@ -177,7 +177,7 @@ describe('signing in by OpenID Connect', () => {
     expect(await person.who()).toMatchObject({ name, role: 'operator' })
   })
 
-  test('says that the provider is away, and works again once it is back', async () => {
+  test('says that the provider cannot be reached, and works again once it can', async () => {
     await using opened = await open(lying.issuer)
     lying.lie({ broken: true })
     const away = await opened.visitor().get('/sign-in/provider')
@@ -191,7 +191,7 @@ describe('signing in by OpenID Connect', () => {
     expect(await person.who()).not.toBeNull()
   })
 
-  test('works with a provider that others made', async () => {
+  test('works with an independent provider', async () => {
     await using provider = await startRealProvider()
     await using opened = await open(provider.issuer)
     const person = opened.visitor()

@@ -77,7 +77,7 @@ async function acts(): Promise<unknown[]> {
 }
 
 describe('a token', () => {
-  test('lets its holder in with its role, under its name, and is kept nowhere', async () => {
+  test('lets its holder in with its role, under its name, and is stored nowhere', async () => {
     await using opened = await open()
 
     const token = await opened.make({ name: 'ana', role: 'viewer' })
@@ -136,7 +136,7 @@ describe('a token', () => {
     expect(answer).toMatchObject({ status: 401, body: { message: expect.stringContaining('rollcall token create') } })
   })
 
-  test('is not guessed: an address that sends twenty wrong ones has to wait, also with a right one', async () => {
+  test('cannot be guessed: an address that sends twenty wrong ones has to wait, even with a right one', async () => {
     await using opened = await open()
     const token = await opened.make({})
     const statuses = new Set<number>()
@@ -176,7 +176,7 @@ describe('a token', () => {
     expect((await opened.ask(second, 'GET', path)).status).toBe(200)
   })
 
-  test('is told of in the audit trail, as it is made and as it ends', async () => {
+  test('is recorded in the audit trail when it is made and when it ends', async () => {
     await using opened = await open()
     await opened.make({ name: 'ana', role: 'approver', expiresAt: '2027-01-31T00:00:00.000Z' })
     await opened.ask('configured', 'POST', `${path}/ana/revocation`, {})
@@ -188,7 +188,7 @@ describe('a token', () => {
     ])
   })
 
-  test('lets no one in after the store was put back from a backup, which may know it from before it was revoked', async () => {
+  test('lets no one in after a restore, because the backup may be older than its revocation', async () => {
     await using opened = await open()
     const token = await opened.make({})
 

@@ -127,13 +127,13 @@ test.each<[string, (socket: Socket) => void]>([
   expect(failure).toBeNull()
 })
 
-test('where nobody listens the reason is the code of the system', async () => {
+test("if nobody listens, the reason is the system's error code", async () => {
   const failure = await post(`http://127.0.0.1:${await freePort()}/`)
 
   expect(failure).toBe('gave no answer (ECONNREFUSED)')
 })
 
-test('a process that stops lets go of what it posts', async () => {
+test('a process that stops abandons what it posts', async () => {
   await using receiver = await serveRaw(() => {})
 
   const failure = await post(receiver.baseUrl, { signal: AbortSignal.timeout(50) })

@@ -48,7 +48,7 @@ describe('the settings', () => {
     expect(missing).toEqual([])
   })
 
-  test.each(Object.keys(MappingPatch.shape))('can say "%s", which a preset may hold, of each source', (part) => {
+  test.each(Object.keys(MappingPatch.shape))('can have "%s", which a preset may set, for each source', (part) => {
     const kinds = sourceSchema.parse(jsonSchema()).properties.connections.additionalProperties.properties.source.oneOf
 
     expect(kinds.map(({ properties }) => part in properties)).toEqual(['csv', 'sftp', 'http'].map(() => true))

@@ -102,7 +102,7 @@ test('each leaver, return and retraction says who it is and why, to those who ma
   expect(movers.data.some((mover) => 'person' in mover)).toBe(false)
 })
 
-test('without that right it shows keys, dates and evidence alone', async () => {
+test('without that right only keys, dates and evidence are shown', async () => {
   await using held = await heldWorld()
   const { world, run } = held
 

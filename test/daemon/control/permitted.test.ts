@@ -84,7 +84,7 @@ describe('who may', () => {
     expect(await look('operator', true)).toEqual({ identityId: 'E0001' })
   })
 
-  test('the name in a request is not believed, but of the account of this machine', async () => {
+  test('the name in a request is trusted only from the account of this machine', async () => {
     const decide = (who: Caller, by?: string) => outcome(guarded.decide(contextOf(who), { body: { by } }))
 
     expect(await decide(caller('admin'), 'ana')).toEqual({ by: 'ana', principal: 'token:ana' })
@@ -93,7 +93,7 @@ describe('who may', () => {
     expect(await decide(machineCaller('root'))).toEqual({ by: 'root', principal: 'machine' })
   })
 
-  test('the audit trail is told who saw whose values, and what was refused to whom, once a minute', async () => {
+  test('the audit trail records who saw whose values, and what was refused to whom, once a minute', async () => {
     await store.db.deleteFrom('audit_pending').execute()
     const ana = contextOf({ ...caller('operator'), name: 'told', principal: 'token:told' })
     const viewer = contextOf({ ...caller('viewer'), name: 'told viewer', principal: 'token:viewer' })
@@ -120,7 +120,7 @@ describe('who may', () => {
     expect(later).toHaveLength(within.length + 1)
   })
 
-  test('the audit trail is told of a look also after the clock was a year ahead', async () => {
+  test('the audit trail records that values were seen also after the clock was a year ahead', async () => {
     await store.db.deleteFrom('audit_pending').execute()
     const before = clock.now
     const look = () => {
@@ -139,7 +139,7 @@ describe('who may', () => {
     ])
   })
 
-  test('every operation says the least role, and lists 403 where a role may be too little', () => {
+  test('every operation names its least role, and lists 403 if a role may be too low', () => {
     const wrong = Object.entries<Operation>(control).filter(([, { permission, query, errors }]) => {
       const isKnown = roles.some((role) => role === permission)
       const canRefuse = permission !== 'viewer' || 'values' in (query?.shape ?? {})
@@ -149,7 +149,7 @@ describe('who may', () => {
     expect(wrong.map(([name]) => name)).toEqual([])
   })
 
-  test('what only reads is open to viewers, and what changes something is not', () => {
+  test('viewers may use operations that only read, and none that change something', () => {
     const open = Object.entries(control).filter(([, { permission }]) => permission === 'viewer')
 
     expect(open.filter(([, { method }]) => method !== 'GET').map(([name]) => name)).toEqual(['verifyAudit'])

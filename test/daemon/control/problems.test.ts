@@ -69,7 +69,7 @@ test('problems come page by page, and each page says where the next one begins',
   expect(pages).toEqual([['E0001', 'E0002'], ['E0003', 'E0004'], ['E0005']])
 })
 
-test('a problem tells its age, and when it is tried again', async () => {
+test('a problem has its age, and the time of its next attempt', async () => {
   await using opened = await open(nightly, weekly)
   const { world, sound, control } = opened
   reach(world, refusing(sound, 'E0002'))
@@ -87,7 +87,7 @@ test('a problem tells its age, and when it is tried again', async () => {
   expect(again).toEqual(['2026-11-21T02:00:00.000Z', '2026-11-22T04:00:00.000Z'])
 })
 
-test('a refused person of a connection that no schedule runs waits for whoever asks', async () => {
+test('a refused person of a connection without a schedule waits for a run on request', async () => {
   await using opened = await open()
   const { world, sound, control } = opened
   reach(world, refusing(sound, 'E0002'))
@@ -174,7 +174,7 @@ test('blocked people are listed page by page with their age, possible leavers fi
   expect(await connectionStatus()).toMatchObject({ blockedPeople: { people: 4, leavers: 2, rows: 0 } })
 })
 
-test('a caller who asks for values is told names page by page, and the audit trail who looked', async () => {
+test('a caller who asks for values gets names page by page, and the audit trail records who looked', async () => {
   await using opened = await open()
   const { world, control } = opened
   reach(world, withWrongKey(host))
@@ -241,7 +241,7 @@ async function looks({ sync }: World): Promise<unknown[]> {
   return acts.map(({ entry }) => readEntry(entry)).filter((entry) => /seen|access/.test(entry?.act ?? ''))
 }
 
-test('a connection that nobody knows has no problems and no block', async () => {
+test('an unknown connection has no problems and no block', async () => {
   await using opened = await open()
   const { control } = opened
 
