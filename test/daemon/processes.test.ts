@@ -31,7 +31,7 @@ test('processes with one role each do together what one daemon does, and the sta
   const database = stack.use(await createPostgresDatabase()).at
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
   await at.writeExport(staff(3))
-  // They share the configuration and the data folder: only the role api has its address there.
+  // They can share the data folder, because only the role api creates its socket there.
   const api = stack.use(await start(at, ['api']))
   const scheduler = stack.use(await start(at, ['scheduler']))
   const control = controlOverSocket({ socket: api.socket ?? '' })
@@ -74,7 +74,7 @@ test('only the role scheduler starts what is scheduled', async () => {
   const before = await slots()
   stack.use(await start(at, ['scheduler']))
 
-  // The slot of the night before its first start is noted, so that it is not made up for.
+  // A scheduler records the slot of the night before its first start, so that it is not made up for.
   expect([before, await slots()]).toEqual([[], [{ connection: 'acme' }]])
 })
 

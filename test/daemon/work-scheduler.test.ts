@@ -168,7 +168,7 @@ test('failed work lets the next work begin', async () => {
   await expect(done).resolves.toBeUndefined()
 })
 
-/** A clock that stands until a test lets time pass. */
+/** A clock that only the test moves. */
 function manualClock(): { readonly clock: Clock; pass(ms: number): Promise<void> } {
   let nowMs = 0
   const timers = new Set<{ readonly atMs: number; readonly ring: () => void }>()

@@ -33,7 +33,7 @@ beforeEach(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-/** A console whose visitors can sign in by the provider. What the log is told is in `told`. */
+/** A console whose visitors can sign in by the provider. Log events are in `told`. */
 async function open(issuer: string) {
   const opening = new AsyncDisposableStack()
   const reported: unknown[] = []
@@ -205,7 +205,7 @@ describe('signing in by OpenID Connect', () => {
   })
 })
 
-/** The provider of the package oidc-provider, with the pages that it has for trying it out. It tells groups with the user's information. */
+/** The provider of the package oidc-provider, with its pages for development. It returns groups with the user information. */
 async function startRealProvider() {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

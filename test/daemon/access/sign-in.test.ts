@@ -60,7 +60,7 @@ describe('signing in to the console', () => {
     expect(who).toMatchObject({ name: 'ana', role: 'operator', via: 'sign-in', principal: 'token:ana' })
     expect(out.status).toBe(303)
     expect(page.text).toContain('You are signed out.')
-    // The cookie that was kept, sent again.
+    // Sends the former cookie again.
     expect(await visitor.who()).toBeNull()
     expect(await acts()).toMatchObject([
       { act: 'token.created' },

@@ -20,7 +20,7 @@ import { type AlertReceiver, alertSecret, startAlertReceiver } from '../../helpe
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 
-/** How long a receiver is waited for. */
+/** How long the daemon waits for a receiver. */
 const hangMs = 30_000
 
 function settingsFor(
@@ -31,7 +31,7 @@ function settingsFor(
   return { ...quietAlerts, channels, ...settings }
 }
 
-/** One turn, with all that it sends. */
+/** One check for alert conditions, with all messages that follow from it. */
 async function turnOf(alerting: Alerting): Promise<void> {
   await alerting.recordAndNotify()
   await alerting.idle()
@@ -55,7 +55,7 @@ type OpenOptions = {
   readonly connections?: string[]
 }
 
-/** A store, and somebody who looks for alert conditions when the test says so. The clock starts now, as signatures grow old. */
+/** A store, and a check for alert conditions that the test starts. The clock starts now, because signatures expire. */
 async function open(
   settings: AlertSettings,
   { at, testDatabase = createPgliteDatabase, connections = ['acme'] }: OpenOptions = {},
@@ -79,7 +79,7 @@ async function open(
     at: placed,
     context,
     reported,
-    /** Looks, so many seconds later. */
+    /** Moves the clock by this many seconds, then checks. */
     async look(seconds = 0): Promise<void> {
       clock.now += seconds * 1000
       await turnOf(alerting)
@@ -92,7 +92,7 @@ async function open(
 const summary = ({ received }: AlertReceiver) =>
   received.map(({ message: { type, data } }) => `${type} ${data.connection} ${data.kind}`)
 
-/** A person of whom the accepted export says something about leaving that cannot be read. */
+/** A person whose leaving date in the accepted export cannot be read. */
 async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
   await ensureConnection(db, 'acme')
   await db
@@ -498,7 +498,7 @@ describe.each([
     await using work = await folder()
     await prepared(work.at)
     await using receiver = await startAlertReceiver()
-    // Channels are told side by side, so the one that is looked at has nobody at its end until the process is dead.
+    // Channels are served in parallel, so the child gets an address where nobody listens. The receiver is used once the child is dead.
     await using child = startChild(script, work.at, nobodyThere, alertSecret, 'die')
     const exit = await child.finish()
     await using opened = await open(settingsFor(receiver), { at: work.at })

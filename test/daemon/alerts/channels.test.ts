@@ -20,7 +20,7 @@ import { Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
 import { serveRaw } from '../../http/raw-server.ts'
 
 const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
-// Signatures grow old, so the clock begins with the one of the receivers.
+// Signatures expire, so the clock begins at the time of the receivers.
 const start = Date.now()
 const hour = 3600
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 beforeEach(() => emptyTables(store, 'rollcall'))
 
-/** Somebody who looks for alerts when the test says so. */
+/** A check for alerts that the test starts. */
 function open(...channels: ChannelSettings[]) {
   const clock = { now: start }
   const reported: Event[] = []
@@ -52,7 +52,7 @@ function open(...channels: ChannelSettings[]) {
     context,
     reported,
     alerting,
-    /** Looks, so many seconds later, and waits until everything is sent. */
+    /** Moves the clock by this many seconds, checks, and waits until everything is sent. */
     async look(seconds = 0): Promise<void> {
       clock.now += seconds * 1000
       await alerting.recordAndNotify()
@@ -73,7 +73,7 @@ async function block(...connections: string[]): Promise<void> {
   }
 }
 
-/** A chat that answers with this status and header, each time it is asked. */
+/** A chat that answers every request with this status and header. */
 async function startChat(answers: () => { status: number; retryAfter?: string }) {
   const statuses: number[] = []
   const server = createServer((request, response) => {

@@ -123,14 +123,14 @@ connections:
 `,
     )
     const config = await loadConfig(file, env)
-    // What stood in a file when the configuration was read may be gone.
+    // A secret's file may be removed after the configuration was read.
     await rm(join(folder.path, 'gone'), { force: true })
     return { config, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
   }
 
   const now = () => new Date()
 
-  /** What the trial says of the channel: whether it can be used, or the failure. */
+  /** The result of the check of the channel: that it can be used, or the failure. */
   async function checked(channel: string, files: Readonly<Record<string, string>> = {}): Promise<unknown> {
     await using work = await configured(channel, files)
     const [one] = work.config.alerts.channels

@@ -7,7 +7,7 @@ function source(values: Partial<MonitoredSource> = {}): MonitoredSource {
   return { connection: 'acme', mode: 'snapshot', isFile: true, schedule: schedule('0 2 * * *'), ...values }
 }
 
-/** Since when it has to have been read, as minutes of UTC. */
+/** The time since when the source must have been read, in UTC to the minute. */
 function readSince(values: Partial<MonitoredSource>, now: string): string | null {
   const freshness = freshnessOf(source(values), null, new Date(`${now}Z`))
   return freshness?.readSince.toISOString().slice(0, 16) ?? null

@@ -6,7 +6,7 @@ import { freePort } from '../../helpers/servers/free-port.ts'
 import { alertSecret } from '../../helpers/sources/alert-receiver.ts'
 import { serveRaw, serveResponse } from '../../http/raw-server.ts'
 
-/** For receivers that never answer; whoever answers may take its time. */
+/** The time limit for receivers that never answer. Others get more time. */
 const impatientMs = 400
 
 function message(url: string, secret = alertSecret) {

@@ -23,7 +23,7 @@ async function send(url: string, { timeoutMs = 30_000, signal, resolve, ...setti
   return await sender.send(raised(), signal ?? new AbortController().signal)
 }
 
-/** A chat that answers as told, and keeps what it was sent. */
+/** A chat that gives the answers of the test, and stores what it received. */
 async function startChat(answer: (response: ServerResponse, request: IncomingMessage) => void) {
   const received: unknown[] = []
   const server = createServer((request, response) => {

@@ -68,7 +68,7 @@ async function start(dataDir: string, { signingKey, digest = 'sha256:1', databas
   }
 }
 
-/** Does something as a process that starts and ends. */
+/** Runs an action in a process that starts and ends. */
 async function during<T>(
   dataDir: string,
   task: (process: Awaited<ReturnType<typeof start>>) => Promise<T>,
@@ -219,7 +219,7 @@ test('a malformed key is refused at the start without being shown', async () => 
   )
 })
 
-/** A process that waits in the middle of a signature until it is let go. */
+/** A process that waits in the middle of a signature until the test releases it. */
 async function startSigning(opening: AsyncDisposableStack) {
   const testDatabase = opening.use(await createPostgresDatabase())
   const database = opening.use(
@@ -267,7 +267,7 @@ test('a new key takes over after the signature under way, and the stored head is
   const { process, database, folder, waiting, first, locking, letGo } = await startSigning(opening)
 
   const replacing = process.replaceKey({ by: 'Ada', reason: 'yearly' })
-  // As long as it takes to make a key several times over, which is how the takeover begins.
+  // Long enough to make a key several times. A takeover begins by making a key.
   const elsewhere = await dataFolder()
   for (let look = 0; look < 5; look++) {
     await makeNextKey(elsewhere)

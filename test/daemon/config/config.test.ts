@@ -917,7 +917,7 @@ async function refusal(folder: ExportFolder, text: string, env: NodeJS.ProcessEn
   return message.replaceAll(join(folder.path, 'rollcall.yaml'), 'FILE').replaceAll(folder.path, 'FOLDER')
 }
 
-/** What a JSON Schema says about one setting; all that is looked at here. */
+/** The part of a JSON Schema about one setting that these tests read. */
 type Setting = {
   readonly description?: string
   readonly const?: unknown

@@ -6,7 +6,7 @@ import { MappingPatch } from '../../../src/identity/mapping/mapping.ts'
 
 const docs = new URL('../../../docs/', import.meta.url)
 const pages = (await readdir(docs)).filter((file) => file.endsWith('.md'))
-/** Of messages and of a page, and no settings. */
+/** Names in messages and on a page that are no settings. */
 const otherNames = ['data', 'reminder']
 
 const sourceSchema = z.object({

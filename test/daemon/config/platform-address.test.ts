@@ -95,7 +95,7 @@ describe('the address of the platform', () => {
 })
 
 describe('the certificate of the platform', () => {
-  /** What becomes of a request to a platform that speaks TLS in this way, and how many requests came through. */
+  /** The result of a request to a platform with these TLS options, and how many requests arrived. */
   async function requestOver(options: tls.TlsOptions, { host = '127.0.0.1', caFile = 'ca.pem' as string | null } = {}) {
     const page = { data: [], pagination: { cursor: null, totalCount: 0 } }
     await using server = await startHrServer(json(page), options)

@@ -11,7 +11,7 @@ import { typical } from '../../helpers/presets/typical-exports.ts'
 const presets = await readPresets()
 const names = [...presets.keys()]
 
-/** Systems that do not say by a key who the manager is. */
+/** Systems whose exports do not name the manager by a key. */
 const withoutManagerKeys = ['gusto', 'odoo', 'orangehrm', 'personio', 'personio-de', 'zoho-people']
 
 describe('every preset', () => {
@@ -223,7 +223,7 @@ describe('a trap', () => {
   })
 })
 
-/** Every name that a rule, as a preset writes it, has for its columns. */
+/** All column names in a rule of a preset. */
 function columnsOf(rule: unknown): string[] {
   if (typeof rule === 'string') return [rule]
   if (typeof rule !== 'object' || rule === null) return []

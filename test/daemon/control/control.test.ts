@@ -48,7 +48,7 @@ async function installed(): Promise<
   return { ...(await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })), platform: client }
 }
 
-/** Asks for a run and waits until it has come to rest. */
+/** Requests a run and waits until it has ended or is held. */
 async function runOnce(client: ControlClient): Promise<Run> {
   const started = await client.startRun({ params: { connection: 'acme' }, body: {} })
   if (started.status !== 201) throw new Error(`no run was started: ${JSON.stringify(started)}`)

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A run of which the platform takes nothing for as long as it gives this answer. */
+/** A run whose requests the platform refuses with this answer. */
 async function stuck(answer: typeof refused | typeof limited) {
   const { client } = await host.tenant()
   const world = await openWorld({ client })

@@ -69,7 +69,7 @@ async function serve({ requestsPerMinute }: { requestsPerMinute: number }) {
 test('the declared refusals of size and rate are the ones that occur', async () => {
   const declares = (status: number) =>
     operations.filter(([name]) => String(status) in (described.get(name)?.responses ?? {}))
-  // How large a stream of bytes may be is for its handler to say.
+  // The handler of a stream of bytes limits its size itself.
   const large = declares(413).filter(([, { takesBytes }]) => !takesBytes)
   await using server = await serve({ requestsPerMinute: large.length })
 

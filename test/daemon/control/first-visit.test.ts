@@ -38,7 +38,7 @@ async function sendEndlessly({ url, adminToken }: EmptyDaemon) {
       sentBytes += 64 * 1024
     }
   }
-  // It ends with the connection, which is what ends it.
+  // The request fails when the connection ends, as intended.
   const pumping = pipeline(spaces, sending).catch(() => {})
   try {
     const [answer] = (await once(sending, 'response')) as [IncomingMessage]

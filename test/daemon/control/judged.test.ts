@@ -26,7 +26,7 @@ const mapping = Mapping.parse({
   status: { column: 'Status', leftWhen: ['Inactive'], employedWhen: ['Active'] },
 })
 
-/** A company of thirty in three teams, who all move to another domain in the night in which twelve of them leave. */
+/** A company of thirty in three teams. In one night all move to another mail domain, and twelve leave. */
 async function heldWorld() {
   const { client } = await host.tenant()
   const stack = new AsyncDisposableStack()

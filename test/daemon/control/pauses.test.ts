@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A connection with a schedule and events, asked as the control API is, on the evening of the 20th of November. */
+/** A connection with a schedule and events, used through the control API, on the evening of 20 November. */
 async function open() {
   const { client } = await host.tenant()
   const world = await openWorld({ client, webhook: webhookFeed() })

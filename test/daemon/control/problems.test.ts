@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A world that is asked as the control API is. */
+/** A world with the control API. */
 async function open(...schedules: readonly Scheduled[]) {
   return await openWith({ schedules })
 }
@@ -107,7 +107,7 @@ test('the status counts refused and undeliverable people separately, and the lea
 
   const status = await connectionStatus()
 
-  // Whom it refused is tried again by the run that now waits behind the block.
+  // The run that waits behind the block retries the refused people.
   expect(status).toMatchObject({
     problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 1 } },
     blocked: { status: 401, code: 'key_refused', probeAt: expect.stringMatching(/Z$/) },
@@ -235,7 +235,7 @@ test('names are returned only with values, which a viewer may not request', asyn
 
 type Page<T> = { readonly data: readonly T[]; readonly next: string | null }
 
-/** What the audit trail was told of callers who looked, or were refused it. */
+/** The audit entries about callers who saw values or were refused them. */
 async function looks({ sync }: World): Promise<unknown[]> {
   const acts = await sync.store.db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
   return acts.map(({ entry }) => readEntry(entry)).filter((entry) => /seen|access/.test(entry?.act ?? ''))

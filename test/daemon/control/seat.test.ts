@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A world that is asked as the console asks. */
+/** A world with the control API as the console uses it. */
 async function open(...schedules: readonly Scheduled[]): Promise<World & { readonly control: Control }> {
   const { client } = await host.tenant()
   const world = await openWorld({ client })

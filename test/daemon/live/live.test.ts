@@ -37,7 +37,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
     await at[Symbol.asyncDispose]()
   })
 
-  /** Listens, and waits for what is expected to be heard. */
+  /** Listens, and waits for the expected number of events. */
   async function listen(live: Live, connection?: string) {
     const received: LiveEvent[] = []
     const leave = await live.listen({ connection, onEvent: (event) => received.push(LiveEvent.parse(event)) })
@@ -151,7 +151,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
   })
 })
 
-/** A store that has nothing, of which each statement waits until the gate is opened. */
+/** An empty store whose statements wait until the gate is opened. */
 function gatedStore() {
   let gate = Promise.withResolvers<void>()
   const held = { statements: 0 }
@@ -208,7 +208,7 @@ test('only one further read is scheduled, however often listeners come and go wh
   expect([vi.getTimerCount(), store.held.statements]).toEqual([0, before])
 })
 
-/** Serves a stream of which the test says what is heard. `who`: the caller by the request; null: no one any more. */
+/** Serves a stream whose events the test sends. `who` names the caller of a request; null if the caller may no longer listen. */
 async function serveHeard(who: (request: FastifyRequest) => string | null) {
   const listeners = new Set<Listener>()
   const live: Live = {
@@ -234,7 +234,7 @@ test('a caller may have at most 16 streams, and another caller is served meanwhi
   const listen = async (name: string) => {
     const leaving = new AbortController()
     const answer = await fetch(served.url, { headers: { authorization: name }, signal: leaving.signal })
-    // An answer that nobody holds any more would be given up.
+    // Returned with the function, because an unreferenced response would be garbage collected and closed.
     return { answer, leave: () => leaving.abort() }
   }
 

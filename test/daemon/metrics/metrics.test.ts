@@ -16,7 +16,7 @@ import { exportFolder } from '../../helpers/sources/exports.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
 
 const examples = fileURLToPath(new URL('../../../config/examples/', import.meta.url))
-/** What Node tells of a process, of which the examples use this. */
+/** Node's own process metrics that the examples use. */
 const ofProcess = ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes', 'up']
 
 let host: Host
@@ -79,7 +79,7 @@ describe('two processes on one store', () => {
         return name in catalogue && catalogue[name as MetricName].type === 'store'
       })
     let one = await scrape(worker.url)
-    // What the run leaves to be tidied up may still go on while the first of the two is asked.
+    // Clean-up after the run may still change the store between the two scrapes.
     await expect
       .poll(
         async () => {

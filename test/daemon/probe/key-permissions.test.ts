@@ -33,7 +33,7 @@ function triedAt(baseUrl: string, bearer: string) {
   return testPermissions({ client, baseUrl }, new AbortController().signal)
 }
 
-/** How many rows each table of the platform holds, and which they are. */
+/** The number of rows in each table of the platform, and a checksum of them. */
 async function everything(): Promise<Record<string, unknown>> {
   const { db } = at.platform.database
   const tables = await sql<{ name: string }>`
@@ -46,7 +46,7 @@ async function everything(): Promise<Record<string, unknown>> {
       await sql`select count(*), md5(string_agg(t::text, '|' order by t::text)) as sum from ${sql.raw(name)} t`.execute(
         db,
       )
-    // When a key was used last is noted by every request.
+    // Every request records when its key was last used.
     contents[name] = /api_keys$/.test(name) ? null : rows
   }
   return contents
@@ -101,7 +101,7 @@ test('for a connection of records, each missing permission is named, and none ab
   const needed = neededPermissions(['records']).map(({ permissions: [first = ''] }) => first)
   const before = await everything()
 
-  // To make a connection, the permission to write its data suffices as well.
+  // The permission to write data also allows making a connection.
   for (const lacking of needed.filter((one) => one !== 'custom-connections-post')) {
     const key = await keyOf(
       name,

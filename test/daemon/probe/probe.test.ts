@@ -179,7 +179,7 @@ test('detects a list without leavers, and a platform that cannot update one pers
     expect.stringMatching(/^failed a leaving date is written once: no: the person is not listed/),
     expect.stringMatching(/^failed a cleared date can be set again: no: the person is not listed/),
     expect.stringMatching(/^warning one person can be updated \(PUT\): warning: no: the platform answers 404/),
-    // Left since, and brought back as such.
+    // The person left before the removal, and comes back as a leaver.
     expect.stringMatching(/^failed sending a removed person brings the record back: no: the person is not listed/),
   ])
 })

@@ -37,7 +37,7 @@ test('the dialect of an export is recognised from its beginning', async () => {
         ...header.slice(1).map((_name, at) => cells[(row * 7 + at) % cells.length] ?? ''),
       ])
       const lines = [...titles, ...[header, ...rows].map((row) => row.map(written).join(sign))]
-      // UTF-16 without a mark is told by its zeros; windows-1252 needs a sign of its own.
+      // UTF-16 without a mark is recognised by its zero bytes; windows-1252 needs a letter that is not ASCII.
       const text = `${encoding === 'windows-1252' ? lines.join(lineEnd).replace('W0', 'Wé') : lines.join(lineEnd)}${lineEnd}`
       const bytes = iconv.encode(text, encoding, { addBOM: mark && encoding !== 'windows-1252' })
 

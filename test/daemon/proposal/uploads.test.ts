@@ -15,7 +15,7 @@ test('an expired upload that cannot be removed is reported, and the daemon conti
   await uploads.take(Readable.from([Buffer.from('id\n1\n')]), {
     name: 'people.csv',
     principal: 'ada',
-    // Whatever is removed below the folder from then on fails: a file is no folder.
+    // From now on removing anything below the folder fails, because a file has its name.
     check: async () => {
       await rename(folder, join(parent, 'away'))
       await writeFile(folder, '')

@@ -6,7 +6,7 @@ import { violationsOn } from '../../helpers/axe.ts'
 import { leaverDocument, reportDocument } from '../../helpers/leaver-documents.ts'
 import { startChromium } from '../../helpers/servers/chromium.ts'
 
-/** What HR systems hold, or could be made to hold. */
+/** Values that an HR system holds, or that an attacker could put into one. */
 const hostile = [
   '=HYPERLINK("http://evil.example","click")',
   '+1+1',

@@ -5,7 +5,7 @@ const minuteMs = 60_000
 const stepMs = 15 * minuteMs
 const dayMs = 24 * 60 * minuteMs
 
-/** What a daemon starts that looks every quarter of an hour from the day before a night to the day after it, and when it does. */
+/** The slots that a daemon starts, and when, if it checks every quarter hour from the day before a night to the day after it. */
 async function startedAround(night: string, schedule: Schedule): Promise<string[]> {
   const taken = new Set<string>()
   const started: string[] = []
@@ -34,7 +34,7 @@ async function startedAround(night: string, schedule: Schedule): Promise<string[
 
 const berlin = { timeZone: 'Europe/Berlin', spring: '2026-03-29', autumn: '2026-10-25' }
 const newYork = { timeZone: 'America/New_York', spring: '2026-03-08', autumn: '2026-11-01' }
-// Its clock moves by half an hour, and on the other half of the globe.
+// Lord Howe: its clock changes by half an hour, and in the southern seasons.
 const lordHowe = { timeZone: 'Australia/Lord_Howe', spring: '2026-10-04', autumn: '2026-04-05' }
 
 describe('a nightly run begins once a night', () => {

@@ -26,7 +26,7 @@ const linked = `    also:
     verify: never
 `
 
-/** A place where tomorrow's leaver was delivered, and whose export is now missing. */
+/** An installation that has delivered a person who leaves tomorrow, and whose export is now missing. */
 async function openWithDueLeaver(connection = '') {
   const { client, key } = await host.tenant()
   await using opening = new AsyncDisposableStack()

@@ -19,7 +19,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: berlin('30 2 * * *') }
 const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: berlin('0 4 * * 0') }
 
-/** A store with schedules, and a daemon that can be started again and again on it. */
+/** A store with schedules, on which a daemon can be started repeatedly. */
 async function openNights(...scheduled: readonly Scheduled[]) {
   const { client } = await host.tenant()
   const world = await openWorld({ client })

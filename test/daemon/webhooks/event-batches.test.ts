@@ -30,7 +30,7 @@ function openBatches({ patienceMs = 10_000 } = {}) {
   return {
     add: (...events: NewEvent[]) => events.map((one) => batches.add(one)),
     reported,
-    /** The store's call of this number, once it has come. */
+    /** The store's call with this number, once it was made. */
     async call(number: number): Promise<Call> {
       while (calls[number] === undefined) await next.promise
       return calls[number]

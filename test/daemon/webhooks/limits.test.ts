@@ -51,7 +51,7 @@ describe('bodies', () => {
       () => 'connection ended',
     )
 
-    // The connection may end before the client has read why.
+    // The connection may end before the client has read the answer.
     expect([413, 'connection ended']).toContain(answer)
     expect(pulled).toBeLessThan(1000)
     expect((await served.send(body)).status).toBe(200)
@@ -125,7 +125,7 @@ describe('a store in trouble', () => {
     const late = { event: 'webhook.failed', connection: 'acme', reason: expect.any(String) }
 
     const silent = await Promise.all([served.send(body, { id: '1' }), served.send(body, { id: '2', to: 'beta' })])
-    // Senders are told a few milliseconds before it is known of their batch.
+    // Senders get their answer a few milliseconds before the outcome of their batch is known.
     await expect.poll(() => served.loggedEvents).toContainEqual(late)
     await lock.release()
     const again = await Promise.all([served.send(body, { id: '1' }), served.send(body, { id: '2', to: 'beta' })])
@@ -166,12 +166,12 @@ test('closing waits until events under way are stored and answered', async () =>
   expect(await served.inbox()).toHaveLength(3)
 })
 
-/** Lets nobody use the table until it is released. */
+/** Locks the table for everybody until it is released. */
 async function lockInbox(pool: Pool) {
   const client = await pool.connect()
   await client.query('begin; lock table rollcall.inbox in access exclusive mode')
   return {
-    /** Resolves when somebody stands before the lock. */
+    /** Resolves when a statement waits for the lock. */
     async waitedFor() {
       const waiting =
         "select count(*)::int as count from pg_locks where not granted and relation = 'rollcall.inbox'::regclass"

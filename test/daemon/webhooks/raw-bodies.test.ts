@@ -6,7 +6,7 @@ import { createApp } from '../../../src/http/server/app.ts'
 
 const bodyLimit = 1000
 
-/** A server that gives bodies back; below /held it holds them until it is told. */
+/** A server that echoes bodies; under /held it keeps them until the test releases them. */
 async function serveBodies(options: Partial<RawBodiesOptions> = {}) {
   const app = await createApp()
   const arrived = Promise.withResolvers<void>()

@@ -14,7 +14,7 @@ import { everyOperation, type NamedOperation } from './operations.ts'
 import { openWorld, type World } from './world.ts'
 
 const kinds = [...badCallers, ...badAddresses, ...badQueries, ...badBodies, ...badDocuments]
-/** What reaches the database; the rest never gets to where engines differ. The second engine is asked a sample of it. */
+/** Cases that reach the database, where engines can differ. The second engine gets a sample of them. */
 const reaching = new Set([
   ...['ids of nothing', 'ids of another account', 'queries not storable or too long'],
   ...['numbers out of range', 'texts too long or not storable', 'free objects that cannot be stored'],
