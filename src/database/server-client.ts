@@ -8,12 +8,12 @@ import { type Session, SessionWatch, serverMark } from './session-watch.ts'
 const hostTimeoutMs = 10_000
 
 /**
- * The client of a pool. Its session begins with these settings. They are sent as a statement: poolers do not pass on what a connection asks
- * for at its start. Each client connects to the host that was reached last; when that one refuses, the next client tries the next host.
+ * The client of a pool. Its session begins with these settings. They are sent as a statement, because poolers drop the start parameters of a
+ * connection. Each client connects to the host that was reached last; when that one refuses, the next client tries the next host.
  */
 export function createServerClient(
   { hosts, location }: ServerAddress,
-  { settings, lookMs }: { settings: Readonly<Record<string, string>>; lookMs: number },
+  { settings, checkIntervalMs }: { settings: Readonly<Record<string, string>>; checkIntervalMs: number },
 ) {
   let current = 0
 
@@ -29,7 +29,7 @@ export function createServerClient(
       }
       super(config)
       this.#tried = current
-      this.#watch = new SessionWatch(this, { config, lookMs })
+      this.#watch = new SessionWatch(this, { config, checkIntervalMs })
     }
 
     // node-postgres' pool connects with a callback and drops a client that it cannot use.
@@ -39,7 +39,7 @@ export function createServerClient(
       this.on('error', () => {})
       const connect = super.connect as (done: (error?: Error) => void) => void
       return connect.call(this, (error) => {
-        if (error) return this.#leave(notify, error)
+        if (error) return this.#useNextHost(notify, error)
         beginSession(this, hostAt(this.#tried), settings).then(
           (session) => {
             this.#watch.begins(session)
@@ -48,7 +48,7 @@ export function createServerClient(
           (refusal: Error) => {
             this.#watch.ends()
             super.end().catch(() => {})
-            this.#leave(notify, refusal)
+            this.#useNextHost(notify, refusal)
           },
         )
       }) as never
@@ -60,13 +60,13 @@ export function createServerClient(
       const answer = query.apply(
         this,
         parameters.map((argument) =>
-          isCallback(argument) ? translating(argument, { location, answered: this.#watch.expectAnswer() }) : argument,
+          isCallback(argument) ? explaining(argument, { location, answered: this.#watch.expectAnswer() }) : argument,
         ),
       )
       if (!(answer instanceof Promise)) return answer as never
       const answered = this.#watch.expectAnswer()
-      const translated = answer.catch((error: unknown) => Promise.reject(inWords(error, location)))
-      return translated.finally(answered) as never
+      const result = answer.catch((error: unknown) => Promise.reject(explained(error, location)))
+      return result.finally(answered) as never
     }
 
     override end(...done: readonly unknown[]): never {
@@ -75,8 +75,8 @@ export function createServerClient(
       return end.apply(this, [...done]) as never
     }
 
-    #leave(notify: (error: Error) => void, error: Error): void {
-      // Clients that failed together move on by one host together.
+    #useNextHost(notify: (error: Error) => void, error: Error): void {
+      // Several clients that failed on the same host move on to the next host only once.
       if (current === this.#tried) current = (current + 1) % hosts.length
       notify(error)
     }
@@ -87,8 +87,8 @@ export function createServerClient(
   }
 }
 
-/** Errors of a cancelled statement, and what helps. Other limits end the connection. */
-const cutOff: Readonly<Record<string, string>> = {
+/** Error codes of a cancelled statement, with the rest of the message and what helps. Other limits end the connection. */
+const adviceByCode: Readonly<Record<string, string>> = {
   '57014':
     'has cancelled a statement: if the address sets statement_timeout, raise it; otherwise an administrator did it',
   '55P03': 'has let a statement wait too long for a lock: the address sets lock_timeout, so raise it',
@@ -100,36 +100,36 @@ function isCallback(value: unknown): value is Callback {
   return typeof value === 'function'
 }
 
-function translating(
+function explaining(
   callback: Callback,
   { location, answered }: { readonly location: string; readonly answered: () => void },
 ): Callback {
   return (error, ...answer) => {
     answered()
-    callback(inWords(error, location), ...answer)
+    callback(explained(error, location), ...answer)
   }
 }
 
-function inWords(error: unknown, location: string): unknown {
-  const words = cutOff[errorCode(error) ?? '']
-  return words === undefined ? error : new Failure('database_unreachable', `${location} ${words}`, { cause: error })
+function explained(error: unknown, location: string): unknown {
+  const advice = adviceByCode[errorCode(error) ?? '']
+  return advice === undefined ? error : new Failure('database_unreachable', `${location} ${advice}`, { cause: error })
 }
 
-/** Settings that a server does not know, because it is older, are left out. */
-const begin = `
+/** Sets the settings of the session, except those that an older server does not know, and returns facts about it. */
+const beginStatement = `
   SELECT pg_backend_pid() AS pid, ${serverMark} AS server, pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     (SELECT count(set_config(name, value, false)) FROM json_each_text($1) AS desired(name, value)
       WHERE current_setting(name, true) IS NOT NULL) AS set`
 
-type Begun = Session & { readonly isReplica: boolean; readonly isReadOnly: boolean }
+type BegunSession = Session & { readonly isReplica: boolean; readonly isReadOnly: boolean }
 
 async function beginSession(
   client: PreparingClient,
   { name }: ServerHost,
   settings: Readonly<Record<string, string>>,
 ): Promise<Session> {
-  const answer: Promise<{ rows: Begun[] }> = client.query(begin, [JSON.stringify(settings)])
-  const begun = (await answer).rows[0] as Begun
+  const answer: Promise<{ rows: BegunSession[] }> = client.query(beginStatement, [JSON.stringify(settings)])
+  const begun = (await answer).rows[0] as BegunSession
   if (begun.isReplica) {
     throw new Failure(
       'database_unreachable',

@@ -3,7 +3,7 @@ import pg, { type ClientConfig } from 'pg'
 import { errorCode } from '../errors.ts'
 
 /** How often a session that waits for an answer is checked. */
-export const defaultLookMs = 10_000
+export const defaultCheckIntervalMs = 10_000
 /** How long the server may take to accept a connection that checks another one, and to answer it. */
 const checkTimeoutMs = 10_000
 
@@ -27,7 +27,7 @@ type SessionState = 'working' | 'gone' | 'doubtful' | 'unknown'
 export class SessionWatch {
   readonly #client: pg.Client
   readonly #config: ClientConfig
-  readonly #looking: NodeJS.Timeout
+  readonly #timer: NodeJS.Timeout
   #session: Session | null = null
   #answersDue = 0
   #isEnding = false
@@ -36,10 +36,10 @@ export class SessionWatch {
   #moved = ''
 
   /** `config`: how the session was opened, to connect to the same server once more. */
-  constructor(client: pg.Client, { config, lookMs }: { config: ClientConfig; lookMs: number }) {
+  constructor(client: pg.Client, { config, checkIntervalMs }: { config: ClientConfig; checkIntervalMs: number }) {
     this.#client = client
     this.#config = config
-    this.#looking = setInterval(() => this.#look(), lookMs).unref()
+    this.#timer = setInterval(() => this.#check(), checkIntervalMs).unref()
   }
 
   /** `session`: as a statement tells it. A pooler in between tells another process when a connection starts. */
@@ -60,9 +60,9 @@ export class SessionWatch {
     this.#isEnding = true
   }
 
-  #look(): void {
+  #check(): void {
     const stream = this.#stream()
-    if (stream.destroyed) clearInterval(this.#looking)
+    if (stream.destroyed) clearInterval(this.#timer)
     else if (this.#hasMoved(stream)) this.#isDoubtful = false
     else if (this.#isEnding) stream.destroy()
     else if (this.#answersDue > 0) this.#askServer().catch(() => {})

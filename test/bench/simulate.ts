@@ -27,7 +27,7 @@ const timedAlone = 10
 const lookMs = 20
 /** The step of the pauses between two small connections beside the large ones: 0, 70, 140 ms and so on. */
 const pauseStepMs = 70
-const mostPauseMs = 400
+const maxPauseMs = 400
 
 export type SimulationOptions = {
   readonly server: string
@@ -112,7 +112,7 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
     const connection = small[at % small.length]
     if (connection) behind.push(await timed(connection))
     // Different pauses, so that the small connections meet every phase of the large ones.
-    await pause((at * pauseStepMs) % mostPauseMs)
+    await pause((at * pauseStepMs) % maxPauseMs)
   }
   const largeSeconds = (performance.now() - largeMs) / 1000
 

@@ -150,12 +150,12 @@ export const Guards = z.strictObject({
   unusual: z
     .strictObject({
       enabled: z.boolean().default(true).describe('Whether what is usual counts beside the limits.'),
-      runs: z.int().min(1).default(14).describe('From so many accepted runs on it is known what is usual.'),
+      runs: z.int().min(1).default(14).describe('Number of accepted runs after which it is known what is usual.'),
       times: z
         .number()
         .min(1)
         .default(4)
-        .describe('A plan is held for more than so many times the largest number so far.'),
+        .describe('A plan is held for more than this many times the largest number so far.'),
       count: z.int().min(0).default(10).describe('This many always pass.'),
     })
     .prefault({})

@@ -67,7 +67,7 @@ function createCron({ cron, timeZone }: SyncSchedule): Cron {
 
 // Every check reads the clock, so that a clock change takes effect within a minute.
 async function runUntilStopped(looking: NightlySync, cron: Cron, signal: AbortSignal): Promise<void> {
-  const { now, delays, maxPauseMs: lookMs = 60_000 } = looking
+  const { now, delays, maxPauseMs: maxWaitMs = 60_000 } = looking
   let lastSlotMs = 0
   while (!signal.aborted) {
     const at = now()
@@ -76,7 +76,7 @@ async function runUntilStopped(looking: NightlySync, cron: Cron, signal: AbortSi
     lastSlotMs = slot?.getTime() ?? 0
     if (slot) await syncDueAccounts(looking, slot, signal)
     const next = cron.nextRun(at)?.getTime() ?? Number.POSITIVE_INFINITY
-    const waitMs = Math.max(1, Math.min(lookMs, next - now().getTime()))
+    const waitMs = Math.max(1, Math.min(maxWaitMs, next - now().getTime()))
     await pause(waitMs, undefined, { signal }).catch(() => undefined)
   }
 }

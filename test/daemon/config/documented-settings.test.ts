@@ -32,7 +32,7 @@ function namesIn(schema: unknown, names = new Set<string>()): Set<string> {
 }
 
 describe('the settings', () => {
-  test.each(pages)('that %s names with a value are taken by the configuration', async (page) => {
+  test.each(pages)('that %s names with a value exist in the configuration', async (page) => {
     const text = await readFile(new URL(page, docs), 'utf8')
 
     const named = [...text.matchAll(/`([a-z][A-Za-z]+): [^`\n]+`/g)].map(([, name = '']) => name)
