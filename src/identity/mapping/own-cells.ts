@@ -86,14 +86,14 @@ function itemReader({ property, lowercase, decimal, format, offsetDays: addDays,
     case 'date': {
       const formats = [format].flat()
       const read = dateReader(formats, { ...words, addDays })
-      const noDate = dateFaults(formats, words)
-      return (text, timeZone) => read(text, timeZone) ?? noDate(text)
+      const faultOf = dateFaults(formats, words)
+      return (text, timeZone) => read(text, timeZone) ?? faultOf(text)
     }
     case 'date-time': {
       const formats = [format].flat()
       const read = instantReader(formats, { ...words, addDays })
-      const noDate = dateFaults(formats, words)
-      return (text, timeZone) => read(text, timeZone) ?? noDate(text)
+      const faultOf = dateFaults(formats, words)
+      return (text, timeZone) => read(text, timeZone) ?? faultOf(text)
     }
     default:
       return property.type satisfies never
