@@ -88,7 +88,7 @@ async function generate(document: Document, folder: string, baseUrl: string): Pr
   return client
 }
 
-/** The arguments by the names that the generated function destructures: parameters without brackets, and the body. */
+/** The arguments by the names that the generated function takes apart: parameters without brackets, and the body. */
 function argumentsOf(operation: Generated[string], { params, query, body }: ReturnType<typeof validCall>): unknown[] {
   const names = /^function \w+\(\{([^}]*)\}/.exec(operation.toString())?.[1]
   if (names === undefined) return []
