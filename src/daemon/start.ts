@@ -18,7 +18,7 @@ import type { Config } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
 import { Secret } from './config/secret.ts'
 import { announceAddress } from './control/address-file.ts'
-import { guardedHandlers } from './control/handlers.ts'
+import { checkedHandlers } from './control/handlers.ts'
 import { startProbeServer } from './control/probe-server.ts'
 import { carefully, startLocalServer, startServer } from './control/server.ts'
 import type { Configured } from './control/settings.ts'
@@ -202,7 +202,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
         await serveWebhooks(app, webhooksOf(assembly))
         await serveConsole(app, {
           access: access.access,
-          control: (caller) => localCalls(control, guardedHandlers, { ...context, caller }),
+          control: (caller) => localCalls(control, checkedHandlers, { ...context, caller }),
           now,
           failureOf: databaseFailure,
           unexpected: (error, route) => events.unexpected({ during: `console: ${route}`, error }),

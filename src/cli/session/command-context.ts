@@ -2,8 +2,8 @@ import { planOperations } from '../../contract/control/plans.ts'
 import { assemble } from '../../daemon/assembly.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import type { ControlContext } from '../../daemon/control/control-context.ts'
-import { guarded } from '../../daemon/control/guarded.ts'
 import { planHandlers } from '../../daemon/control/plans.ts'
+import { withChecks } from '../../daemon/control/with-checks.ts'
 import { controlContext } from '../../daemon/control-context.ts'
 import { localCalls } from '../../http/client/calls.ts'
 import { lazyFunctions } from '../../http/client/lazy-functions.ts'
@@ -41,15 +41,15 @@ export async function openLocally(
 
 /** Does in this process what the daemon would do. Loading all of its code takes as long as a plan, which needs little of it. */
 export function localControl(context: ControlContext): Control {
-  const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
+  const handlers = withChecks<typeof planOperations, ControlContext>(planOperations, planHandlers)
   const plans = localCalls(planOperations, handlers, context)
   return lazyFunctions<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
 }
 
 async function everything(context: ControlContext): Promise<Control> {
-  const [{ control }, { guardedHandlers }] = await Promise.all([
+  const [{ control }, { checkedHandlers }] = await Promise.all([
     import('../../contract/control/control.ts'),
     import('../../daemon/control/handlers.ts'),
   ])
-  return localCalls(control, guardedHandlers, context)
+  return localCalls(control, checkedHandlers, context)
 }
