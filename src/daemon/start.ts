@@ -20,7 +20,7 @@ import { Secret } from './config/secret.ts'
 import { announceAddress } from './control/address-file.ts'
 import { checkedHandlers } from './control/handlers.ts'
 import { startProbeServer } from './control/probe-server.ts'
-import { carefully, startLocalServer, startServer } from './control/server.ts'
+import { explainDatabaseFailures, startLocalServer, startServer } from './control/server.ts'
 import type { Configured } from './control/settings.ts'
 import type { Restorations } from './control/store.ts'
 import { connectionSchedules, controlContext, monitoredConnections } from './control-context.ts'
@@ -233,7 +233,7 @@ function serveProcessMetrics(
   serveMetrics(app, {
     metrics,
     context: { sync, queue, schedules: connectionSchedules(config), leaverBounds, audit },
-    admit: config.server.metrics === 'open' ? null : carefully(admit),
+    admit: config.server.metrics === 'open' ? null : explainDatabaseFailures(admit),
   })
 }
 
