@@ -65,7 +65,7 @@ export const limitDefinitions = {
     share: 0.02,
   },
   redates: {
-    counts: 'People whose leaving date would become another',
+    counts: 'People who would get another leaving date',
     verdictText: 'people would get another leaving date',
     against: 'those employed',
     count: 5,

@@ -16,7 +16,7 @@ import {
   takePending,
 } from '../../store/inbox/inbox.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
-import { type FeedName, undecidedOf } from '../../store/runs/runs.ts'
+import { type FeedName, findUndecidedConnections } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context/context.ts'
@@ -186,7 +186,7 @@ async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise
   // A linked connection that has not read the export yet may have to read it here.
   const linked = linkedConnections(ctx, connection.name).map(({ name }) => name)
   if (linked.length > 0 && toArchive.length > 0) {
-    const undecided = await undecidedOf(db, linked)
+    const undecided = await findUndecidedConnections(db, linked)
     const unread = await linkedConnectionsToRead(db, { connection: connection.name, linked })
     const reason = waitingReason(undecided, unread)
     if (reason !== null && connector?.archive)
@@ -206,7 +206,10 @@ async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise
 }
 
 /** Why exports wait for something that does not happen by itself before the next export, for the log; null if they do not. */
-function waitingReason(undecided: Awaited<ReturnType<typeof undecidedOf>>, unread: readonly string[]): string | null {
+function waitingReason(
+  undecided: Awaited<ReturnType<typeof findUndecidedConnections>>,
+  unread: readonly string[],
+): string | null {
   const commandsOf = (names: readonly string[]) =>
     names.map((name) => `"rollcall sync --connection ${name}"`).join(' and ')
   const ended = undecided.flatMap((one) => (one.hasEnded ? [one.connection] : []))
