@@ -2,7 +2,7 @@ import type { DateFormatOptions } from './date-formats.ts'
 import { dateOverlapProblem } from './date-overlap.ts'
 import { dateReader } from './dates.ts'
 import { isPlaceholderDate } from './placeholder-dates.ts'
-import { splitDate, type WrittenForm } from './written-dates.ts'
+import { analyseDate, type WrittenForm } from './written-dates.ts'
 
 /** How the dates of a column are declared, and which settings the column has. */
 export type DeclaredDates = DateFormatOptions & {
@@ -71,7 +71,7 @@ export function dateExplainer(declared: DeclaredDates): (text: string) => Explai
   return (text) => {
     if (isPlaceholderDate(text) || wordsForNone.has(text.toLowerCase()))
       return { hint: declared.isField ? { kind: 'blank' } : noDay, isShowable: true }
-    const written = splitDate(text)
+    const written = analyseDate(text)
     if (written === null) return { hint: { kind: 'none', reason: reasonOf(text, declared) }, isShowable: false }
     const read = written.forms.filter((form) => dayOf(text, form) !== null)
     if (read.length === 0) return { hint: { kind: 'none', reason: `${written.fault}; ${elsewhere}` }, isShowable: true }

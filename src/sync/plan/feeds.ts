@@ -51,8 +51,8 @@ export function mainRules({ name, feeds }: SyncConnection): FeedRules {
 type FeedInput = { readonly name: FeedName; readonly claim: ClaimedRun | null; readonly signal: AbortSignal }
 
 /**
- * Opens what a run reads. Without a claim it only looks: pending events stay pending. Events that only say that something changed belong to
- * the run that reads the source after them, and are decided with its plan.
+ * Opens what a run reads. Without a claim, pending events are read and stay pending. Thin events, which only say that something changed,
+ * are taken by the next run that reads the source, and decided with its plan.
  */
 export async function openFeed(
   ctx: Pick<SyncContext, 'store' | 'now' | 'connections' | 'sourceWaits'>,
@@ -72,7 +72,7 @@ export async function openFeed(
       listed = { versions, decided: await decidedVersions(db, { connection: connection.name, versions }) }
       return listed.decided
     }
-    const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, findDecided } })
+    const reading = await openShowingWaits(ctx, source, { claim, options: { now: ctx.now, signal, findDecided } })
     return { name, rules: source, reading, listed }
   }
   if (name === 'webhook' && webhook) {
@@ -116,8 +116,8 @@ async function hasDecidedTheSame(db: Db, connection: string, listed: OpenedFeed[
   return decided.symmetricDifference(listed.decided).size === 0
 }
 
-/** Opens a source. Meanwhile the run shows what the source waits for. */
-async function openWatched(
+/** Opens a source. While it waits, e.g. for a complete export, the run shows the reason. */
+async function openShowingWaits(
   { sourceWaits }: Pick<SyncContext, 'sourceWaits'>,
   { connector }: SourceFeed,
   { claim, options }: { readonly claim: ClaimedRun | null; readonly options: OpenOptions },
@@ -135,7 +135,7 @@ async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
   const portion = { connection, limit: maxEventsPerPlan }
   if (claim === null) return await peekPending(db, portion)
   const { held = false, again } = claim.run.options
-  // They stay with the held run until the new plan replaces its plan.
+  // The events stay with the held run until the new plan replaces its plan.
   if (again && !held) return await eventsOfHeld(db, again.runId)
   return await whileClaimed(db, claim, async (tx) => {
     const runId = claim.run.id
@@ -180,7 +180,7 @@ function archiveInTurn(ctx: SyncContext, connection: SyncConnection): Promise<vo
 
 async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
-  // Before looking at the linked connections: their runs are added before the export that they read is decided about.
+  // Read before the linked connections are: a linked run is added before its export is decided about, so none is missed.
   const toArchive = await sourcesToArchive(db, connection.name)
   const connector = connection.feeds.source?.connector
   // A linked connection that has not read the export yet may have to read it here.
