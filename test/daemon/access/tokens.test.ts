@@ -4,9 +4,9 @@ import { controlPrefix } from '../../../src/contract/control/control.ts'
 import { tokenOperations } from '../../../src/contract/control/tokens.ts'
 import { attemptsPerMinute, createAttempts } from '../../../src/daemon/access/attempts.ts'
 import { admitByToken, createTokenCheck } from '../../../src/daemon/access/tokens.ts'
-import { permitted } from '../../../src/daemon/control/permitted.ts'
 import { refusalOf } from '../../../src/daemon/control/refusals.ts'
 import { tokenHandlers } from '../../../src/daemon/control/tokens.ts'
+import { withPermissions } from '../../../src/daemon/control/with-permissions.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { mount } from '../../../src/http/server/mount.ts'
@@ -45,7 +45,9 @@ async function open() {
   const attempts = createAttempts(silentEvents((event) => reported.push(event)))
   const admit = admitByToken(createTokenCheck({ db: store.db, now, configured: 'configured' }), attempts)
   const app = await createApp()
-  const handlers = refusing(permitted<typeof tokenOperations, Context>(tokenOperations, tokenHandlers), { refusalOf })
+  const handlers = refusing(withPermissions<typeof tokenOperations, Context>(tokenOperations, tokenHandlers), {
+    refusalOf,
+  })
   mount(app, tokenOperations, handlers, {
     prefix: controlPrefix,
     authorize: async (request) => ({ sync: { store, now }, caller: await admit(request) }),

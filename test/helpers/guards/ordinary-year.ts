@@ -23,7 +23,7 @@ type Person = {
   observation: Observation | null
 }
 
-const noDate = { date: null, people: 0, of: 0 }
+const noDate = { date: null, people: 0, base: 0 }
 
 /** A night in which the guards held an ordinary export. */
 export type NeedlessHold = { readonly date: string; readonly reasons: readonly string[] }
