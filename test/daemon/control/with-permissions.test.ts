@@ -84,7 +84,7 @@ describe('who may', () => {
     expect(await look('operator', true)).toEqual({ identityId: 'E0001' })
   })
 
-  test('the name in a request is not believed, but of the account of this machine', async () => {
+  test('the name in a request is trusted only from the account of this machine', async () => {
     const decide = (who: Caller, by?: string) => outcome(checked.decide(contextOf(who), { body: { by } }))
 
     expect(await decide(caller('admin'), 'ana')).toEqual({ by: 'ana', principal: 'token:ana' })
