@@ -15,7 +15,7 @@ import { capital, connectionField, kindBadge, personCell, runHref } from '../sit
 const perPage = 50
 const renewSeconds = 10
 
-/** Adds the page of people whose record on the platform differs from HR’s data, and why. */
+/** Adds the page of people whose record on the platform differs from HR’s export, and why. */
 export function problemPages(site: Site): void {
   site.page('/problems', async (context, fields) => {
     const { control, caller } = context
@@ -26,7 +26,7 @@ export function problemPages(site: Site): void {
     const leavers = await control.listNotEffective({
       query: { ...pageOf('leavers', fields), values: mayName },
     })
-    const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s data, and why.' })}
+    const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s export, and why.' })}
 ${filterForm({
   action: '/problems',
   label: 'Problems',

@@ -20,7 +20,7 @@ import type { Fields, PageContext, Site } from '../site/site.ts'
 import { capital, connectionField, personCell } from '../site/words.ts'
 
 const defaultDays = 90
-/** Maximum number of departures shown; the files have all of them. */
+/** Maximum number of departures on the page; the files have all of them. */
 const maxShown = 200
 
 /** The downloads of the report. */
@@ -154,5 +154,5 @@ function leaversTable(leavers: readonly Leaver[]): Html {
     },
   ]
   const caption = `${pluralize(leavers.length, 'departure')} by connection, last day and key`
-  return table({ caption, columns, rows: leavers, empty: 'Nobody’s last day is in this period.' })
+  return table({ caption, columns, rows: leavers, empty: 'No departure lies in this period.' })
 }

@@ -90,7 +90,7 @@ test('the status shows what runs and the state of each connection', () => {
   ✖ the audit trail is not being written: entry 7, the last one, is not what was signed
 
 acme → Acme HRIS
-  1,000 people, 12 of them left, 2 not delivered yet
+  1,000 people, 12 of them have left, 2 not delivered yet
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
   3 people need attention, 1 of them may have left: rollcall problems

@@ -98,7 +98,7 @@ describe('a server that means harm', () => {
       const failure = await failureOf(readAll(workspace, { idleTimeoutMs: 100 }))
 
       expect(failure).toMatchObject({ code: 'source_unreachable' })
-      expect(failure.message).toMatch(/has not answered for 100 ms: the next run continues there/)
+      expect(failure.message).toMatch(/has not answered for 100 ms: the next run continues where it broke off/)
       await expectHonestNight(workspace)
     },
   )
@@ -142,7 +142,9 @@ describe('a server that means harm', () => {
     const failure = await failureOf(readAll(workspace, { idleTimeoutMs: 200 }))
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
-    expect(failure.message).toMatch(/has not sent a block of 30 KiB within 400 ms: the next run continues there/)
+    expect(failure.message).toMatch(
+      /has not sent a block of 30 KiB within 400 ms: the next run continues where it broke off/,
+    )
   })
 
   test('and breaks off a new state of the file each time fills no disk with parts', async () => {
