@@ -7,42 +7,42 @@ type Example = readonly [line: string, about: string]
 export const examples: Readonly<Record<string, readonly Example[]>> = {
   demo: [['rollcall demo --once', 'run the demo and leave nothing behind']],
   init: [
-    ['rollcall init --source exports/people.csv', 'look at an export, ask what it cannot say, and write rollcall.yaml'],
-    ['rollcall init --source exports --key-file key --yes', 'take what is proposed, without a question'],
+    ['rollcall init --source exports/people.csv', 'read an export, ask what it does not show, and write rollcall.yaml'],
+    ['rollcall init --source exports --key-file key --yes', 'accept the proposal without questions'],
   ],
   check: [
     ['rollcall check', 'test everything before the first run'],
     ['rollcall check --connection hr --json', 'test one connection, for a program'],
-    ['rollcall check --probe', 'try what Rollcall assumes of the platform'],
+    ['rollcall check --probe', 'test that the platform works as Rollcall expects'],
   ],
   plan: [
     ['rollcall plan', 'what a run would do now'],
     ['rollcall plan --person "Ana Silva" --show-values', 'why one person would be changed'],
-    ['rollcall plan --out tonight.plan', 'keep the plan, to deliver exactly it later'],
+    ['rollcall plan --out tonight.plan', 'write the plan to a file, to deliver exactly that plan later'],
   ],
   sync: [
     ['rollcall sync', 'read the source and deliver'],
     ['rollcall sync --person ana.silva@example.com', 'deliver one person now'],
-    ['rollcall sync --plan tonight.plan', 'deliver the plan that was kept, or nothing'],
+    ['rollcall sync --plan tonight.plan', 'deliver exactly the plan in the file, or nothing'],
   ],
   resync: [['rollcall resync --verify', 'compare with the platform and repair every difference']],
   serve: [['rollcall serve --config /etc/rollcall/rollcall.yaml', 'run as a daemon with this configuration']],
   status: [
-    ['rollcall status', 'how every connection stands'],
+    ['rollcall status', 'the state of every connection'],
     ['rollcall status --watch', 'the same, kept up to date until q is pressed'],
   ],
-  alerts: [['rollcall alerts', 'what needs attention']],
+  alerts: [['rollcall alerts', 'the open alerts']],
   'alerts test': [['rollcall alerts test --channel on-call', 'send a test message through one channel']],
   runs: [
     ['rollcall runs --limit 50', 'the newest fifty runs'],
-    ['rollcall runs --follow', 'runs as they come'],
+    ['rollcall runs --follow', 'new runs as they start'],
   ],
   run: [
     ['rollcall run last', 'the newest run'],
     ['rollcall run @held --show-values', 'the held run, with names'],
-    ['rollcall run 5f0c5a52 --follow', 'stay until the run has come to rest'],
+    ['rollcall run 5f0c5a52 --follow', 'follow the run until it ends or is held'],
   ],
-  problems: [['rollcall problems', 'who needs attention, and why']],
+  problems: [['rollcall problems', 'who is not on the platform as HR says, and why']],
   unblock: [['rollcall unblock --connection hr', 'try the platform again now']],
   pause: [
     ['rollcall pause hr --reason "HR moves to another system" --until 2026-12-01', 'let no schedule start a run'],
@@ -58,7 +58,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall alias E1001 N-2001', 'treat N-2001 as the new key of E1001'],
     ['rollcall alias --run @held --all', 'the same for all clear pairs of the held run'],
   ],
-  events: [['rollcall events --state rejected', 'events that could not be understood']],
+  events: [['rollcall events --state rejected', 'events that could not be read']],
   'retry-events': [['rollcall retry-events', 'read all rejected events again']],
   'dismiss-events': [['rollcall dismiss-events 17 18', 'dismiss two rejected events']],
   approve: [
@@ -89,7 +89,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'hold-back': [
     ['rollcall hold-back', 'the people whose departure is held back'],
-    ['rollcall hold-back E1001 --until 2026-12-31 --reason "HR fixes it in December"', 'keep a person'],
+    [
+      'rollcall hold-back E1001 --until 2026-12-31 --reason "HR fixes it in December"',
+      'hold back the departure of a person',
+    ],
     ['rollcall hold-back E1001 --end', 'let HR data apply again now'],
   ],
   forget: [['rollcall forget E1001 --reason "asked for erasure"', 'remove the values of a person who has left']],

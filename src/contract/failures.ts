@@ -109,7 +109,8 @@ export const deliveryFailures = {
   session_in_progress: {
     action: 'retry',
     when: 'another session of the CUSTOM connection is in progress that no run of this connection began',
-    follows: 'The set stays due and is tried again after a minute, and later each time. It is listed if that lasts.',
+    follows:
+      'The set stays due and is tried again after a minute, and later each time. It becomes a problem if that lasts.',
     helps: 'Find out what else writes to the connection. Have it complete or cancel its session.',
     uncertain: false,
   },
@@ -140,7 +141,7 @@ export const deliveryFailures = {
     action: 'wait',
     when: 'the platform asks for a pause (429)',
     follows:
-      'All workers and processes that send to this platform wait as long as Retry-After says, in seconds or as a date. Without Retry-After they wait 15 seconds. It is listed if nothing gets through for a while.',
+      'All workers and processes that send to this platform wait as long as Retry-After says, in seconds or as a date. Without Retry-After they wait 15 seconds. It becomes a problem if nothing gets through for a while.',
     helps: 'If it happens often, set platform.requestsPerMinute lower.',
     uncertain: false,
   },
@@ -275,7 +276,8 @@ export const deliveryFailures = {
   connection_unknown: {
     action: 'wait',
     when: 'the configuration of the process that sends lacks the connection of an unfinished run',
-    follows: 'The batch waits for a process whose configuration has the connection. It is listed if that lasts.',
+    follows:
+      'The batch waits for a process whose configuration has the connection. It becomes a problem if that lasts.',
     helps: 'Put the connection back, or cancel the run. Give all processes of a store the same configuration.',
     uncertain: false,
   },

@@ -18,9 +18,9 @@ import type { Config } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
 import { Secret } from './config/secret.ts'
 import { announceAddress } from './control/address-file.ts'
-import { guardedHandlers } from './control/handlers.ts'
+import { checkedHandlers } from './control/handlers.ts'
 import { startProbeServer } from './control/probe-server.ts'
-import { carefully, startLocalServer, startServer } from './control/server.ts'
+import { explainDatabaseFailures, startLocalServer, startServer } from './control/server.ts'
 import type { Configured } from './control/settings.ts'
 import type { Restorations } from './control/store.ts'
 import { connectionSchedules, controlContext, monitoredConnections } from './control-context.ts'
@@ -202,7 +202,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
         await serveWebhooks(app, webhooksOf(assembly))
         await serveConsole(app, {
           access: access.access,
-          control: (caller) => localCalls(control, guardedHandlers, { ...context, caller }),
+          control: (caller) => localCalls(control, checkedHandlers, { ...context, caller }),
           now,
           failureOf: databaseFailure,
           unexpected: (error, route) => events.unexpected({ during: `console: ${route}`, error }),
@@ -233,7 +233,7 @@ function serveProcessMetrics(
   serveMetrics(app, {
     metrics,
     context: { sync, queue, schedules: connectionSchedules(config), leaverBounds, audit },
-    admit: config.server.metrics === 'open' ? null : carefully(admit),
+    admit: config.server.metrics === 'open' ? null : explainDatabaseFailures(admit),
   })
 }
 

@@ -24,7 +24,7 @@ type DatabaseOptions = {
   /** Of an embedded database in a folder: what may exist there. Default: only the known one. */
   readonly existing?: Existing
   /** Of a server: how often a waiting session is checked. */
-  readonly lookMs?: number
+  readonly sessionCheckMs?: number
 }
 
 /**
@@ -41,12 +41,12 @@ export async function openDatabase<S>({
   migrations,
   poolSize,
   existing,
-  lookMs,
+  sessionCheckMs,
 }: DatabaseOptions): Promise<Database<S>> {
   const settings = sessionSettings(schemas)
   await using opening = new AsyncDisposableStack()
   const open = /^postgres(ql)?:/.test(at) ? openServer : (await loadEmbedded()).openEmbedded
-  const { kind, pool, location } = opening.use(await open({ at, settings, poolSize, existing, lookMs }))
+  const { kind, pool, location } = opening.use(await open({ at, settings, poolSize, existing, sessionCheckMs }))
   try {
     await migrate(pool, migrations, { schema: schemas[0], location })
   } catch (error) {

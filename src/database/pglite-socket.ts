@@ -4,7 +4,7 @@ import { startupAnswer, takeBatches } from './wire.ts'
 
 /**
  * A stream that node-postgres uses like a network socket. It speaks PostgreSQL's protocol with the shared session of an embedded
- * PGlite. Any COPY but that of `copy.ts`, and named prepared statements do not work over it.
+ * PGlite. Two things do not work over it: named prepared statements, and COPY in another form than that of `copy.ts`.
  */
 export class PgliteSocket extends Duplex implements Participant {
   readonly #session: PgliteSession

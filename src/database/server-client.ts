@@ -8,28 +8,28 @@ import { type Session, SessionWatch, serverMark } from './session-watch.ts'
 const hostTimeoutMs = 10_000
 
 /**
- * The client of a pool. Its session begins with these settings. They are sent as a statement: poolers do not pass on what a connection asks
- * for at its start. Each client connects to the host that was reached last; when that one refuses, the next client tries the next host.
+ * Creates the client class of a pool. A statement sets the settings of each session, because poolers do not pass on the start parameters
+ * of a connection. Each client connects to the host that was reached last; if that host refuses, the next client tries the next one.
  */
 export function createServerClient(
   { hosts, location }: ServerAddress,
-  { settings, lookMs }: { settings: Readonly<Record<string, string>>; lookMs: number },
+  { settings, sessionCheckMs }: { settings: Readonly<Record<string, string>>; sessionCheckMs: number },
 ) {
-  let current = 0
+  let currentHost = 0
 
   return class ServerClient extends PreparingClient {
-    readonly #tried: number
+    readonly #hostIndex: number
     readonly #watch: SessionWatch
 
     constructor(options: ClientConfig = {}) {
       const config = {
         ...options,
-        connectionString: hostAt(current).url,
+        connectionString: hostAt(currentHost).url,
         ...(hosts.length > 1 && { connectionTimeoutMillis: hostTimeoutMs }),
       }
       super(config)
-      this.#tried = current
-      this.#watch = new SessionWatch(this, { config, lookMs })
+      this.#hostIndex = currentHost
+      this.#watch = new SessionWatch(this, { config, sessionCheckMs })
     }
 
     // node-postgres' pool connects with a callback and drops a client that it cannot use.
@@ -39,16 +39,16 @@ export function createServerClient(
       this.on('error', () => {})
       const connect = super.connect as (done: (error?: Error) => void) => void
       return connect.call(this, (error) => {
-        if (error) return this.#leave(notify, error)
-        beginSession(this, hostAt(this.#tried), settings).then(
+        if (error) return this.#failOver(notify, error)
+        beginSession(this, hostAt(this.#hostIndex), settings).then(
           (session) => {
-            this.#watch.begins(session)
+            this.#watch.onOpened(session)
             notify()
           },
           (refusal: Error) => {
-            this.#watch.ends()
+            this.#watch.onClosing()
             super.end().catch(() => {})
-            this.#leave(notify, refusal)
+            this.#failOver(notify, refusal)
           },
         )
       }) as never
@@ -60,24 +60,24 @@ export function createServerClient(
       const answer = query.apply(
         this,
         parameters.map((argument) =>
-          isCallback(argument) ? translating(argument, { location, answered: this.#watch.expectAnswer() }) : argument,
+          isCallback(argument) ? wrapCallback(argument, { location, onAnswer: this.#watch.expectAnswer() }) : argument,
         ),
       )
       if (!(answer instanceof Promise)) return answer as never
-      const answered = this.#watch.expectAnswer()
-      const translated = answer.catch((error: unknown) => Promise.reject(inWords(error, location)))
-      return translated.finally(answered) as never
+      const onAnswer = this.#watch.expectAnswer()
+      const explained = answer.catch((error: unknown) => Promise.reject(explainError(error, location)))
+      return explained.finally(onAnswer) as never
     }
 
     override end(...done: readonly unknown[]): never {
-      this.#watch.ends()
+      this.#watch.onClosing()
       const end = super.end as (...passed: readonly unknown[]) => unknown
       return end.apply(this, [...done]) as never
     }
 
-    #leave(notify: (error: Error) => void, error: Error): void {
-      // Clients that failed together move on by one host together.
-      if (current === this.#tried) current = (current + 1) % hosts.length
+    #failOver(notify: (error: Error) => void, error: Error): void {
+      // Several clients may fail at the same host: only the first of them moves on to the next host.
+      if (currentHost === this.#hostIndex) currentHost = (currentHost + 1) % hosts.length
       notify(error)
     }
   }
@@ -87,8 +87,8 @@ export function createServerClient(
   }
 }
 
-/** Errors of a cancelled statement, and what helps. Other limits end the connection. */
-const cutOff: Readonly<Record<string, string>> = {
+/** The errors of a cancelled statement: what happened, and what helps. Other limits end the connection. */
+const cancellations: Readonly<Record<string, string>> = {
   '57014':
     'has cancelled a statement: if the address sets statement_timeout, raise it; otherwise an administrator did it',
   '55P03': 'has let a statement wait too long for a lock: the address sets lock_timeout, so raise it',
@@ -100,47 +100,48 @@ function isCallback(value: unknown): value is Callback {
   return typeof value === 'function'
 }
 
-function translating(
+function wrapCallback(
   callback: Callback,
-  { location, answered }: { readonly location: string; readonly answered: () => void },
+  { location, onAnswer }: { readonly location: string; readonly onAnswer: () => void },
 ): Callback {
   return (error, ...answer) => {
-    answered()
-    callback(inWords(error, location), ...answer)
+    onAnswer()
+    callback(explainError(error, location), ...answer)
   }
 }
 
-function inWords(error: unknown, location: string): unknown {
-  const words = cutOff[errorCode(error) ?? '']
-  return words === undefined ? error : new Failure('database_unreachable', `${location} ${words}`, { cause: error })
+function explainError(error: unknown, location: string): unknown {
+  const explanation = cancellations[errorCode(error) ?? '']
+  if (explanation === undefined) return error
+  return new Failure('database_unreachable', `${location} ${explanation}`, { cause: error })
 }
 
-/** Settings that a server does not know, because it is older, are left out. */
-const begin = `
+/** Reads the session and applies the settings, without those that an older server does not know. */
+const startSession = `
   SELECT pg_backend_pid() AS pid, ${serverMark} AS server, pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     (SELECT count(set_config(name, value, false)) FROM json_each_text($1) AS desired(name, value)
       WHERE current_setting(name, true) IS NOT NULL) AS set`
 
-type Begun = Session & { readonly isReplica: boolean; readonly isReadOnly: boolean }
+type StartedSession = Session & { readonly isReplica: boolean; readonly isReadOnly: boolean }
 
 async function beginSession(
   client: PreparingClient,
   { name }: ServerHost,
   settings: Readonly<Record<string, string>>,
 ): Promise<Session> {
-  const answer: Promise<{ rows: Begun[] }> = client.query(begin, [JSON.stringify(settings)])
-  const begun = (await answer).rows[0] as Begun
-  if (begun.isReplica) {
+  const answer: Promise<{ rows: StartedSession[] }> = client.query(startSession, [JSON.stringify(settings)])
+  const session = (await answer).rows[0] as StartedSession
+  if (session.isReplica) {
     throw new Failure(
       'database_unreachable',
       `${name} is a replica, which takes no writes; name the primary, or all hosts with commas between them`,
     )
   }
-  if (begun.isReadOnly) {
+  if (session.isReadOnly) {
     throw new Failure(
       'database_unreachable',
       `${name} lets this user only read (default_transaction_read_only is on); turn it off for the user`,
     )
   }
-  return begun
+  return session
 }

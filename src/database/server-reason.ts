@@ -2,7 +2,7 @@ import { errorCode, Failure } from '../errors.ts'
 import { tlsReason } from './tls-reason.ts'
 
 /** Advice by the message of the server or of node-postgres. */
-const help: readonly (readonly [says: RegExp, help: string])[] = [
+const adviceByMessage: readonly (readonly [message: RegExp, advice: string])[] = [
   [/server does not support SSL/i, 'turn TLS on there (ssl = on)'],
   [/, no encryption$/, 'it may ask for TLS: add sslmode=verify-full to the address'],
   [
@@ -22,9 +22,9 @@ export function serverReason(error: unknown): string {
   if (error instanceof Failure) return error.message
   const tls = tlsReason(error, 'sslrootcert in the address')
   if (tls !== null) return tls
-  // The timeout of the pool hides what it interrupted.
+  // A timeout of the pool has the interrupted error as its cause.
   const cause =
     error.cause instanceof Error && errorCode(error.cause) !== undefined ? ` (${errorCode(error.cause)})` : ''
-  const [, helps] = help.find(([pattern]) => pattern.test(error.message)) ?? []
-  return `${error.message}${cause}${helps === undefined ? '' : `; ${helps}`}`
+  const [, advice] = adviceByMessage.find(([pattern]) => pattern.test(error.message)) ?? []
+  return `${error.message}${cause}${advice === undefined ? '' : `; ${advice}`}`
 }

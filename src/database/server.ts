@@ -6,7 +6,7 @@ import { parseServerAddress, type ServerAddress } from './server-address.ts'
 import { createServerClient } from './server-client.ts'
 import { serverReason } from './server-reason.ts'
 import { serverSettings } from './session-settings.ts'
-import { defaultLookMs } from './session-watch.ts'
+import { defaultSessionCheckMs } from './session-watch.ts'
 
 const defaultPoolSize = 14
 const connectTimeoutMs = 30_000
@@ -22,7 +22,7 @@ export async function openServer(options: {
   settings: Readonly<Record<string, string>>
   poolSize?: number
   existing?: Existing
-  lookMs?: number
+  sessionCheckMs?: number
 }): Promise<Engine> {
   const address = parseServerAddress(options.at)
   const pool = createServerPool(address, options)
@@ -39,16 +39,16 @@ export async function openServer(options: {
 type ServerPoolOptions = {
   readonly settings: Readonly<Record<string, string>>
   readonly poolSize?: number
-  readonly lookMs?: number
+  readonly sessionCheckMs?: number
 }
 
 /** A pool of connections to a PostgreSQL server. It connects on first use. */
 function createServerPool(
   address: ServerAddress,
-  { settings, poolSize = defaultPoolSize, lookMs = defaultLookMs }: ServerPoolOptions,
+  { settings, poolSize = defaultPoolSize, sessionCheckMs = defaultSessionCheckMs }: ServerPoolOptions,
 ): Pool {
   return createPool({
-    Client: createServerClient(address, { settings: serverSettings(settings, address.sets), lookMs }),
+    Client: createServerClient(address, { settings: serverSettings(settings, address.sets), sessionCheckMs }),
     ...(address.options !== '' && { options: address.options }),
     ...(address.ssl !== undefined && { ssl: address.ssl }),
     max: poolSize,

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import pg, { type ClientConfig } from 'pg'
 import { errorCode } from '../errors.ts'
 
-/** How often a session that waits for an answer is checked. */
-export const defaultLookMs = 10_000
+/** How often a session is checked while it waits for an answer. */
+export const defaultSessionCheckMs = 10_000
 /** How long the server may take to accept a connection that checks another one, and to answer it. */
 const checkTimeoutMs = 10_000
 
@@ -27,27 +27,27 @@ type SessionState = 'working' | 'gone' | 'doubtful' | 'unknown'
 export class SessionWatch {
   readonly #client: pg.Client
   readonly #config: ClientConfig
-  readonly #looking: NodeJS.Timeout
+  readonly #timer: NodeJS.Timeout
   #session: Session | null = null
   #answersDue = 0
   #isEnding = false
-  #isAsking = false
+  #isAskingServer = false
   #isDoubtful = false
-  #moved = ''
+  #traffic = ''
 
   /** `config`: how the session was opened, to connect to the same server once more. */
-  constructor(client: pg.Client, { config, lookMs }: { config: ClientConfig; lookMs: number }) {
+  constructor(client: pg.Client, { config, sessionCheckMs }: { config: ClientConfig; sessionCheckMs: number }) {
     this.#client = client
     this.#config = config
-    this.#looking = setInterval(() => this.#look(), lookMs).unref()
+    this.#timer = setInterval(() => this.#check(), sessionCheckMs).unref()
   }
 
-  /** `session`: as a statement tells it. A pooler in between tells another process when a connection starts. */
-  begins(session: Session): void {
+  /** `session`: read by a statement. A pooler in between states another process when a connection starts. */
+  onOpened(session: Session): void {
     this.#session = session
   }
 
-  /** A statement is sent. Returns what to call once it is answered. */
+  /** Called when a statement is sent. Returns a function to call once it is answered. */
   expectAnswer(): () => void {
     this.#answersDue++
     return () => {
@@ -55,14 +55,14 @@ export class SessionWatch {
     }
   }
 
-  /** The client is closing the session. A dead server does not close its side, and the open socket would keep the process alive. */
-  ends(): void {
+  /** Called when the client closes the session. A dead server does not close its side, and the open socket would keep the process alive. */
+  onClosing(): void {
     this.#isEnding = true
   }
 
-  #look(): void {
+  #check(): void {
     const stream = this.#stream()
-    if (stream.destroyed) clearInterval(this.#looking)
+    if (stream.destroyed) clearInterval(this.#timer)
     else if (this.#hasMoved(stream)) this.#isDoubtful = false
     else if (this.#isEnding) stream.destroy()
     else if (this.#answersDue > 0) this.#askServer().catch(() => {})
@@ -70,15 +70,15 @@ export class SessionWatch {
   }
 
   async #askServer(): Promise<void> {
-    if (this.#isAsking || this.#session === null) return
-    this.#isAsking = true
+    if (this.#isAskingServer || this.#session === null) return
+    this.#isAskingServer = true
     try {
       const state = await sessionState(this.#config, this.#session)
       const isStill = this.#answersDue > 0 && !this.#hasMoved(this.#stream())
       if (isStill && (state === 'gone' || (state === 'doubtful' && this.#isDoubtful))) this.#giveUp()
       this.#isDoubtful = isStill && state === 'doubtful'
     } finally {
-      this.#isAsking = false
+      this.#isAskingServer = false
     }
   }
 
@@ -88,9 +88,9 @@ export class SessionWatch {
   }
 
   #hasMoved({ bytesRead, bytesWritten, writableLength }: Socket): boolean {
-    const before = this.#moved
-    this.#moved = `${bytesRead} ${bytesWritten - writableLength}`
-    return this.#moved !== before
+    const before = this.#traffic
+    this.#traffic = `${bytesRead} ${bytesWritten - writableLength}`
+    return this.#traffic !== before
   }
 
   #stream(): Socket {

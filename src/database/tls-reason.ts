@@ -8,7 +8,7 @@ export function tlsReason(error: Error, setting: string): string | null {
   if (fault === undefined) return null
   const help: Readonly<Record<string, string>> = {
     [tlsFaults.unknownAuthority]: `; name the file with the certificate of its authority as ${setting}`,
-    [tlsFaults.otherName]: '; use a name of the server that stands in the certificate',
+    [tlsFaults.otherHostName]: '; use a name of the server that stands in the certificate',
     [tlsFaults.expired]: '; have it renewed',
   }
   return `${fault} (${code})${help[fault] ?? ''}`

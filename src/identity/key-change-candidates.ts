@@ -11,7 +11,7 @@ export type KeyChangeCandidate = {
   readonly clear: boolean
 }
 
-/** The person behind a key of HR, by the key that the platform has. */
+/** What an alias (a key that HR uses now) stands for: the key under which the platform has the person. */
 export type Alias = {
   readonly identityId: string
   /** The position of the key among the keys of the person, in the order of issue. The first alias has 1. */
@@ -33,7 +33,7 @@ export function candidateName({ former, identityId }: Pick<KeyChangeCandidate, '
   return JSON.stringify([former, identityId])
 }
 
-/** Replaces aliases in a row, for its person and for the manager. Rejects have only the former. */
+/** Replaces aliases in a row: that of its person, and that of the manager. A reject names no manager. */
 export function resolveAlias(row: Observation, aliases: KeyAnswers['aliases']): Observation
 export function resolveAlias(row: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject
 export function resolveAlias(row: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject {
@@ -88,7 +88,7 @@ export function matchKeys(differentPeople: ReadonlySet<string>) {
       joiners.delete(identityId)
       gone.delete(identityId)
     },
-    /** The candidates that no operator called two people, by the keys that are gone. */
+    /** The candidates, without pairs that an operator called two people, sorted by the keys that are gone. */
     candidates: (): KeyChangeCandidate[] =>
       clearIfOnly(combined(gone, joiners, differentPeople)).sort((a, b) =>
         candidateName(a) < candidateName(b) ? -1 : 1,
@@ -107,8 +107,8 @@ function combined(gone: People, joiners: People, differentPeople: ReadonlySet<st
     }
   }
   // A mailbox that several people of both sides share identifies nobody. A name with its start date does.
-  add('email', matches(gone, joiners, { trait: 'email', severalOnBoth: false }))
-  add('name', matches(gone, joiners, { trait: 'name', severalOnBoth: true }))
+  add('email', matches(gone, joiners, { trait: 'email', pairsSeveral: false }))
+  add('name', matches(gone, joiners, { trait: 'name', pairsSeveral: true }))
   return [...byName.values()]
 }
 
@@ -123,13 +123,13 @@ function clearIfOnly(candidates: readonly KeyChangeCandidate[]): KeyChangeCandid
   }))
 }
 
-type MatchRules = { readonly trait: keyof Traits; readonly severalOnBoth: boolean }
+type MatchRules = { readonly trait: keyof Traits; readonly pairsSeveral: boolean }
 
 /**
  * Pairs of people of both sides who share a trait. A single person of one side matches everybody of the other side. If both sides have
- * several and `severalOnBoth` is set, each new person matches one who is gone, so that there are never more candidates than people.
+ * several and `pairsSeveral` is set, each new person matches one who is gone, so that there are never more candidates than people.
  */
-function* matches(gone: People, joiners: People, { trait, severalOnBoth }: MatchRules): Generator<Match> {
+function* matches(gone: People, joiners: People, { trait, pairsSeveral }: MatchRules): Generator<Match> {
   const goneByTrait = byTrait(gone, trait)
   for (const [digest, newKeys] of byTrait(joiners, trait)) {
     const goneKeys = goneByTrait.get(digest) ?? []
@@ -138,7 +138,7 @@ function* matches(gone: People, joiners: People, { trait, severalOnBoth }: Match
     if (former === undefined || joiner === undefined) continue
     if (goneKeys.length === 1) for (const identityId of newKeys) yield { former, identityId, clear: true }
     else if (newKeys.length === 1) for (const key of goneKeys) yield { former: key, identityId: joiner, clear: true }
-    else if (severalOnBoth) {
+    else if (pairsSeveral) {
       for (const [at, identityId] of newKeys.entries())
         yield { former: goneKeys[at % goneKeys.length] ?? former, identityId, clear: false }
     }

@@ -17,8 +17,8 @@ const slowestReconnectMs = 2000
 
 // The caller of a producer waits for the response, so a command fails soon if Redis is away. Commands of a consumer wait until Redis is
 // back, as BullMQ requires.
-const producing = { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: 5000 }
-const consuming = { maxRetriesPerRequest: null }
+const producerConnection = { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: 5000 }
+const consumerConnection = { maxRetriesPerRequest: null }
 
 /**
  * A command without an answer for this long is lost: the server is gone, and only the socket is open. The longest command of a consumer
@@ -26,7 +26,7 @@ const consuming = { maxRetriesPerRequest: null }
  */
 const silenceMs = 30_000
 
-/** Jobs kept in Redis. Refuses a server that is not there (`queue_unreachable`) or may evict jobs (`config_invalid`). */
+/** Stores jobs in Redis. Refuses a server that it cannot reach (`queue_unreachable`) or that may evict jobs (`config_invalid`). */
 export async function openRedisBackend(
   url: string,
   events: Events,
@@ -34,7 +34,7 @@ export async function openRedisBackend(
 ): Promise<Backend> {
   const location = redisName(url)
   const report = createConnectionReport(location, events)
-  const client = connectionTo(url, { ...producing, socketTimeout })
+  const client = createClient(url, { ...producerConnection, socketTimeout })
   try {
     await connect(client, location)
     await checkSettings(client, location, events)
@@ -50,7 +50,7 @@ export async function openRedisBackend(
       return new BullQueue(name, { ...producerOptions(retry), prefix, connection: client }).on('error', report.failed)
     },
     createConsumer(name, processor, settings) {
-      const connection = connectionTo(url, { ...consuming, socketTimeout })
+      const connection = createClient(url, { ...consumerConnection, socketTimeout })
         .on('error', report.failed)
         .on('ready', report.connected)
       const worker = new BullWorker(name, processor, { ...consumerOptions(settings), prefix, connection })
@@ -70,23 +70,23 @@ export async function openRedisBackend(
   }
 }
 
-function connectionTo(
-  at: string,
-  options: (typeof producing | typeof consuming) & { readonly socketTimeout: number },
+function createClient(
+  address: string,
+  options: (typeof producerConnection | typeof consumerConnection) & { readonly socketTimeout: number },
 ): Redis {
-  const url = new URL(at)
-  const authority = url.searchParams.get('ca')
+  const url = new URL(address)
+  const caPath = url.searchParams.get('ca')
   url.searchParams.delete('ca')
   return new Redis(url.href, {
     ...options,
-    ...(authority !== null && { tls: { ca: contentOf(authority) } }),
+    ...(caPath !== null && { tls: { ca: readCa(caPath) } }),
     connectTimeout: connectWithinMs,
     retryStrategy: (times) => Math.min(100 * 2 ** times, slowestReconnectMs),
   })
 }
 
-/** The certificates of the authority that the address names as `ca`. */
-function contentOf(path: string): string {
+/** Reads the file of CA certificates that the address names as `ca`. */
+function readCa(path: string): string {
   try {
     return readRegularSync(path)
   } catch (error) {

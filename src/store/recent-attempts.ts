@@ -1,2 +1,2 @@
-/** Maximum number of attempts remembered of a batch. */
+/** Maximum number of attempts whose times are stored with a batch. */
 export const maxRecentAttempts = 10

@@ -4,7 +4,7 @@ import { type Html, html, type Renderable } from './html.ts'
 
 // Charts are drawn here as SVG in the page. They need no script, and their colours come from the style sheet of the page.
 
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const wholeNumbers = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 /** One bar with its label. */
 export type Bar = { readonly label: string; readonly value: number; readonly kind: 'good' | 'wait' | 'bad' }
@@ -18,16 +18,16 @@ const barValueWidth = 60
 export function bars(title: string, entries: readonly Bar[]): Html {
   const height = entries.length * barRow
   const most = Math.max(1, ...entries.map(({ value }) => value))
-  const long = scaleLinear([0, most], [0, barsWidth - barLabelWidth - barValueWidth])
+  const lengthOf = scaleLinear([0, most], [0, barsWidth - barLabelWidth - barValueWidth])
   const row = scaleBand(
-    entries.map((_, at) => at),
+    entries.map((_, index) => index),
     [0, height],
   )
-  const lines = entries.map(({ label, value, kind }, at) => {
-    const middle = (row(at) ?? 0) + row.bandwidth() / 2
+  const lines = entries.map(({ label, value, kind }, index) => {
+    const middle = (row(index) ?? 0) + row.bandwidth() / 2
     return html`<g><text class="label" x="${barLabelWidth - 12}" y="${middle}">${label}</text>
-<rect class="bar ${kind}" x="${barLabelWidth}" y="${middle - 10}" width="${Math.max(value === 0 ? 1 : 3, long(value)).toFixed(1)}" height="20" rx="3"/>
-<text class="value" x="${(barLabelWidth + long(value) + 10).toFixed(1)}" y="${middle}">${whole.format(value)}</text></g>
+<rect class="bar ${kind}" x="${barLabelWidth}" y="${middle - 10}" width="${Math.max(value === 0 ? 1 : 3, lengthOf(value)).toFixed(1)}" height="20" rx="3"/>
+<text class="value" x="${(barLabelWidth + lengthOf(value) + 10).toFixed(1)}" y="${middle}">${wholeNumbers.format(value)}</text></g>
 `
   })
   return html`<svg class="bars" viewBox="0 0 ${barsWidth} ${height}" role="img" aria-label="${title}">
@@ -48,23 +48,23 @@ type Chart = {
 const width = 340
 const height = 100
 const margin = { top: 8, right: 6, bottom: 22, left: 46 }
-const inside = { right: width - margin.right, bottom: height - margin.bottom }
+const plotArea = { right: width - margin.right, bottom: height - margin.bottom }
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const datesInFull = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 
 /** A line over time with the area below it. The scale begins at the smallest value, so that a small change is visible. */
 export function lineChart({ points, unit, ...chart }: Chart & { points: readonly Point[]; unit: string }): Html {
   const [first, last] = [points.at(0), points.at(-1)]
-  if (first === undefined || last === undefined) return nothing(chart.title)
+  if (first === undefined || last === undefined) return emptyChart(chart.title)
   const values = points.map(({ value }) => value)
   const [least, most] = [Math.min(...values), Math.max(...values)]
   const room = Math.max(1, (most - least) / 4)
-  const x = scaleUtc([first.at, last.at], [margin.left, inside.right])
-  const y = scaleLinear([Math.max(0, least - room), most + room], [inside.bottom, margin.top]).nice(3)
+  const x = scaleUtc([first.at, last.at], [margin.left, plotArea.right])
+  const y = scaleLinear([Math.max(0, least - room), most + room], [plotArea.bottom, margin.top]).nice(3)
   const xOf = ({ at }: Point) => x(at)
   const filled = area<Point>()
     .x(xOf)
-    .y0(inside.bottom)
+    .y0(plotArea.bottom)
     .y1(({ value }) => y(value))
     .curve(curveMonotoneX)
   const drawn = line<Point>()
@@ -89,26 +89,26 @@ export function stackedBars({
   ...chart
 }: Chart & { readonly series: readonly Series[]; readonly points: readonly Stacked[] }): Html {
   const [first, last] = [points.at(0), points.at(-1)]
-  if (first === undefined || last === undefined) return nothing(chart.title)
+  if (first === undefined || last === undefined) return emptyChart(chart.title)
   const most = Math.max(1, ...points.map(({ values }) => values.reduce((sum, value) => sum + value, 0)))
   const x = scaleBand(
-    points.map((_, at) => at),
-    [margin.left, inside.right],
+    points.map((_, index) => index),
+    [margin.left, plotArea.right],
   ).paddingInner(0.25)
-  const y = scaleLinear([0, most], [inside.bottom, margin.top]).nice(3)
+  const y = scaleLinear([0, most], [plotArea.bottom, margin.top]).nice(3)
   const parts = stack<Stacked, number>()
-    .keys(series.map((_, at) => at))
+    .keys(series.map((_, index) => index))
     .value(({ values }, key) => values[key] ?? 0)(points as Stacked[])
-  const drawn = parts.map((part, which) =>
-    part.flatMap(([from, to], at) => {
+  const drawn = parts.map((part, seriesIndex) =>
+    part.flatMap(([from, to], index) => {
       if (to === from) return []
-      const [top, tall] = [y(to), Math.max(1, y(from) - y(to))]
+      const [top, barHeight] = [y(to), Math.max(1, y(from) - y(to))]
       return [
-        html`<rect class="part ${series[which]?.tone}" x="${(x(at) ?? 0).toFixed(1)}" y="${top.toFixed(1)}" width="${x.bandwidth().toFixed(1)}" height="${tall.toFixed(1)}"/>`,
+        html`<rect class="part ${series[seriesIndex]?.tone}" x="${(x(index) ?? 0).toFixed(1)}" y="${top.toFixed(1)}" width="${x.bandwidth().toFixed(1)}" height="${barHeight.toFixed(1)}"/>`,
       ]
     }),
   )
-  const times = scaleUtc([first.at, last.at], [margin.left, inside.right])
+  const times = scaleUtc([first.at, last.at], [margin.left, plotArea.right])
   return figure(chart, {
     picture: html`${valueAxis(y.ticks(2).filter(Number.isInteger), y)}${timeAxis([first.at, last.at], times)}${drawn}`,
     legend: html`<ul class="legend">${series.map(({ name, tone }) => html`<li class="${tone}">${name}</li>`)}</ul>`,
@@ -117,32 +117,32 @@ export function stackedBars({
   })
 }
 
-type Drawn = {
+type ChartContent = {
   readonly picture: Renderable
   readonly legend?: Renderable
   readonly columns: readonly string[]
   readonly rows: readonly Stacked[]
 }
 
-function figure({ id, title, description }: Chart, { picture, legend, columns, rows }: Drawn): Html {
+function figure({ id, title, description }: Chart, { picture, legend, columns, rows }: ChartContent): Html {
   return html`<figure class="chart"><figcaption>${title}</figcaption>
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title ${id}-description"><title id="${id}-title">${title}</title><desc id="${id}-description">${description}</desc>
 ${picture}</svg>${legend}
 <details><summary>Figures<span class="unseen"> of ${title}</span></summary><div class="scrolled" role="region" tabindex="0" aria-label="${title}"><table class="plain">
 <caption class="unseen">${title}</caption>
 <thead><tr><th scope="col">Day</th>${columns.map((name) => html`<th scope="col" class="figure">${name}</th>`)}</tr></thead>
-<tbody>${rows.toReversed().map(({ at, values }) => html`<tr><th scope="row">${datesInFull.format(at)}</th>${values.map((value) => html`<td class="figure">${whole.format(value)}</td>`)}</tr>`)}</tbody>
+<tbody>${rows.toReversed().map(({ at, values }) => html`<tr><th scope="row">${datesInFull.format(at)}</th>${values.map((value) => html`<td class="figure">${wholeNumbers.format(value)}</td>`)}</tr>`)}</tbody>
 </table></div></details></figure>`
 }
 
-function nothing(title: string): Html {
+function emptyChart(title: string): Html {
   return html`<figure class="chart"><figcaption>${title}</figcaption><p class="empty">No data yet.</p></figure>`
 }
 
 function valueAxis(ticks: readonly number[], y: (value: number) => number): Html[] {
   return ticks.map(
     (tick) =>
-      html`<line class="grid" x1="${margin.left}" x2="${inside.right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="tick" x="${margin.left - 6}" y="${y(tick).toFixed(1)}">${whole.format(tick)}</text>`,
+      html`<line class="grid" x1="${margin.left}" x2="${plotArea.right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="tick" x="${margin.left - 6}" y="${y(tick).toFixed(1)}">${wholeNumbers.format(tick)}</text>`,
   )
 }
 

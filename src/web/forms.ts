@@ -153,7 +153,7 @@ ${actionForm({
   content: html`${Object.entries(options.hidden ?? {}).map(([name, value]) => hidden(name, value))}
 ${fields}
 <div class="row"><button class="main${danger && ' danger'}">${button}</button>
-<a class="button" href="${cancel}">Cancel</a></div>`,
+<a class="button" href="${cancel}">Go back</a></div>`,
 })}
 </section>`
 }

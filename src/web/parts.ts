@@ -69,7 +69,7 @@ type LivePart = {
 }
 
 /**
- * A part of a page that renews itself if `href` is given: when the page's stream of events says so, and every so many seconds without a
+ * A part of a page that renews itself if `href` is given: when the page's stream of events says so, and at intervals without a
  * stream. Without scripts the page is loaded again by hand. Morphing keeps the focus, and an error of the server leaves the part unchanged.
  */
 export function live({ id, href, everySeconds, content }: LivePart): Html {

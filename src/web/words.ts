@@ -26,6 +26,11 @@ export function formatInstant(at: Date | string): Html {
   return html`<time datetime="${date.toISOString()}"><span>${days.format(date)},</span> <span>${clocks.format(date)} UTC</span></time>`
 }
 
+/** The same as plain text. */
+export function instantText(at: Date | string): string {
+  return `${moments.format(new Date(at))} UTC`
+}
+
 /** `2 Mar 2026`. */
 export function day(at: Date | string): Html {
   const date = new Date(at)
@@ -37,8 +42,8 @@ export function formatRelativeTime(at: Date | string, now: Date): Html {
   const date = new Date(at)
   const seconds = Math.round((date.getTime() - now.getTime()) / secondMs)
   const long = roughly(Math.abs(seconds))
-  const text = long === 'now' ? long : seconds < 0 ? `${long} ago` : `in ${long}`
-  return html`<time datetime="${date.toISOString()}" title="${moments.format(date)} UTC">${text}</time>`
+  const text = long === 'now' ? (seconds <= 0 ? 'just now' : long) : seconds < 0 ? `${long} ago` : `in ${long}`
+  return html`<time datetime="${date.toISOString()}" title="${instantText(date)}">${text}</time>`
 }
 
 function roughly(seconds: number): string {

@@ -12,7 +12,7 @@ import { Measured } from './tasks.ts'
 
 const Served = z.object({ url: z.string() })
 
-/** What people who look at the console were answered. Times count from when each request was due. */
+/** The answers to people who use the console. Times count from when each request was due. */
 const Visited = z.object({
   asked: z.int(),
   shown: z.int(),
@@ -22,13 +22,13 @@ const Visited = z.object({
 })
 
 export type DeliveredBesideVisits = {
-  /** Deliveries of everybody by the same daemon before and after. */
+  /** The deliveries of everybody by the same daemon before and after. */
   readonly alone: readonly Measured[]
   readonly beside: Measured
   readonly visits: z.infer<typeof Visited>
 }
 
-/** Delivers everybody three times by one daemon with everything in one process, the second time beside people who use the console. */
+/** Delivers everybody three times with one daemon of all roles, the second time while people use the console. */
 export async function deliverBesideVisits(environment: BenchEnvironment, rate: number): Promise<DeliveredBesideVisits> {
   const token = environment.env.BENCH_TOKEN ?? ''
   await using daemon = startTask(environment, 'task-serve.ts', environment.config)
@@ -42,7 +42,7 @@ export async function deliverBesideVisits(environment: BenchEnvironment, rate: n
     await calls.startRun({ params: { connection: 'hr' }, body: { full: true } })
     return await daemon.next(Measured)
   }
-  // The first one finds a platform and a daemon that have just started.
+  // In the first delivery the platform and the daemon have just started.
   await deliver()
   const before = await deliver()
   await using visitors = startTask(environment, 'task-visit.ts', url, token, `${rate}`)
@@ -53,7 +53,7 @@ export async function deliverBesideVisits(environment: BenchEnvironment, rate: n
   return { alone: [before, await deliver()], beside, visits }
 }
 
-/** A process of its own that prints one JSON document after the other, and ends with its input. */
+/** A separate process that prints JSON documents one after the other, and ends when its input ends. */
 function startTask({ env, cores }: BenchEnvironment, script: string, ...words: string[]) {
   const path = fileURLToPath(new URL(script, import.meta.url))
   const child = spawn(...boundTo(cores?.ours ?? null, process.execPath, [path, ...words]), {

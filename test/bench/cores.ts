@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** The processors of this machine in two halves, as lists of their numbers: for whoever is measured, and for the platform. */
+/** The processors of this machine in two halves, as lists of numbers: one for the measured process, one for the platform. */
 export type Cores = { readonly ours: string; readonly theirs: string }
 
-/** Halves what this process may use. Throws where there is nothing to halve, and where nobody can be kept on a half. */
+/** Halves the processors that this process may use. Throws if there is only one, or if processes cannot be bound to processors. */
 export function halvesOfCores(): Cores {
   if (process.platform !== 'linux') throw new Error('only Linux keeps a process on processors; measure with --together')
   const [, list = ''] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []

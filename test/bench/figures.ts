@@ -1,19 +1,19 @@
 import type { Measured, Watched } from './tasks.ts'
 
-/** A line of a table that a bench prints: what each column says. */
+/** A line of a table that a bench prints: the value of each column. */
 export type Row = Readonly<Record<string, string | number>>
 
-/** The pace, the seconds and the memory of one measurement. */
+/** The rate, the seconds and the memory of one measurement. */
 export function figures(measured: Measured, unit: string): Row {
   return { [unit]: rate(measured), s: round(measured.seconds), 'peak MiB': Math.round(measured.peakMiB) }
 }
 
-/** How long the event loop of one measurement was held up. */
+/** How long the event loop of one measurement was blocked. */
 export function delays({ loopP99Ms, loopMaxMs }: Watched): Row {
   return { 'loop p99 ms': round(loopP99Ms), 'loop max ms': round(loopMaxMs) }
 }
 
-/** How many a second. */
+/** The rate per second. */
 export function rate({ count, seconds }: Measured): number {
   return Math.round(count / seconds)
 }
@@ -26,7 +26,7 @@ export function round(value: number): number {
   return Number(value.toPrecision(3))
 }
 
-/** Rows of one kind below the names of their columns. */
+/** A table: rows of one kind below the names of their columns. */
 export function table(rows: readonly Row[]): string {
   const names = Object.keys(rows[0] ?? {})
   const lines = [names, ...rows.map((row) => names.map((name) => String(row[name])))]

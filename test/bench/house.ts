@@ -12,7 +12,7 @@ import { API } from 'typescript/unstable/sync'
 import type { Row } from './figures.ts'
 import { quantile } from './quantile.ts'
 
-/** How big the parts of the source are, and what a reader has to follow. Lines. */
+/** Sizes of the parts of the source in lines, and counts of what makes code hard to follow. */
 type House = {
   readonly sourceLines: number
   readonly testLines: number
@@ -35,7 +35,7 @@ const functionKinds: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.Constructor,
 ])
 
-/** The figures of checkouts side by side, of this one where none is named. */
+/** The figures of checkouts side by side; of this checkout if none is named. */
 export function houseRows(roots: readonly string[]): Row[] {
   const checkouts =
     roots.length > 0 ? roots.map((root) => resolve(root)) : [fileURLToPath(new URL('../../', import.meta.url))]

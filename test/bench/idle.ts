@@ -13,7 +13,7 @@ const isThere = 'daemon started'
 /** The memory of a daemon that has nothing to do, and of a bare Node that has loaded the same libraries. */
 export type Idle = { readonly ours: number; readonly reference: number; readonly libraries: number }
 
-/** Weighs both after the same time, in MiB. The store is PostgreSQL: an embedded one is a database in the process. */
+/** Measures the memory of both after the same time, in MiB. The store is PostgreSQL, because an embedded database would be in the process. */
 export async function measureIdle(server: string, seconds: number): Promise<Idle> {
   await using opening = new AsyncDisposableStack()
   const { config } = opening.use(await openFolder(opening.use(await newDatabase(server)).url))

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What an installation takes on the disk. */
+/** The disk space of an installation. */
 export type Install = {
   readonly label: string
   readonly mb: number
@@ -23,7 +23,7 @@ const installs = [
 ] as const
 const listed = 8
 
-/** Installs what the lock file names, into folders of their own, and builds the image where there is an engine for it. */
+/** Installs the packages of the lock file into separate folders, and builds the image if there is an engine for it. */
 export async function measureInstalls(): Promise<Install[]> {
   const results: Install[] = []
   for (const { command, limit } of installs) results.push({ label: command, limit, ...(await measureInstall(command)) })
@@ -54,7 +54,7 @@ async function measureInstall(command: string): Promise<Pick<Install, 'mb' | 'fi
 
 type Taken = { readonly path: string; readonly bytes: number }
 
-/** The files below a folder with the room that they take, in whole blocks. */
+/** The files below a folder with their disk space, in whole blocks. */
 async function taken(folder: string): Promise<Taken[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
@@ -67,7 +67,7 @@ function sum(files: readonly Taken[]): number {
   return files.reduce((bytes, file) => bytes + file.bytes, 0) / 1e6
 }
 
-/** Null where no Docker engine answers, or none of its base images can be had. */
+/** Null if no Docker engine answers, or no base image is available. */
 async function imageMb(): Promise<number | null> {
   try {
     const { stdout: id } = await run('docker', ['build', '--quiet', root])

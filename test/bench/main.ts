@@ -55,7 +55,7 @@ const isDelivering = bench !== undefined
 const sizes = values.sizes.split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
 const isPlaced = chosen.length > 0 && sizes.every(isCount)
-// In life the platform is another machine, and takes no time from whoever sends to it.
+// In production the platform is another machine, and takes no processor time from its client.
 const cores = isDelivering && !values.together ? halvesOfCores() : null
 const load = { rate: Number(values.rate ?? 2000), seconds: Number(values.seconds) }
 const visitsPerSecond = Number(values.rate ?? 200)
@@ -109,7 +109,7 @@ async function runAll<Finding extends object>(
   return all
 }
 
-/** A server of its own on those processors, or any that may use all of them. */
+/** A separate server on those processors, or any server that may use all of them. */
 async function openServer(kind: ServerKind, processors?: string): Promise<Server> {
   if (processors === undefined) return await startServer(kind)
   await using opening = new AsyncDisposableStack()
@@ -132,14 +132,14 @@ async function benchPlan(): Promise<Record<string, Row[]>> {
 }
 
 /**
- * A delivery of everybody, between two times the same batches posted by a bare loop to other connections of the same platform: the
- * speed of a machine drifts more within a minute than what is to be seen here. The platform and its database have half of the
- * processors, whoever is measured has the other half with its own database, unless they are told to share all of them.
+ * A delivery of everybody. Before and after it, a bare loop posts the same batches to other connections of the same platform, because
+ * the speed of a machine drifts more within a minute than the difference to be measured. The platform and its database have half of
+ * the processors, the measured process and its database the other half, unless all are shared.
  */
 async function benchDeliver(options: EnvironmentOptions): Promise<Row[]> {
   await using environment = await openEnvironment(options)
   await measure('plan', environment)
-  // A platform that has just started is slower; that is nobody's merit.
+  // A platform that has just started is slower, which must not distort the ratio.
   await measure('bare', environment)
   const before = await measure('bare', environment)
   const delivery = await measure('deliver', environment)
@@ -160,7 +160,7 @@ async function benchDeliver(options: EnvironmentOptions): Promise<Row[]> {
   ]
 }
 
-/** Deliveries of everybody with and without people who look at the console of the same process meanwhile. */
+/** Deliveries of everybody with and without people who use the console of the same process meanwhile. */
 async function benchConsole(options: EnvironmentOptions): Promise<Row[]> {
   if (!isCount(visitsPerSecond)) throw new Error(usage)
   await using environment = await openEnvironment(options)
@@ -180,7 +180,7 @@ async function benchConsole(options: EnvironmentOptions): Promise<Row[]> {
   ]
 }
 
-/** Signed events at a fixed rate, and as many as are taken, against a bare route that inserts one row for each request. */
+/** Signed events at a fixed rate, and as fast as they are accepted, against a bare route that inserts one row for each request. */
 async function benchWebhook(): Promise<Row[]> {
   await using server = await startServer('postgres')
   const received = await receiveWebhooks({ server: server.url, ...load })
@@ -215,7 +215,7 @@ async function benchPlatform(): Promise<Row[]> {
   }))
 }
 
-/** Commands against a bare Node that starts and ends, or against one that loads the same libraries. */
+/** Commands against a bare Node that starts and ends, or one that loads the same libraries. */
 async function benchStart(): Promise<Row[]> {
   await using server = await startServer('postgres')
   const starts = await measureStarts(server.url, Number(values.rounds))
@@ -232,7 +232,7 @@ async function benchStart(): Promise<Row[]> {
   }))
 }
 
-/** A daemon that has nothing to do against a bare Node that has loaded the same libraries. */
+/** An idle daemon against a bare Node that has loaded the same libraries. */
 async function benchIdle(): Promise<Row[]> {
   await using server = await startServer('postgres')
   const { ours, reference, libraries } = await measureIdle(server.url, load.seconds)
@@ -240,7 +240,7 @@ async function benchIdle(): Promise<Row[]> {
   return [{ what: 'serve', ...memory, 'MiB / theirs': ratio(ours, reference), asked: 1.2 }]
 }
 
-/** What an installation takes on the disk, with its largest packages. */
+/** The disk space of an installation, with its largest packages. */
 async function benchInstall(): Promise<Row[]> {
   return (await measureInstalls()).map(({ label, mb, files, limit, largest }) => ({
     what: label,
@@ -251,7 +251,7 @@ async function benchInstall(): Promise<Row[]> {
   }))
 }
 
-/** A night of many connections against a platform that is simulated, with its limit. */
+/** A night of many connections against a simulated platform with its limit. */
 async function benchSimulate(): Promise<Row[]> {
   await using server = await startServer('postgres')
   await using redis = chosen.includes('PostgreSQL+Redis') ? await startServer('redis') : null

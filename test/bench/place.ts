@@ -11,20 +11,20 @@ import { z } from 'zod'
 import { company, type NightEvent, nextNight, toCsv, usualNight } from '../../src/cli/demo/company.ts'
 import { boundTo, type Cores } from './cores.ts'
 
-/** What the measurements of one size on one store work with; disposing removes all of it. */
+/** The setup for the measurements of one size on one store. Disposing removes all of it. */
 export type BenchEnvironment = AsyncDisposable & {
   /** The configuration of Rollcall, with a budget of requests that is never reached. */
   readonly config: string
-  /** What the configuration takes from the environment. */
+  /** The environment variables that the configuration reads. */
   readonly env: Readonly<Record<string, string>>
   readonly csv: string
   /** The export before the newest one. */
   readonly formerCsv: string
-  /** Has the server do what it does by itself in the day between two exports, and would do beside a measurement. */
+  /** Lets the server do its background work of a day between two exports, which would otherwise disturb a measurement. */
   readonly rest: () => Promise<void>
-  /** Puts the next day's export in the place of the first one: something has happened to 0.9 % of the people. */
+  /** Replaces the first export by the one of the next day, in which 0.9 % of the people have changed. */
   readonly writeNextDay: () => Promise<void>
-  /** Has people mapped by other rules, which read the same of each row. */
+  /** Changes the mapping to other rules that read the same from each row. */
   readonly changeMapping: () => Promise<void>
   readonly cores: Cores | null
 }
@@ -47,7 +47,7 @@ connections:
   hr:
     source: { type: csv, path: people.csv, mode: snapshot, complete: { quietSeconds: 0 }, timeZone: UTC, `
 
-/** What stands behind the text above: people, or records of the first workspace. */
+/** The rest of the configuration: people, or records of the first workspace. */
 const targets = {
   people: `preset: generic }
     target: { name: HR }
@@ -73,7 +73,7 @@ const remapped = `preset: generic, fields: { startedAt: { column: Hire Date, for
     target: { name: HR }
 `
 
-/** What happens in a day, as shares of the people: less than the limits of the guards, and 0.9 % together. */
+/** The events of a day, as shares of the people: below the limits of the guards, and 0.9 % together. */
 const eventsOfDay: readonly (readonly [NightEvent, number])[] = [
   ['joiner', 0.002],
   ['mover', 0.004],
@@ -86,20 +86,20 @@ const eventsOfDay: readonly (readonly [NightEvent, number])[] = [
 ]
 
 export type EnvironmentOptions = {
-  /** Of PostgreSQL; null for embedded databases. */
+  /** The address of PostgreSQL; null for embedded databases. */
   readonly server: string | null
-  /** Another one for the platform, where it has its own. */
+  /** The address of another PostgreSQL for the platform, if it has its own. */
   readonly platformServer?: string | null
-  /** Keeps the platform and whoever is measured on processors of their own; null: both use all. */
+  /** Keeps the platform and the measured process on separate processors; null: both use all. */
   readonly cores?: Cores | null
-  /** Where jobs are kept that are not in the database. */
+  /** The queue, if jobs are not in the database. */
   readonly redis: string | null
   readonly people: number
-  /** What is sent. */
+  /** Whether people or records are sent. */
   readonly as?: keyof typeof targets
 }
 
-/** Writes an export of so many people and starts a platform, both sides embedded or in new databases of the server. */
+/** Writes an export of this many people and starts a platform. Both sides are embedded, or use new databases of the server. */
 export async function openEnvironment({
   server,
   platformServer = server,
@@ -170,7 +170,7 @@ async function runOn(server: string, sql: string): Promise<void> {
 
 const Served = z.object({ baseUrl: z.string(), operatorUrl: z.string() })
 
-/** The platform in a process of its own, so that its work is not counted as ours. It answers as many requests as it can. */
+/** The platform in a separate process, so that its work is not counted as ours. It has no request limit. */
 export async function startPlatform({
   database,
   keyFile,
@@ -201,7 +201,7 @@ export async function startPlatform({
   }
 }
 
-/** The JSON document that a service prints when it is there; its log is read and forgotten. */
+/** The JSON document that a service prints when it is ready. Its log is read and discarded. */
 async function firstDocument(child: ChildProcessByStdio<null, Readable, Readable>): Promise<unknown> {
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => {

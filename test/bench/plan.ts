@@ -5,7 +5,7 @@ import { measure, measureDuckdb, measurePython, type Reference, type Watched } f
 const planKinds = ['first', 'unchanged', 'next day', 'mapping changed'] as const
 type PlanKind = (typeof planKinds)[number]
 
-/** A plan of one kind, with what the references take for the same two exports. */
+/** A plan of one kind, with the figures of the references for the same two exports. */
 export type Plan = {
   readonly plan: PlanKind
   readonly ours: Watched
@@ -13,26 +13,25 @@ export type Plan = {
   readonly duckdb: Reference
 }
 
-/** A plan with the size and the store that it was made of. */
+/** A plan with its size and its store. */
 export type PlacedPlan = Plan & { readonly people: number; readonly store: string }
 
-/** At most how many times as much as its references a plan may take. */
+/** The maximum ratios of a plan to its references. */
 const planLimits: Readonly<Record<PlanKind, { time: number; memory: number; duckdb: number | null }>> = {
   first: { time: 2.5, memory: 0.5, duckdb: null },
   'mapping changed': { time: 2.5, memory: 0.5, duckdb: null },
   unchanged: { time: 0.15, memory: 0.25, duckdb: 1.5 },
   'next day': { time: 0.25, memory: 0.2, duckdb: 2 },
 }
-/** A plan of few people is the start of a process most of all, and the embedded database is for few. */
+/** The time of a plan of few people is mostly the start of a process, and the embedded database is for few people. */
 const limitedSize = { people: 1_000_000, store: 'PostgreSQL' }
 const growthLimits = { from: 100_000, time: 11, bytesOfFurtherRow: 200 }
 const embeddedLimits = { time: 2, peakMiB: 450 }
 const mib = 2 ** 20
 
 /**
- * A first plan of an export, a second one of the same export, one of the next day, and one of that again by another mapping, each after
- * everybody has been delivered. The references follow each of them at once, since the speed of a machine drifts. They always compare two
- * exports of full size.
+ * Plans an export, the same export again, the one of the next day, and that one by another mapping, each after everybody has been
+ * delivered. The references run directly after each plan, because the speed of a machine drifts. They always compare two full exports.
  */
 export async function measurePlans(options: EnvironmentOptions): Promise<Plan[]> {
   await leaveCompiledCode(options)
@@ -67,7 +66,7 @@ export async function measurePlans(options: EnvironmentOptions): Promise<Plan[]>
   ]
 }
 
-/** The command has been used before, and so have the references. */
+/** Runs the command and the references once, so that their compiled code is cached. */
 async function leaveCompiledCode(options: EnvironmentOptions): Promise<void> {
   await using environment = await openEnvironment({ ...options, people: 10 })
   await measure('plan', environment)
@@ -118,7 +117,7 @@ export function planComparisons(plans: readonly PlacedPlan[]): Row[] {
   return [...growth, ...[...sizes].flatMap((size) => embeddedRows(plans.filter(({ people }) => people === size)))]
 }
 
-/** Of the two largest sizes of a store. */
+/** The ratios of the two largest sizes of a store. */
 function growthRows(ofStore: readonly PlacedPlan[], kind: PlanKind): Row[] {
   const [more, fewer] = ofStore.filter((one) => one.plan === kind).sort((a, b) => b.people - a.people)
   if (!more || !fewer || more.people === fewer.people) return []
@@ -147,7 +146,7 @@ function warmSeconds({ seconds, startSeconds }: Watched): number {
   return seconds - startSeconds
 }
 
-/** The database is open before a plan is made: opening an embedded one takes longer than the plan of few people. */
+/** The database is opened before the plan, because opening an embedded one takes longer than a plan of few people. */
 function embeddedRows(ofSize: readonly PlacedPlan[]): Row[] {
   const plan = 'next day'
   const [embedded, served] = ['PGlite', 'PostgreSQL'].map((name) =>

@@ -5,10 +5,10 @@ import { readSeed } from '../../src/platform/seed/file.ts'
 
 export type Sizes = { readonly identities: number; readonly assets: number; readonly controls: number }
 
-/** What was filled in: the ids that the lists are asked for. */
+/** The ids of the new objects, whose lists are requested. */
 export type Filled = { readonly accountId: number; readonly connectionId: number; readonly workspaceId: number }
 
-/** Fills an empty database with the seeded account and so many rows of each kind, without a platform. */
+/** Fills an empty database with the seeded account and this many rows of each kind, without a platform. */
 export async function fillPlatform(database: string, seed: string, sizes: Sizes): Promise<Filled> {
   await seedPlatform(database, seed)
   const client = new pg.Client({ connectionString: database, options: '-c search_path=platform' })
@@ -26,7 +26,7 @@ export async function fillPlatform(database: string, seed: string, sizes: Sizes)
   }
 }
 
-/** A connection of people, as the interface would make it. */
+/** A connection of people, as the API would make it. */
 export async function newConnection(
   client: pg.Client,
   { accountId, userId }: { readonly accountId: number; readonly userId: number },
@@ -39,7 +39,7 @@ export async function newConnection(
   return Number(rows[0].id)
 }
 
-// Moments lie a millisecond apart, so that a page is found by its place in the order and not by luck.
+// Times are a millisecond apart, so that the order of rows is certain.
 const identitiesSql = `
   insert into hris_user_identities (connection_id, identity_id, email, first_name, last_name, job_title, manager_id,
     started_at, separated_at, is_contractor, created_at, updated_at)

@@ -1,8 +1,8 @@
 import pg from 'pg'
 
 /**
- * Seconds that plain statements take for what a first identity sync leaves behind: who matches whom by address, a user and a person for
- * everybody else, and their status. They know nothing of names, of former addresses or of people with several records.
+ * Seconds that plain statements take for the result of a first identity sync: matches by address, a user and a person for everybody
+ * else, and their status. They ignore names, former addresses and people with several records.
  */
 export async function bareSync(database: string, accountId: number): Promise<number> {
   const client = new pg.Client({ connectionString: database, options: '-c search_path=platform' })

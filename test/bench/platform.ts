@@ -13,7 +13,7 @@ import { fillPlatform, newConnection, type Sizes } from './platform-data.ts'
 import { bareSync } from './platform-sync.ts'
 import { peakMiB } from './report.ts'
 
-/** One thing that was measured: ours and the reference's figure, and how ours stands to it. `limit` is what the ratio must hold. */
+/** A measurement: our figure, that of the reference, and their ratio. `limit` bounds the ratio. */
 export type Compared = {
   readonly label: string
   readonly ours: number
@@ -32,7 +32,7 @@ const pageTimes = 200
 const batchSize = 1000
 const batches = 60
 
-/** Measures the platform on PostgreSQL against bare SQL and bare routes on the same server, each pair turn by turn. */
+/** Measures the platform on PostgreSQL against bare SQL and bare routes on the same server, in turns. */
 export async function measurePlatform(server: string, sizes: Sizes): Promise<Compared[]> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
@@ -88,7 +88,7 @@ type Get = (path: string) => Promise<unknown>
 
 const Page = z.object({ pagination: z.object({ cursor: z.string().optional() }) })
 
-/** A page nine tenths into the list against its first page. */
+/** A page at nine tenths of the list against its first page. */
 async function compareDepth({ name, rows, path }: List, get: Get): Promise<Compared> {
   const depth = Math.floor(rows * 0.9)
   report(`walking to row ${depth} of the ${name}`)
@@ -132,7 +132,7 @@ async function compareFirstPage(
   for (let round = 0; round <= rounds; round += 1) {
     const platformRate = await requestsPerSecond(() => get(path))
     const bareRate = await requestsPerSecond(() => call(bare.url, { method: 'GET', key: '', dispatcher }))
-    // Processes that have just begun are slower; that is nobody's merit.
+    // New processes are slower, which must not distort the ratio.
     if (round === 0) continue
     ours.push(platformRate)
     reference.push(bareRate)
@@ -162,7 +162,7 @@ async function requestsPerSecond(send: () => Promise<unknown>): Promise<number> 
   return answered / ((performance.now() - began) / 1000)
 }
 
-/** Batches of people through the interface against one statement each of the same rows, for people who are new, changed and unchanged. */
+/** Batches of people through the API against one statement with the same rows each, for new, changed and unchanged people. */
 async function compareBatches({
   client,
   filled,
@@ -180,7 +180,7 @@ async function compareBatches({
   const owner = { accountId: filled.accountId, userId: Number(rows[0].id) }
   const connections = { ours: await newConnection(client, owner), bare: await newConnection(client, owner) }
   const url = `${baseUrl}/custom-connections/${connections.ours}/hris-user-identities`
-  // What comes first of a process is slower than what follows; these people are looked at by nobody.
+  // The first requests of a process are slower. These people are not measured.
   const passes = [
     { name: 'warm-up', from: 1_000_000, title: 'Engineer' },
     { name: 'new', from: 0, title: 'Engineer' },
@@ -202,7 +202,7 @@ async function compareBatches({
       reference.push(performance.now() - between)
     }
     if (name === 'warm-up') continue
-    // A checkpoint of the server costs a second, and whom it meets is luck: the batch in the middle stands for all.
+    // A checkpoint of the server takes a second and hits a batch by chance, so the median batch is used.
     const perSecond = (times: readonly number[]) => batchSize / (median(times) / 1000)
     results.push({
       label: `batch upsert: ${name} people`,
@@ -244,7 +244,7 @@ const bareUpsert = `
     manager_id = excluded.manager_id, manager_name = excluded.manager_name, started_at = excluded.started_at,
     is_contractor = excluded.is_contractor, updated_at = excluded.updated_at`
 
-/** The first identity sync of everybody against bare statements with the same result in a copy of the database, and one that changes nothing. */
+/** The first identity sync of everybody against bare statements with the same result in a copy of the database, and a sync without changes. */
 async function compareSync({
   platform,
   copy,
@@ -279,7 +279,7 @@ async function compareSync({
   ]
 }
 
-/** Sends a batch and takes the answer without reading it: what a client makes of it is none of the platform's business. */
+/** Sends a batch and discards the answer, because the work of a client is not measured. */
 async function post(url: string, { key, dispatcher, body }: { key: string; dispatcher: Agent; body: string }) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const answer = await request(url, { method: 'POST', headers, dispatcher, body })

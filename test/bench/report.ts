@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-// The side of the measured process: it loads nothing that would count as the task's own.
+// Runs in the measured process, so it loads nothing that would be counted as the task's work.
 
 /**
- * Times the work and prints what was measured, with what else the work tells; the last thing that a task does. The clock counts from
- * the beginning of the work, or from when the work says so, or from the start of the process.
+ * Measures the work and prints the result, with other results of the work. A task ends with it. The clock starts at the beginning of
+ * the work, at a time that the work chooses, or at the start of the process.
  */
 export async function report(
   work: (begin: () => void) => Promise<{ readonly count: number }>,
@@ -36,13 +36,13 @@ export async function report(
   process.stdout.write(`${JSON.stringify(measured)}\n`)
 }
 
-/** The most memory that this process has held, or another one of this machine. */
+/** The peak memory of this process, or of another one of this machine. */
 export async function peakMiB(pid: number | 'self' = 'self'): Promise<number> {
   return (await peakKiB(pid)) / 1024
 }
 
 async function peakKiB(pid: number | 'self'): Promise<number> {
-  // What resourceUsage tells includes the process that started this one.
+  // resourceUsage includes the process that started this one.
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
   return peak === undefined ? process.resourceUsage().maxRSS : Number(peak)

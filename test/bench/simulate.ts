@@ -15,43 +15,43 @@ import { newDatabase } from './place.ts'
 const start = fileURLToPath(new URL('../../bin/start.mjs', import.meta.url))
 const platformScript = fileURLToPath(new URL('simulated-platform.ts', import.meta.url))
 
-/** What the platform allows an address, and what Rollcall takes of it. */
+/** The limit of the platform for an address, and the part of it that Rollcall uses. */
 const limits = { platform: 500, ours: 450 }
 const latencyMs = 200
 const sizes = { large: 10_000, middle: 1000, small: 50 } as const
-/** More large ones than a process has jobs at once. */
+/** The number of large connections, which is above the number of parallel jobs of a process. */
 const largeOnes = 6
 const middleShare = 0.05
-/** So many small ones are timed alone, before anything else. */
+/** The number of small connections to time alone, before anything else. */
 const timedAlone = 10
 const lookMs = 20
-/** Between two small ones beside the large ones: 0, 70, 140 ms and so on. */
+/** The step of the pauses between two small connections beside the large ones: 0, 70, 140 ms and so on. */
 const pauseStepMs = 70
-const mostPauseMs = 400
+const maxPauseMs = 400
 
 export type SimulationOptions = {
   readonly server: string
   readonly redis: string | null
   readonly connections: number
-  /** How many times as fast as in life time passes: the limit a minute is so much higher, the latency so much lower. */
+  /** How much faster than in reality time passes: the limit a minute is multiplied by it, the latency divided. */
   readonly speed: number
 }
 
 export type Simulation = {
   readonly people: number
-  /** Of the small connection in the middle, from the request for its run to the end of the run, in seconds of the machine. */
+  /** The median time of a small connection alone, from the request for its run to the end of the run, in seconds of the machine. */
   readonly aloneSeconds: number
-  /** Of the longest one of those, which shows what a machine does by itself. */
+  /** The longest of those times, which shows the noise of the machine. */
   readonly longestAloneSeconds: number
-  /** Of the longest one beside the large ones, and of the one in the middle. */
+  /** The longest and the median time of a small connection beside the large ones. */
   readonly behindSeconds: number
   readonly middleBehindSeconds: number
   readonly timedBehind: number
-  /** Of the large ones, which went on meanwhile. */
+  /** The time of the large connections, which ran meanwhile. */
   readonly largeSeconds: number
-  /** Of all at once, in which everybody is new. */
+  /** The time of all connections at once, with only new people. */
   readonly nightSeconds: number
-  /** The same when nothing has changed. */
+  /** The same time without any change. */
   readonly nextNightSeconds: number
   readonly requests: number
   readonly refused: number
@@ -63,10 +63,9 @@ type Size = keyof typeof sizes
 type Connection = { readonly name: string; readonly size: Size }
 
 /**
- * A daemon with connections of mixed size against a platform that is simulated. First everybody is new, and all are requested at once, and
- * then once more without a change.
- * Then all are sent again: a few small ones alone, and then the large ones at once, and small ones beside them, one after the other with
- * pauses of different lengths, until the large ones have ended.
+ * Measures a daemon with connections of mixed size against a simulated platform. First all connections run at once, with only new people,
+ * and again without a change. Then everybody is sent again: a few small connections alone, then the large ones at once with small ones
+ * beside them, one after the other with pauses of different lengths, until the large ones have ended.
  */
 export async function simulate({ server, redis, connections: count, speed }: SimulationOptions): Promise<Simulation> {
   await using opening = new AsyncDisposableStack()
@@ -112,8 +111,8 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
   for (let at = 0; !(await areFinished(store, largeRuns)); at++) {
     const connection = small[at % small.length]
     if (connection) behind.push(await timed(connection))
-    // So that they meet whatever the large ones do at the time.
-    await pause((at * pauseStepMs) % mostPauseMs)
+    // Different pauses, so that the small connections meet every phase of the large ones.
+    await pause((at * pauseStepMs) % maxPauseMs)
   }
   const largeSeconds = (performance.now() - largeMs) / 1000
 
@@ -182,7 +181,7 @@ ${described.join('')}`,
   )
 }
 
-/** Waits until these runs have ended; answers for how long the last one took from its request, in seconds. Throws unless all succeeded. */
+/** Waits until these runs have ended. Returns how long the last one took from its request, in seconds. Throws unless all succeeded. */
 async function finished(store: pg.Client, runIds: readonly string[]): Promise<number> {
   while (!(await areFinished(store, runIds))) await pause(lookMs)
   const { rows } = await store.query<{ seconds: number }>(
@@ -210,7 +209,7 @@ async function usedBy(pid: number): Promise<{ readonly cpuSeconds: number; reado
 
 type Started = AsyncDisposable & { readonly pid: number; waitForOutput(text: string): Promise<string> }
 
-/** A Node of its own. What it says is forgotten but for its end. */
+/** A separate Node process. Only the end of its output is kept. */
 function startProcess(args: readonly string[]): Started {
   const child: ChildProcessByStdio<null, Readable, Readable> = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,8 +4,8 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 
-// A platform that keeps people in memory, answers after a while, and takes so many requests a minute from one address. It stands for a
-// platform far away that costs this machine next to nothing.
+// A platform that keeps people in memory, answers after a delay, and limits the requests a minute from one address. It simulates a
+// distant platform that takes almost no processor time of this machine.
 
 const [requestsPerMinute = 500, latencyMs = 200] = process.argv.slice(2).map(Number)
 const Batch = z.array(z.looseObject({ identityId: z.string(), separatedAt: z.string().nullish() }))
@@ -60,7 +60,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   send(response, 404, { statusCode: 404, message: 'there is no such thing' })
 }
 
-/** Takes a request from the budget of this minute; answers in how many milliseconds there is one again. */
+/** Takes a request from the budget of this minute. Returns after how many milliseconds there is another one. */
 function take(): number {
   const nowMs = performance.now()
   if (nowMs >= window.endsMs) window = { endsMs: nowMs + 60_000, left: requestsPerMinute }

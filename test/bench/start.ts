@@ -16,12 +16,12 @@ const run = promisify(execFile)
 const rollcall = fileURLToPath(new URL('../../bin/rollcall', import.meta.url))
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** How long one start takes, from the call to its end, and for how long processors worked on it. */
+/** How long one start takes from the call to its end, and its processor time. */
 export type Start = {
   readonly label: string
   readonly wallMs: number
   readonly cpuMs: number
-  /** The same of a bare Node, or of one that loads the same libraries. */
+  /** The same for a bare Node, or for one that loads the same libraries. */
   readonly reference: { readonly label: string; readonly wallMs: number; readonly cpuMs: number }
   readonly limit: number | null
 }
@@ -31,25 +31,25 @@ const people = 250
 type Command = {
   readonly label: string
   readonly args: readonly string[]
-  /** Where the command finds what it needs; null: it needs nothing. */
+  /** The folder with the files that the command needs; null: it needs none. */
   readonly store: 'served' | 'PostgreSQL' | 'PGlite' | null
-  /** At most how many times as long as its reference it may take. */
+  /** The maximum ratio to the time of its reference. */
   readonly limit: number | null
 }
 
-/** What has no store is compared with a bare Node, the rest with one that loads the same libraries. */
+/** Commands without a store are compared with a bare Node, the others with one that loads the same libraries. */
 const commands: readonly Command[] = [
   { label: '--version', args: ['--version'], store: null, limit: 1.5 },
   { label: '--help', args: ['--help'], store: null, limit: 1.5 },
   { label: 'status', args: ['status'], store: 'served', limit: 1.5 },
   { label: `plan ${people}`, args: ['plan'], store: 'PostgreSQL', limit: 2.5 },
-  // Half of it is the embedded database that starts.
+  // Half of the time is the start of the embedded database.
   { label: `plan ${people}, PGlite`, args: ['plan'], store: 'PGlite', limit: null },
 ]
 
 /**
- * Starts the commands and their references in turns, so that what slows the machine down slows all of them down. Each is started
- * before, which leaves its compiled code behind. `status` asks a daemon that runs, whose own time is in it; `plan` finds none.
+ * Starts the commands and their references in turns, so that a slow machine slows down all of them. Each is started once before, so
+ * that its compiled code is cached. The time of `status` includes that of a running daemon; `plan` finds no daemon.
  */
 export async function measureStarts(server: string, rounds: number): Promise<Start[]> {
   await using opening = new AsyncDisposableStack()
@@ -63,7 +63,7 @@ export async function measureStarts(server: string, rounds: number): Promise<Sta
   const compared = []
   for (const { label, args, store, limit } of commands) {
     const whole = store === null ? args : [...args, '--config', configs[store]]
-    // The first one makes the store.
+    // The first start makes the store.
     await run(rollcall, whole).catch(() => null)
     const { libraries } = store === null ? { libraries: [] } : await loadsOf(whole)
     compared.push({
@@ -90,7 +90,7 @@ export async function measureStarts(server: string, rounds: number): Promise<Sta
   }))
 }
 
-/** What makes a bare Node load libraries, and then do nothing for that time. */
+/** The arguments with which a bare Node loads libraries and then does nothing for that time. */
 export function bareArguments(libraries: readonly string[], staysMs = 0): string[] {
   const loading = libraries.map((name) => `import('${name}')`).join(',')
   const staying = staysMs === 0 ? '' : `.then(() => { console.log('there'); setTimeout(() => {}, ${staysMs}) })`
@@ -99,7 +99,7 @@ export function bareArguments(libraries: readonly string[], staysMs = 0): string
 
 type Sample = { readonly wallMs: number; readonly cpuMs: number }
 
-/** Where libraries are found by their names, and where a bare Node keeps its compiled code. */
+/** The folder in which libraries are found by name, and that of the compiled code of a bare Node. */
 export const bareSurroundings = {
   cwd: root,
   env: { ...process.env, NODE_COMPILE_CACHE: compiledFolder },
@@ -109,8 +109,8 @@ const startsAtOnce = 5
 const held = 65
 
 /**
- * Several starts in a row by a shell, which alone can tell for how long processors worked on the processes that it started. A first
- * plan of everybody is held.
+ * Several starts in a row by a shell, because only the parent can read the processor time of its processes. A first plan of everybody
+ * is held.
  */
 async function start(args: readonly string[]): Promise<Sample> {
   const once = `"$@" >/dev/null 2>&1 || [ $? -eq ${held} ] || exit 1`

@@ -5,7 +5,7 @@ import { openPlatform } from '../../src/daemon/platform.ts'
 import type { IdentityRecord } from '../../src/identity/record.ts'
 import { report } from './report.ts'
 
-// The same batches as the delivery makes of the planned run, posted by a loop that keeps nothing and looks at the status only.
+// Posts the batches that the delivery makes of the planned run, in a loop that stores nothing and reads only the status.
 const workers = 4
 
 const config = await loadConfig(process.argv[2] ?? '', process.env)
@@ -43,7 +43,7 @@ async function plannedBodies(): Promise<Body[]> {
   })
 }
 
-/** Makes a connection of the same kind. Answers where its batches go. */
+/** Makes a connection of the same kind. Returns the path for its batches. */
 async function newConnection(name: string): Promise<string> {
   await using platform = openPlatform(config, null)
   const { client } = platform
@@ -63,7 +63,7 @@ async function newConnection(name: string): Promise<string> {
   return `/custom-connections/${made.body.id}/resources/${resource.id}/sessions/bare-${process.pid}`
 }
 
-/** Sends what is left in the queue, one batch after the other. */
+/** Sends the rest of the queue, one batch after the other. */
 async function post(batchPath: string, queue: Body[]): Promise<void> {
   const url = `${config.platform.baseUrl}${batchPath}`
   for (let body = queue.shift(); body; body = queue.shift()) {

@@ -4,8 +4,8 @@ import { startWork } from '../../src/daemon/work.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { report } from './report.ts'
 
-// From the first request of a run that is planned to the same run finished, with the workers and the queue of the daemon, which
-// has them ready. The clock of the bare loop begins with its first request as well.
+// Measures from the first request of a planned run to its end, with the workers and the queue of the daemon already open. The clock
+// of the bare loop starts with its first request as well.
 const config = await loadConfig(process.argv[2] ?? '', process.env)
 const finished = Promise.withResolvers<number>()
 let begin: (() => void) | null = null

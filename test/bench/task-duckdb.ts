@@ -1,7 +1,7 @@
 import { DuckDBInstance } from '@duckdb/node-api'
 import { report } from './report.ts'
 
-// What the Python script tells, asked of a database in columns that reads both exports on all processors and keeps nothing.
+// The result of the Python script, computed by a column database that reads both exports on all processors and stores nothing.
 const [former = '', current = ''] = process.argv.slice(2)
 const key = '"Worker ID"'
 

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import pg from 'pg'
 
-// Serves the SQL of a list's first page behind a bare route until its input ends, as the measure of a list.
+// Serves the SQL of a list's first page behind a bare route until its input ends, as the reference for a list.
 const [database = '', statement = ''] = process.argv.slice(2)
 const pool = new pg.Pool({ connectionString: database, max: 10, options: '-c search_path=platform' })
 const app = Fastify()

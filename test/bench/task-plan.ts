@@ -5,7 +5,7 @@ import { requestRun, syncWorkers } from '../../src/sync/sync.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { report } from './report.ts'
 
-// A whole process up to the moment at which its first request would go out: start, read, map, validate, compare, store, judge, commit.
+// A whole process until it would send its first request: start, read, map, validate, compare, store, judge, commit.
 const config = await loadConfig(process.argv[2] ?? '', process.env)
 await using assembly = await assemble(config, { events: silentEvents(), now: () => new Date() })
 const { sync } = assembly

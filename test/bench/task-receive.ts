@@ -9,8 +9,8 @@ import type { StoreSchema } from '../../src/store/schema.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { peakMiB } from './report.ts'
 
-// Serves a webhook until its input ends: ours, or a bare route that inserts one row for each request. Prints where, and at the end
-// what it took.
+// Serves a webhook until its input ends: ours, or a bare route that inserts one row for each request. Prints its address, and at the
+// end the measurements.
 const poolSize = 16
 const listenAt = { host: '127.0.0.1', port: 0 }
 const [receiver = '', database = '', secret = ''] = process.argv.slice(2)

@@ -3,8 +3,8 @@ import { namedRecipe } from '../../src/connectors/webhook/named-recipes.ts'
 import { signWebhook } from '../../src/connectors/webhook/sign.ts'
 import { quantile } from './quantile.ts'
 
-// Sends signed events to an address: as many a second as asked for whatever the answers (`--rate`), or as fast as they are
-// answered. Prints how many were accepted, and the times from when each was due to the end of its answer.
+// Sends signed events to an address: at a fixed rate whatever the answers are (`--rate`), or as fast as they are
+// answered. Prints how many were accepted, and for each the time from when it was due to the end of its answer.
 const connections = 256
 const tickMs = 2
 const warmUpSeconds = 3

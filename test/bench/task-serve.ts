@@ -4,7 +4,7 @@ import { silentEvents } from '../../src/telemetry/events.ts'
 import { peakMiB } from './report.ts'
 import type { Measured } from './tasks.ts'
 
-// A daemon with everything in one process until its input ends. Prints where it serves, and of each run how many people it delivered
+// Runs a daemon with all roles in one process until its input ends. Prints its address, and for each run how many people it delivered
 // between its first request and its end.
 const config = await loadConfig(process.argv[2] ?? '', process.env)
 let begun: { readonly ms: number; readonly cpu: NodeJS.CpuUsage } | null = null

@@ -2,8 +2,8 @@ import { Pool } from 'undici'
 import { signIn } from '../helpers/visitor.ts'
 import { quantile } from './quantile.ts'
 
-// Looks at the console as many people do, so many requests a second while they are answered, until its input ends. Prints `"looking"`
-// once it does, and then what was answered.
+// Requests console pages at a fixed rate, like many people, until its input ends. Prints `"looking"` once it has begun, and
+// at the end the answers.
 const connections = 64
 const tickMs = 5
 const mostWaiting = 400
@@ -14,7 +14,7 @@ const cookie = await signIn(url, token)
 const pool = new Pool(url, { connections, pipelining: 1 })
 const runs = await textOf('/runs')
 const run = /href="(\/runs\/[0-9a-f-]{36})"/.exec(runs)?.[1] ?? '/runs'
-// What open windows ask for by themselves most, beside what somebody opens now and then.
+// Mostly the requests that open windows send by themselves, and some pages that people open.
 const parts = ['/overview', `${run}/progress`, '/problems/current']
 const pages = ['/', '/runs', run, '/people', '/problems', '/sources', '/schedules']
 const paths = pages.flatMap((page) => [...parts, page])
@@ -25,7 +25,7 @@ const beganMs = performance.now()
 const timer = setInterval(() => {
   const due = Math.floor(((performance.now() - beganMs) / 1000) * perSecond)
   for (; requested < due; requested += 1) {
-    // Nobody opens ever more windows in front of a console that does not answer.
+    // People do not open more and more windows of a console that does not answer.
     if (waiting < mostWaiting) void look(requested)
   }
 }, tickMs)
@@ -45,7 +45,7 @@ process.stdout.write(
   })}\n`,
 )
 
-/** Notes for how long somebody waited for the page, from when it was due, if it was shown. */
+/** Records how long a visitor waited for the page, counted from when it was due, if it was shown. */
 async function look(at: number): Promise<void> {
   waiting += 1
   const dueMs = beganMs + (at / perSecond) * 1000
@@ -54,7 +54,7 @@ async function look(at: number): Promise<void> {
     await answer.body.dump()
     if (answer.statusCode === 200) times.push(performance.now() - dueMs)
   } catch {
-    // It was not shown, or is not any more.
+    // The page was not shown, or is closed again.
   } finally {
     waiting -= 1
   }

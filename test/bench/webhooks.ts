@@ -23,7 +23,7 @@ const Load = z.object({
   maxMs: z.number(),
 })
 
-/** How one receiver did: at a given rate, and at the most that it takes. */
+/** The figures of one receiver: at a given rate, and at its maximum. */
 export type Received = {
   readonly receiver: (typeof receivers)[number]
   readonly open: z.infer<typeof Load>

@@ -19,8 +19,8 @@ const refused = 'E0007'
 const nightly = { cron: '0 2 * * *', timeZone: 'Europe/Berlin' }
 
 /**
- * A company of so many people with a console: they were delivered but for one whom the platform refuses; a row of the second night
- * cannot be read; and on the third night twelve leave at once, so that the plan is held.
+ * A company of this many people with a console. All were delivered except one whom the platform refuses. A row of the second night
+ * cannot be read. On the third night twelve leave at once, so that the plan is held.
  */
 export async function openCompany(host: Host, { people = 40, twoPeople = false } = {}) {
   await using opening = new AsyncDisposableStack()

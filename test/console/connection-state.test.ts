@@ -27,7 +27,7 @@ test('a connection is in sync when nothing waits, nobody differs and no alert is
   expect(connectionState(healthy, now, beside)).toMatchObject({ state: 'In sync', tone: 'good' })
   const failing = connectionState(healthy, now, [...beside, alert('run_failed', 'acme')])
   expect(failing).toMatchObject({ state: 'With problems', tone: 'wait' })
-  expect(String(failing.text)).toBe('Needs attention: a run failed.')
+  expect(String(failing.text)).toBe('A run failed.')
 })
 
 test.each<[string, Partial<ConnectionStatus>]>([

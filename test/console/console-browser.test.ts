@@ -88,7 +88,7 @@ describe.each([
     await go('/person?connection=acme&key=E0005')
 
     await press('Hold back')
-    await press('Cancel')
+    await press('Go back')
     const kept = await textOf(page, 'h1')
     await press('Hold back')
     await page.$eval('#until', (input) => Object.assign(input, { value: '2026-12-24' }))

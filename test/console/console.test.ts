@@ -208,11 +208,13 @@ test('the overview says what needs a person, how each connection stands, and how
   const { text } = await visitor('vera', 'viewer').get('/')
   const shown = text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
 
-  expect(shown).toContain('Needs attention 3 A plan waits for a decision acme')
+  expect(shown).toContain('Alerts 3 A plan waits for a decision acme')
   expect(shown).toMatch(/A plan waits for a decision since 21 Nov 2026, 03:0\d UTC \./)
   expect(shown.split('of 38 people would be separated')).toHaveLength(2)
   expect(shown).toContain('38 people employed in 1 connection')
-  expect(shown).toMatch(/ 2 last days of employment in the last 7 days: 1 acknowledged, half of them within \d+ s/)
+  expect(shown).toMatch(
+    / 2 people had their last day in the last 7 days\. The platform acknowledged 1 departure \(half within \d+ s, 95 % within/,
+  )
   expect(text).toContain('<title id="changes-acme-title">Changes per day, the last 90 days</title>')
   expect(text).toContain('<th scope="row">20 Nov 2026</th>')
 })

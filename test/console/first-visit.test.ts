@@ -278,7 +278,7 @@ describe('an untidy export is shown as it is', () => {
     const plan = await visitor.get(`${location}/plan?${answers}`)
     const wrong = await visitor.get(`${location}/plan?${answers.replace('Europe%2FBerlin', 'Mars')}`)
 
-    expect(plan.text).toMatch(/rowheader" scope="row" class="row-name">4</)
+    expect(plan.text).toMatch(/rowheader" scope="row" class="row-name">line 4</)
     expect(plan.text).toContain('path: drop/*.csv')
     expect(plan.text).toContain('lastName: null')
     expect(plan.text).toMatch(/leftWhen: \[\s*Gone/)

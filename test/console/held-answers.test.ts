@@ -142,7 +142,7 @@ describe('values that no list holds', () => {
     ])
     expect([unsaid.status, unsaid.text.includes('Choose what the value means.')]).toEqual([400, true])
     expect(shown(resultPage.text)).toContain(
-      '“dormant” means left from now on. After an approval, Rollcall makes the held plan again.',
+      'From now on, a person with “dormant” has left. After an approval, Rollcall makes the held plan again.',
     )
     expect(shown(resultPage.text)).toMatch(/After an approval, Rollcall plans again\./)
     expect(shown(after.text)).toContain('Every value of this plan has a meaning now.')

@@ -46,7 +46,7 @@ describe.each([
   })
 })
 
-/** Waits until so many windows listen. */
+/** Waits until this many windows listen. */
 async function listening({ console }: Company, count: number): Promise<void> {
   await vi.waitUntil(() => console.listeners() === count, { timeout: 30_000 })
 }

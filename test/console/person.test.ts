@@ -6,7 +6,7 @@ const delivered = { due: [], confirmed: {}, retracted: null, heldBack: null } as
 
 test.each<[string, Partial<Person>]>([
   ['Delivered', {}],
-  ['Differs', { due: ['jobTitle'] }],
+  ['To be delivered', { due: ['jobTitle'] }],
   ['Not on the platform yet', { confirmed: null }],
   ['Retracted', { retracted: { reason: 'a test', at: '2026-11-20T03:00:00.000Z' } }],
   [

@@ -14,7 +14,7 @@ import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const examples = join(root, 'config/examples')
 const units = join(examples, 'systemd')
-/** What systemd counts as exposed, in tenths, of 100. Its own services have between 20 and 96. */
+/** Maximum exposure that systemd may report, in tenths of its scale of 0 to 10. Its own services have between 20 and 96. */
 const mostExposed = 20
 
 const Probe = z.object({ httpGet: z.object({ path: z.string(), port: z.literal('http') }) })
@@ -72,13 +72,13 @@ describe('the examples for Kubernetes', () => {
       const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet.path)
       expect(paths).toEqual(['/healthz', '/healthz', '/readyz'])
       expect(ports).toEqual([{ name: 'http', containerPort: config.server.port }])
-      // A container of Kubernetes is not asked at its own loopback.
+      // Kubernetes does not send probes to the loopback of a container.
       expect(config.server.host).toBe('0.0.0.0')
     }
     expect(one(documents, 'Service', 'rollcall')).toMatchObject({
       spec: { ports: [{ port: config.server.port, targetPort: 'http' }] },
     })
-    // Signed with one key, wherever a process runs.
+    // All processes sign with one key.
     expect(config.audit.signingKey).not.toBeNull()
   })
 
@@ -132,7 +132,7 @@ describe('the examples for Kubernetes', () => {
 })
 
 describe('the examples for systemd', () => {
-  test('are units that systemd takes, and finds little exposed', async () => {
+  test('are units that systemd accepts and rates as little exposed', async () => {
     await using folder = await exportFolder()
     const copies = await copiedUnits(folder)
 
@@ -171,7 +171,7 @@ describe('the examples for systemd', () => {
 })
 
 async function documentsOf(file: string): Promise<unknown[]> {
-  // As Kubernetes reads it: in YAML 1.1, 0440 is octal.
+  // Kubernetes reads YAML 1.1, in which 0440 is octal.
   const documents = parseAllDocuments(await readFile(join(examples, file), 'utf8'), { version: '1.1' })
   return documents.map((document) => {
     expect(document.errors).toEqual([])
@@ -194,7 +194,7 @@ function podOf(document: unknown): Pod[] {
   return kind === 'CronJob' ? [CronJob.parse(document).spec.jobTemplate.spec.template.spec] : []
 }
 
-/** The configuration that the example holds, once its secrets are there. */
+/** The configuration of the example, with its secrets in place. */
 async function configIn(documents: readonly unknown[], folder: ExportFolder): Promise<Config> {
   const [map] = documents.filter((document) => Named.parse(document).kind === 'ConfigMap')
   const secret = await folder.write('secret', 'postgres://db/rollcall\n')
@@ -211,7 +211,7 @@ function rolesOf({ containers: [{ args }] }: Pod, config: Config) {
   return roles
 }
 
-/** What a command line asks for that no command has. */
+/** The words of a command line that no command has. */
 function unknownOptions([name, ...words]: readonly string[]): string[] {
   const command = createProgram(() => {}).commands.find((known) => known.name() === name)
   const flags = command?.options.map(({ long }) => long) ?? []
@@ -219,7 +219,7 @@ function unknownOptions([name, ...words]: readonly string[]): string[] {
   return [...(command ? [] : [name ?? '']), ...given.filter((flag) => !flags.includes(flag))]
 }
 
-/** The units beside each other, with the program where it is here. */
+/** The units in one folder, with the path of the program on this machine. */
 async function copiedUnits(folder: ExportFolder): Promise<string[]> {
   const unitFolder = join(folder.path, 'units')
   await mkdir(unitFolder)

@@ -25,13 +25,13 @@ async function start(at: Installation, roles: readonly ProcessRole[], options: P
   return await startDaemon(await loadConfig(at.configFile, process.env), { events: silentEvents(), roles, ...options })
 }
 
-test('processes with one role each do together what one daemon does, and each is seen in the status', async () => {
+test('processes with one role each do together what one daemon does, and the status lists each', async () => {
   await using stack = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
   const database = stack.use(await createPostgresDatabase()).at
   const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
   await at.writeExport(staff(3))
-  // They share the configuration and the data folder: only the role api has its address there.
+  // They can share the data folder, because only the role api creates its socket there.
   const api = stack.use(await start(at, ['api']))
   const scheduler = stack.use(await start(at, ['scheduler']))
   const control = controlOverSocket({ socket: api.socket ?? '' })
@@ -61,7 +61,7 @@ test('processes with one role each do together what one daemon does, and each is
   expect([events.status, status.status]).toEqual([404, 404])
 })
 
-test('what happens at a time of the day is the work of the role scheduler, and of no other', async () => {
+test('only the role scheduler starts what is scheduled', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
   const database = stack.use(await createPostgresDatabase()).at
@@ -74,11 +74,11 @@ test('what happens at a time of the day is the work of the role scheduler, and o
   const before = await slots()
   stack.use(await start(at, ['scheduler']))
 
-  // The slot of the night before its first start is noted, so that it is not made up for.
+  // A scheduler records the slot of the night before its first start, so that it is not made up for.
   expect([before, await slots()]).toEqual([[], [{ connection: 'acme' }]])
 })
 
-test('processes with different settings are told of in the log and the status of each, and are an alert after a while', async () => {
+test('processes with different settings are reported in the log and status of each, and raise an alert after a while', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
   const database = stack.use(await createPostgresDatabase()).at
@@ -140,7 +140,7 @@ test('processes may differ in folders, files, secrets and listening addresses', 
   expect(same).toEqual([])
 })
 
-test('processes have to agree on how records are delivered and whether a connection reads by itself', async () => {
+test('processes must agree on how records are delivered and whether a connection reads by itself', async () => {
   await using installation = await install({ baseUrl: host.platform.baseUrl, key: 'the key' })
   const one = await loadConfig(installation.configFile, process.env)
   const shape = {} as Shape

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Clock, createWorkScheduler } from '../../src/daemon/work-scheduler.ts'
 
-test('long work waits between two pieces while short work is under way, and for what follows from it', async () => {
+test('long work waits between two pieces while short work and its follow-up are under way', async () => {
   const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
   const order: string[] = []
@@ -29,7 +29,7 @@ test('long work waits between two pieces while short work is under way, and for 
   expect(order).toEqual(['run ends', 'batch ends', 'long'])
 })
 
-test('what was enqueued goes first before it has begun', async () => {
+test('enqueued short work goes first even before it has begun', async () => {
   const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
   const order: string[] = []
@@ -83,7 +83,7 @@ test('short work that never ends leaves a quarter of the time to long work, a pi
   expect(mostAtOnce).toBe(1)
 })
 
-test('a piece that does not end soon keeps no other long work from going on', async () => {
+test('a slow piece does not stop other long work', async () => {
   const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
   const order: string[] = []
@@ -134,7 +134,7 @@ test('a long run that ends makes way for the next one, however often short work 
   expect(soon).toEqual(['one', 'other'])
 })
 
-test('a run of which nothing was known gives way once it has read as many rows as a long one', async () => {
+test('a run of unknown size yields once it has read as many rows as a long one', async () => {
   const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
   const order: string[] = []
@@ -157,7 +157,7 @@ test('a run of which nothing was known gives way once it has read as many rows a
   expect(order).toEqual(['4999 rows', 'small', '5000 rows'])
 })
 
-test('work that fails makes way all the same', async () => {
+test('failed work lets the next work begin', async () => {
   const { clock, pass } = manualClock()
   const turns = createWorkScheduler(clock)
 
@@ -168,7 +168,7 @@ test('work that fails makes way all the same', async () => {
   await expect(done).resolves.toBeUndefined()
 })
 
-/** A clock that stands until a test lets time pass. */
+/** A clock that only the test moves. */
 function manualClock(): { readonly clock: Clock; pass(ms: number): Promise<void> } {
   let nowMs = 0
   const timers = new Set<{ readonly atMs: number; readonly ring: () => void }>()

@@ -10,7 +10,7 @@ import { type Link, openLink } from '../queue/link.ts'
 import { noting, upsert } from '../queue/samples.ts'
 
 const schemas = ['rollcall', 'bullmq'] as const
-const lookMs = 50
+const sessionCheckMs = 50
 
 type Linked = AsyncDisposable & {
   readonly link: Link
@@ -25,7 +25,7 @@ async function open(): Promise<Linked> {
   const { at } = opening.use(await createEmptyPostgresDatabase())
   const direct = opening.use(await openDatabase({ at, schemas, migrations: [] }))
   const link = opening.use(await openLink(at))
-  const database = opening.use(await openDatabase({ at: link.url, schemas, migrations: [], lookMs }))
+  const database = opening.use(await openDatabase({ at: link.url, schemas, migrations: [], sessionCheckMs }))
   const opened = opening.move()
   return { link, database, direct, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
@@ -102,10 +102,10 @@ test('statements fail if their server is unreachable behind connections that sta
 async function watched(at: string, { checkAt = at, server }: { checkAt?: string; server?: string }) {
   const client = new pg.Client(at)
   client.on('error', () => {})
-  const watch = new SessionWatch(client, { config: { connectionString: checkAt }, lookMs })
+  const watch = new SessionWatch(client, { config: { connectionString: checkAt }, sessionCheckMs })
   await client.connect()
   const { rows } = await client.query<Session>(`SELECT pg_backend_pid() AS pid, ${serverMark} AS server`)
-  watch.begins({ ...(rows[0] as Session), ...(server && { server }) })
+  watch.onOpened({ ...(rows[0] as Session), ...(server && { server }) })
   return {
     async query(statement: string) {
       const answered = watch.expectAnswer()
@@ -160,7 +160,7 @@ test('a session that listens for jobs is replaced once its server has ended behi
 test('a pool whose server has gone behind open connections can be closed', async () => {
   await using linked = await open()
   const { link } = linked
-  const database = await openDatabase({ at: link.url, schemas, migrations: [], lookMs })
+  const database = await openDatabase({ at: link.url, schemas, migrations: [], sessionCheckMs })
   const closed = new Promise((resolve) => database.pool.once('remove', resolve))
   await database.pool.query('SELECT 1')
 

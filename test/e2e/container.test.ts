@@ -211,7 +211,7 @@ if (typeof compose !== 'string') {
     })
 
     test('delivers an export that was dropped into its folder', { timeout: testLimitMs }, async () => {
-      // So many that the limit on joiners lets the others follow.
+      // So large that the limit on joiners lets the others pass later.
       await exports.write('people.csv', toCsv(staff.slice(0, 4500)))
 
       const printed = await rollcallIn(project, 'resync', '--json')
@@ -355,7 +355,7 @@ async function restartUnderLoad(project: Project, control: ComposedControl): Pro
   }
 }
 
-/** The same people, of whom so many employed ones have left. */
+/** The same people, of whom this many employed ones have left. */
 function withLeavers(people: readonly Person[], count: number): Person[] {
   const leavers = new Set(people.filter(({ terminationDate }) => terminationDate === '').slice(0, count))
   return people.map((person) => (leavers.has(person) ? { ...person, terminationDate: '2026-11-19' } : person))
@@ -374,7 +374,7 @@ async function platformSays(project: Project): Promise<string[]> {
     .sort()
 }
 
-/** The configuration of the trial, with the rule of two people, and with so many requests that a delivery takes a while. */
+/** The configuration of the trial, with the rule of two people, and with small batches, so that a delivery takes a while. */
 async function testedConfig(): Promise<string> {
   const config = parseDocument(await readFile(new URL('config/examples/compose.yaml', root), 'utf8'))
   config.set('approvals', { twoPeople: true })

@@ -26,14 +26,14 @@ describe('deltas that are all read', () => {
     ...worldMapping,
     action,
   }
-  /** Every day somebody else joins, whoever joined the day before leaves, and one person gets another title. */
+  /** On each day one person joins, the joiner of the day before leaves, and one person gets another title. */
   const rowsOf = (day: number): readonly HrPerson[] => [
     { id: 'BOSS', status: day === 1 ? 'joined' : 'changed', title: `Title ${day}` },
     { id: `D${day}`, status: 'joined', title: 'Engineer' },
     ...(day > 1 ? [{ id: `D${day - 1}`, status: 'left', leavingDate: `2026-11-0${day}` }] : []),
   ]
 
-  test('are applied once and in order, and end in the archive, though the command is killed again and again', async () => {
+  test('are applied once and in order, and are archived, although the command is killed repeatedly', async () => {
     await using workplace = await openSourceWorkplace(host)
     const { work } = workplace
     await workplace.connect(source)
@@ -90,7 +90,7 @@ describe('deltas that are all read', () => {
   })
 })
 
-/** Runs until there is nothing new to read; the run of a command may be one that takes up what an earlier one left. */
+/** Runs until there is nothing new to read. A command may first finish a run that an earlier command left. */
 async function syncToTheEnd(work: Workplace): Promise<Record<string, unknown>> {
   for (let runs = 0; runs < 15; runs++) {
     const { document } = await work.json('sync')
@@ -99,7 +99,7 @@ async function syncToTheEnd(work: Workplace): Promise<Record<string, unknown>> {
   throw new Error('there is always something new to read')
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
+async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = AbortSignal.timeout(60_000)
-  while (!(await isSo())) await pause(20, undefined, { signal: deadline })
+  while (!(await condition())) await pause(20, undefined, { signal: deadline })
 }

@@ -9,7 +9,7 @@ import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 const headcount = 5000
 const batchSize = 100
-/** Batches whose request may be under way at the kill. Of each the list may be read, which has so many pages. */
+/** Maximum number of batches whose request is under way at the kill. For each the list may be read, which has `pages` pages. */
 const maxInFlight = 5
 const pages = headcount / 500
 
@@ -69,7 +69,7 @@ describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ 
   })
 })
 
-/** Resolves as soon as the platform holds so many people of this account's connection, with their number. */
+/** Resolves once the platform holds at least this many people of the account's connection, with their number. */
 async function arrivals(client: PlatformClient, atLeast: number): Promise<number> {
   const deadline = AbortSignal.timeout(90_000)
   for (;;) {

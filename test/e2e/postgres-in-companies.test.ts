@@ -7,7 +7,7 @@ import { type Host, startHost } from '../helpers/world.ts'
 
 const people = 3000
 const batchSize = 100
-/** So many batches are through when something happens. */
+/** The number of delivered batches at which the fault happens. */
 const middle = 10
 
 describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {

@@ -9,7 +9,7 @@ import { type Host, startHost } from '../helpers/world.ts'
 
 const headcount = isFull ? 20_000 : 2_500
 const batchSize = isFull ? 400 : 100
-/** So many batches are through when something happens. */
+/** The number of delivered batches at which the fault happens. */
 const middle = 15
 /** From the moment at which a server is back, no more time than this passes without a request to the platform while work is left. */
 const mostIdleMs = 10_000

@@ -37,9 +37,9 @@ const pages = [
   '/audit',
   '/reports',
 ]
-/** After so long without a visit a sign-in is over; the next one removes it. */
+/** Minutes without a visit after which a session ends. The next sign-in removes it. */
 const idleMinutes = 2
-/** So much later than that, at most, it is gone. */
+/** Maximum delay until it is gone after that. */
 const slackMs = 120_000
 
 let host: Host

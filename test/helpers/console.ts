@@ -4,7 +4,7 @@ import type { Access } from '../../src/console/site/access.ts'
 import { type Caller, machineCaller, type Role, roles } from '../../src/contract/control/access.ts'
 import { control, controlPrefix } from '../../src/contract/control/control.ts'
 import type { ControlContext } from '../../src/daemon/control/control-context.ts'
-import { guardedHandlers } from '../../src/daemon/control/handlers.ts'
+import { checkedHandlers } from '../../src/daemon/control/handlers.ts'
 import type { Configured } from '../../src/daemon/control/settings.ts'
 import { type Live, startLive } from '../../src/daemon/live/live.ts'
 import { serveLive } from '../../src/daemon/live/serve.ts'
@@ -59,7 +59,7 @@ export async function openConsole(
   const app = await createApp()
   await serveConsole(app, {
     access: { ...noSignIn, find: async (request) => visitOf(request), ...access },
-    control: (caller) => localCalls(control, guardedHandlers, { ...context, caller }),
+    control: (caller) => localCalls(control, checkedHandlers, { ...context, caller }),
     now: world.sync.now,
     failureOf: databaseFailure,
     unexpected: (error) => {
@@ -90,7 +90,7 @@ export async function openConsole(
     },
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  const own = localCalls(control, guardedHandlers, { ...context, caller: machineCaller('test') })
+  const own = localCalls(control, checkedHandlers, { ...context, caller: machineCaller('test') })
   const close = async () => {
     await app.close()
     watched[Symbol.dispose]()

@@ -72,7 +72,7 @@ export type EmptyDaemon = Awaited<ReturnType<typeof openEmptyDaemon>>
 
 export const exportHeader = 'Employee ID,Email,First Name,Last Name,Start Date,Status'
 
-/** An export of so many people whom every preset reads. */
+/** An export of this many people whom every preset reads. */
 export function exportOf(count: number): string {
   const row = (at: number) => `E${at},p${at}@example.com,Ana,Berg,2024-01-15,Active`
   return [exportHeader, ...Array.from({ length: count }, (_, at) => row(at)), ''].join('\n')

@@ -23,7 +23,7 @@ export function whyNoSmallDisk(): string | null {
   return `not run here, where a user cannot mount anything: unshare ${error?.message ?? `ended with ${status}`}`
 }
 
-/** Lays a disk of so many MiB over a folder. `helperFolder`: where a script for that may be written. */
+/** Mounts a disk of this many MiB over a folder. `helperFolder`: where a script for that may be written. */
 export async function openSmallDisk(folder: string, mebibytes: number, helperFolder: string): Promise<SmallDisk> {
   await using opening = new AsyncDisposableStack()
   const script = `mount -t tmpfs -o size=${mebibytes}m,mode=700 tmpfs "$1" && echo mounted && exec sleep infinity`

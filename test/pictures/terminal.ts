@@ -59,7 +59,7 @@ const codes: Readonly<Record<number, keyof (typeof colours)['light'] | 'bold'>> 
 /** What a command prints on a terminal, colours included. `answer` is typed into it. */
 export async function recordTerminal(args: readonly string[], answer: string): Promise<string> {
   const words = [command, ...args].map((word) => `'${word}'`).join(' ')
-  const { NO_COLOR: _, ...env } = process.env
+  const { NO_COLOR: _, FORCE_COLOR: __, ...env } = process.env
   const child = spawn(
     'script',
     ['--quiet', '--echo', 'never', '--command', `stty cols ${columns}; ${words}`, '/dev/null'],

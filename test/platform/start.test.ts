@@ -147,7 +147,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase }) => {
   const silent = { onFinished: () => {}, onFailed: () => {} }
   const nightly = { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }
 
-  /** Two starts and ends of a process that syncs every night, at this time. */
+  /** Starts and stops a process with a nightly sync at this time, twice. */
   async function restart(opened: TestPlatform, instant: string): Promise<void> {
     const { db } = opened.platform.database
     const now = () => new Date(instant)
@@ -204,7 +204,7 @@ describe.each(databases)('the nightly sync on $name', ({ createDatabase }) => {
 
   type SyncReport = { readonly account: number | null; readonly how: 'done' | 'failed' }
 
-  /** A nightly sync that looks again at once, and what it says. */
+  /** A nightly sync that checks without a pause, and its log. */
   function startWatched(db: Kysely<PlatformSchema>, now: () => Date) {
     const reports: SyncReport[] = []
     const waiting: { readonly how: SyncReport['how']; readonly resolve: () => void }[] = []

@@ -12,7 +12,7 @@ export function upsert(batch: number, fields: { readonly id?: string; readonly d
   return { name: 'upsert', payload: { runId, batch }, id: `upsert-${batch}`, ...fields }
 }
 
-/** A worker for upserts that notes the batches it gets, and a promise of the moment when it got so many. */
+/** A worker for upserts that records its batches, and a promise that resolves once it has the desired number. */
 export function noting(desired: number) {
   const batches: number[] = []
   const enough = Promise.withResolvers<void>()

@@ -107,7 +107,7 @@ test('a confirmation has the token, its subject and a way back', () => {
   expect(text).toContain('<input type="hidden" name="token" value="secret">')
   expect(text).toContain('name="digest" value="&quot;&gt;&lt;script&gt;')
   expect(text).toContain('<button class="main danger">Reject</button>')
-  expect(text).toContain('<a class="button" href="/back">Cancel</a>')
+  expect(text).toContain('<a class="button" href="/back">Go back</a>')
 })
 
 test('an action that a visitor may not do is not a link, and says who may', () => {
@@ -147,7 +147,8 @@ test('a part of a page asks for itself only while there is something to wait for
 })
 
 test.each([
-  ['2026-03-02T09:59:30.000Z', 'now'],
+  ['2026-03-02T09:59:30.000Z', 'just now'],
+  ['2026-03-02T10:00:30.000Z', 'now'],
   ['2026-03-02T09:48:00.000Z', '12 min ago'],
   ['2026-03-02T15:30:00.000Z', 'in 5 h'],
   ['2026-02-20T10:00:00.000Z', '10 days ago'],

@@ -37,14 +37,14 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
     const held = hasBoth
       ? await control.holdBack({ params, body: { until, reason, by } })
       : await control.endHoldBack({ params, body: { by } })
-    const run = await followed(session, held, options.wait)
+    const run = await waitForRun(session, held, options.wait)
     output.printResult({ ...held, run }, renderHeldBack)
     return run === null ? 0 : exitCodeOf(run)
   })
 }
 
 /** The run of the roster that brings the person back or separates them, once it has ended. */
-async function followed(session: Session, { runId }: HeldBack, waitSeconds: number): Promise<Run | null> {
+async function waitForRun(session: Session, { runId }: HeldBack, waitSeconds: number): Promise<Run | null> {
   if (runId === null) return null
   return await waitForEnd(session, await session.control.getRun({ params: { runId } }), waitSeconds)
 }

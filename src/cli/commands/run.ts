@@ -45,7 +45,7 @@ export async function run(name: string, options: RunDetailOptions): Promise<numb
 async function follow(name: string, options: RunDetailOptions): Promise<number> {
   // A name such as `last` keeps meaning the run that it meant at the beginning.
   let runId: string | null = null
-  const { latest, brokenOff } = await watch(options, {
+  const { latest, stopExit } = await watch(options, {
     async look(control) {
       runId ??= await requireRunId(control, name, options)
       return await control.getRun({ params: { runId } })
@@ -54,7 +54,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
     changes: (now, before, paint) => (mark(now) === mark(before) ? [] : [progressText(now, paint)]),
     isOver: (one) => isResting(one),
   })
-  if (brokenOff !== null) return brokenOff
+  if (stopExit !== null) return stopExit
   return latest === null ? 0 : exitCodeOf(latest)
 }
 

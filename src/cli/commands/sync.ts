@@ -34,11 +34,11 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
     if (person !== undefined) return await syncPerson(session, { ...options, person })
     const connection = requireConnection(plan ?? options, session.config)
     const body = { full, verify, by, ...(plan && { plan: plan.kept }) }
-    const restedBefore = await restingRunIds(session, connection)
+    const restingBefore = await restingRunIds(session, connection)
     const run = await session.control.startRun({ params: { connection }, body })
     const { paused } = await session.control.getPause({ params: { connection } })
     if (paused) session.output.printMessage(pausedNote(connection, paused))
-    const exit = await followAndReport(session, run, options.wait, { restingBefore: restedBefore })
+    const exit = await followAndReport(session, run, options.wait, { restingBefore })
     return exit === 0 && options.strict ? await exitOfPeople(session, connection) : exit
   })
 }

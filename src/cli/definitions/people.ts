@@ -109,7 +109,12 @@ function separateCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function holdBackCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'hold-back', 'Keep a person whom HR shows as left by mistake, or list these people', ...changeOptions)
+  add(
+    program,
+    'hold-back',
+    'Hold back the departure of a person whom HR shows as left by mistake, or list these people',
+    ...changeOptions,
+  )
     .argument('[key]', personHelp)
     .option('--until <day>', 'the day on which HR data applies again, such as 2026-12-31')
     .option('--reason <text>', 'why, for the record')

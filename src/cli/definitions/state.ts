@@ -56,7 +56,12 @@ function runCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function problemsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'problems', 'List the people whose record on the platform differs from HR data, and why', commonOptions)
+  add(
+    program,
+    'problems',
+    "List the people whose record on the platform differs from HR's export, and why",
+    commonOptions,
+  )
     .option('--connection <name>', 'only this connection')
     .option('--show-values', 'include names; otherwise keys only')
     .action(exitWith(async (options: ProblemsOptions) => (await import('../commands/problems.ts')).problems(options)))

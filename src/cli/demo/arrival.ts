@@ -14,7 +14,7 @@ export type PersonOutcome = {
 
 /** How the platform compares with the last export. */
 export type Arrival = {
-  /** People whose record on the platform is what HR said. */
+  /** People whose record on the platform agrees with HR's export. */
   readonly arrived: number
   /** Keys of people whose record differs or is missing. */
   readonly missing: readonly string[]
@@ -34,7 +34,7 @@ export type OnPlatform = {
 }
 
 /** Asks the platform, through its public interface, whether everybody of the last export arrived as HR said. */
-export async function arrivedAt(
+export async function checkArrival(
   platform: { readonly baseUrl: string; readonly key: string },
   exports: Exports,
 ): Promise<Arrival> {
@@ -47,13 +47,13 @@ export function compareArrival({ identities, statuses }: OnPlatform, { before, n
   const broken = new Set(story.brokenRow)
   const future = new Set(story.futureLeaver)
   const gone = new Set(story.absentee)
-  // In such a row only the unreadable cell is new.
+  // Only the unreadable cell of such a row is new, so the person stays as before.
   const stated = [
     ...now.people.filter(({ workerId }) => !broken.has(workerId)),
     ...before.filter(({ workerId }) => broken.has(workerId)),
   ]
   const missing = stated
-    .filter((person) => !agrees(identities.get(person.workerId), person, { waits: future.has(person.workerId) }))
+    .filter((person) => !agrees(identities.get(person.workerId), person, { isWaiting: future.has(person.workerId) }))
     .map(({ workerId }) => workerId)
   // A person who is missing from a complete export has left on its date.
   missing.push(...[...gone].filter((id) => identities.get(id)?.separatedAt !== midnight(today)))
@@ -72,9 +72,9 @@ export function compareArrival({ identities, statuses }: OnPlatform, { before, n
   }
 }
 
-function agrees(identity: Identity | undefined, person: Person, { waits }: { waits: boolean }): boolean {
+function agrees(identity: Identity | undefined, person: Person, { isWaiting }: { isWaiting: boolean }): boolean {
   if (identity === undefined) return false
-  const leavingDate = waits ? '' : person.terminationDate
+  const leavingDate = isWaiting ? '' : person.terminationDate
   return (
     identity.email === person.email.toLowerCase() &&
     identity.firstName === person.firstName &&

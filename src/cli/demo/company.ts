@@ -14,7 +14,7 @@ export type Person = {
   readonly terminationDate: string
 }
 
-/** How many people of each event one night has. */
+/** How many people each event happens to in one night. */
 export const usualNight = {
   joiner: 6,
   mover: 9,
@@ -57,7 +57,7 @@ const columns = {
 
 const reportsPerManager = 8
 const formerShare = 0.04
-const noDate = '2026-02-31'
+const impossibleDate = '2026-02-31'
 
 type CompanyOptions = {
   readonly seed: number
@@ -88,7 +88,7 @@ type NightOptions = {
   readonly counts?: Readonly<Record<NightEvent, number>>
 }
 
-/** The next export of the same company, and what happened to whom. Nobody is met by two events. */
+/** The next export of the same company, and what happened to whom. No person has two events. */
 export function nextNight(people: readonly Person[], { seed, today, counts = usualNight }: NightOptions): Night {
   const random = randomFrom(seed)
   const managers = withReports(people)
@@ -102,9 +102,9 @@ export function nextNight(people: readonly Person[], { seed, today, counts = usu
   const brokenRow = employed.splice(0, counts.brokenRow)
   const returner = former.splice(0, counts.returner)
   const correction = former.splice(0, counts.correction)
-  const next = people.reduce((highest, person) => Math.max(highest, numberOf(person)), 0) + 1
+  const nextNumber = people.reduce((highest, person) => Math.max(highest, numberOf(person)), 0) + 1
   const joiner = Array.from({ length: counts.joiner }, (_, index) =>
-    newPerson(next + index, { random, manager: oneOf(managers, random), hireDate: today }),
+    newPerson(nextNumber + index, { random, manager: oneOf(managers, random), hireDate: today }),
   )
 
   const changed = new Map<Person, readonly Person[]>()
@@ -113,7 +113,7 @@ export function nextNight(people: readonly Person[], { seed, today, counts = usu
   for (const person of absentee) changed.set(person, [])
   for (const person of futureLeaver)
     changed.set(person, [{ ...person, terminationDate: daysFrom(today, random(20, 60)) }])
-  for (const person of brokenRow) changed.set(person, [{ ...person, hireDate: noDate }])
+  for (const person of brokenRow) changed.set(person, [{ ...person, hireDate: impossibleDate }])
   for (const person of returner) changed.set(person, [{ ...person, terminationDate: '', hireDate: today }])
   for (const person of correction)
     changed.set(person, [{ ...person, terminationDate: daysFrom(person.terminationDate, -3) }])
@@ -172,7 +172,7 @@ function newPerson(number: number, { random, manager, hireDate }: NewPersonOptio
 
 type MoveOptions = { readonly index: number; readonly managers: readonly Person[]; readonly random: Random }
 
-/** Every third one gets another title, another manager, another name with its address. */
+/** Changes one thing by turns: the job title, the manager, or the last name with the e-mail address. */
 function moved(person: Person, { index, managers, random }: MoveOptions): Person {
   if (index % 3 === 0) return { ...person, jobTitle: otherThan(person.jobTitle, jobTitles, random) }
   if (index % 3 === 1) {

@@ -17,7 +17,7 @@ import type { Control } from '../session/control-client.ts'
 import { followRun } from '../session/follow-run.ts'
 import { createOutput } from '../session/output.ts'
 import { listenForStop } from '../session/stop-signal.ts'
-import { arrivedAt } from './arrival.ts'
+import { checkArrival } from './arrival.ts'
 import { company, nextNight, toCsv } from './company.ts'
 import { type ExportTime, exportedAt, lastNight } from './nights.ts'
 import {
@@ -97,7 +97,7 @@ export async function play(options: DemoOptions): Promise<number> {
       night: async () => (await oneNight(control, signal)).run,
     })
     output.printPart(renderSecondAct(cut, output.paint))
-    const arrival = await arrivedAt(
+    const arrival = await checkArrival(
       { baseUrl: platform.baseUrl, key },
       { before: first, now: second, today: today.toString() },
     )

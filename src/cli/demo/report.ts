@@ -45,10 +45,10 @@ const meanings: Readonly<Record<NightEvent, string>> = {
 /** One night: its plan if it is worth reading, its outcome, and the effect of the identity sync. */
 export function renderNight(night: DemoNight, index: number, paint: Paint): string {
   const { plan, run, identitySync } = night
-  const first = plan.counts.join === plan.changes.length
+  const isFirstPlan = plan.counts.join === plan.changes.length
   return [
     paint('bold', `Night ${index}: ${night.export}`),
-    first
+    isFirstPlan
       ? `  ${countsText(plan.counts)} in ${pluralize(plan.rows, 'row')}`
       : indented(renderChanges(plan.changes, paint)),
     ...(plan.rejects.length > 0 ? [indented(renderRejects(plan.rejects, plan.source?.name ?? 'source', paint))] : []),
@@ -67,8 +67,8 @@ export function renderAgain(again: Run, paint: Paint): string {
   ].join('\n')
 }
 
-/** Maximum number of people named here whom a cut export would separate; a held plan names all of them. */
-const namedLeavers = 4
+/** Maximum number of leavers to show of the plan of the cut export; the plan itself names all of them. */
+const maxShownLeavers = 4
 
 /** The export that was cut: held, shown with names, rejected, repaired. */
 export function renderSecondAct(cut: SecondAct, paint: Paint): string {
@@ -86,7 +86,7 @@ export function renderSecondAct(cut: SecondAct, paint: Paint): string {
 
 function renderHeld({ held, rejected }: SecondAct, paint: Paint): string[] {
   const leavers = held.changes.filter(({ kind }) => kind === 'leave')
-  const shownLeavers = renderChanges(leavers.slice(0, namedLeavers), paint, held.counts ?? undefined)
+  const shownLeavers = renderChanges(leavers.slice(0, maxShownLeavers), paint, held.counts ?? undefined)
   const failed = (held.guards ?? []).filter(({ ok }) => !ok)
   const requests = requestsOf(held)
   const title = requests === 0 ? 'Held, and nothing was sent' : `Held, but ${pluralize(requests, 'request')} sent`

@@ -1,7 +1,7 @@
 import type { BlockedPerson, Problem, Run, Status } from '../../contract/control/shapes.ts'
 import type { Scrub } from './scrub.ts'
 
-const namedPeople = 10
+const maxPeoplePerCause = 10
 
 /** A run in numbers, without texts that a person or a source wrote. */
 export function runPart(run: Run, scrub: Scrub) {
@@ -98,7 +98,7 @@ function byCause<T extends { readonly identityId: string | null; readonly firstA
       .sort()
       .at(0),
     people: group
-      .slice(0, namedPeople)
+      .slice(0, maxPeoplePerCause)
       .flatMap(({ identityId }) => (identityId === null ? [] : [scrub.person(identityId)])),
   }))
 }

@@ -16,7 +16,7 @@ const kinds = [
   { value: 'stop', label: 'stop here and write nothing' },
 ] as const
 
-const nothing = '(no column)'
+const noColumn = '(no column)'
 
 /** Asks what is wrong in a proposal. */
 export async function askChange(proposal: Proposal, prompts: Prompts): Promise<Change> {
@@ -43,16 +43,16 @@ export async function askChange(proposal: Proposal, prompts: Prompts): Promise<C
 }
 
 async function columnAnswer({ fields, table }: Proposal, prompts: Prompts): Promise<Answers> {
-  const columnOf = (name: ReadField) => fields.find((one) => one.field === name)?.column ?? nothing
+  const columnOf = (name: ReadField) => fields.find((one) => one.field === name)?.column ?? noColumn
   const choices = readFields.map((name) => ({ value: name, label: `${name}: ${columnOf(name)}` }))
   const field = await prompts.choose('Which field?', choices)
   const columns = [...new Set(table.headers)].filter((header) => header.trim() !== '')
-  const values = [...(field === 'identityId' ? [] : [nothing]), ...columns]
+  const values = [...(field === 'identityId' ? [] : [noColumn]), ...columns]
   const column = await prompts.choose(
     'From which column?',
     values.map((value) => ({ value, label: value })),
   )
-  return { fields: { [field]: column === nothing ? null : column } }
+  return { fields: { [field]: column === noColumn ? null : column } }
 }
 
 async function statusAnswer({ statuses }: Proposal, prompts: Prompts): Promise<Answers> {

@@ -17,7 +17,7 @@ export function renderAlerts(
       : data.flatMap((alert) => [headline(alert, paint), ...details(alert, paint)])),
     '',
     paint('bold', 'Channels'),
-    ...channels.map((channel) => `  ${escapeText(channel.name)} (${channel.type}): ${escapeText(taken(channel))}`),
+    ...channels.map((channel) => `  ${escapeText(channel.name)} (${channel.type}): ${escapeText(scopeText(channel))}`),
   ].join('\n')
 }
 
@@ -57,8 +57,8 @@ function sentText({ notified }: Alert): string {
   return `${channels.length === 0 ? 'logged' : 'sent'} ${formatInstant(last)}`
 }
 
-function taken({ connections, kinds, perHour }: AlertChannel): string {
+function scopeText({ connections, kinds, perHour }: AlertChannel): string {
   const kindsText = kinds === null ? 'all alerts' : kinds.join(', ')
-  const whose = connections === null ? '' : ` of ${connections.join(', ')}`
-  return `${kindsText}${whose}${perHour === null ? '' : `, at most ${perHour} messages an hour`}`
+  const connectionsText = connections === null ? '' : ` of ${connections.join(', ')}`
+  return `${kindsText}${connectionsText}${perHour === null ? '' : `, at most ${perHour} messages an hour`}`
 }

@@ -87,10 +87,12 @@ export function renderVerification(verification: Verification, paint: Paint): st
     const keys = verification.people?.[kind] ?? []
     if (keys.length === 0) return []
     const more = verification[kind] - keys.length
-    const words = [...keys.map(escapeText), ...(more > 0 ? [`and ${number(more)} more`] : [])]
+    const keyTexts = [...keys.map(escapeText), ...(more > 0 ? [`and ${number(more)} more`] : [])]
     const head = `${title} (${number(verification[kind])})`
     return [
-      [paint('bold', head), ...listed(words, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join('\n'),
+      [paint('bold', head), ...listed(keyTexts, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join(
+        '\n',
+      ),
     ]
   })
   return blocks.join('\n\n')
@@ -132,7 +134,7 @@ export function renderRunLine(run: Run, paint: Paint): string {
 
 /** The last lines of a command when a run has ended or is held, and what can be done about it. */
 export function renderOutcome(run: Run, paint: Paint): string {
-  const isAccepted = accepted.has(run.state)
+  const isAccepted = acceptedStates.has(run.state)
   const blockedPeople = run.blockedPeople !== null && isAccepted ? blockedPeopleText(run.blockedPeople) : []
   const { foreign = 0, separated = 0 } = run.verification ?? {}
   return [
@@ -146,10 +148,10 @@ export function renderOutcome(run: Run, paint: Paint): string {
   ].join('\n')
 }
 
-/** The final states of a run that used what it read. */
-const accepted: ReadonlySet<Run['state']> = new Set(['unchanged', 'finished', 'finished_with_problems'])
+/** The final states of a run whose plan was accepted. */
+const acceptedStates: ReadonlySet<Run['state']> = new Set(['unchanged', 'finished', 'finished_with_problems'])
 
-/** `the platform did not hold 3 people as it had acknowledged them (2 lost, 1 changed): rollcall run ID`; no line if it held all. */
+/** `the platform did not have 3 people as it acknowledged them (2 lost, 1 changed): rollcall run ID`; no line if it had all of them. */
 function differencesText({ id, verification }: Run): string[] {
   if (verification === null || verification.lost + verification.changed === 0) return []
   const { lost, changed } = verification
@@ -163,14 +165,17 @@ function outcomeLines(run: Run, paint: Paint): string {
   const subject = `${run.connection}:`
   switch (run.state) {
     case 'unchanged':
-      return [`${paint('green', '✔')} ${subject} nothing to change${among(run)}`, ...heldPart(run, paint)].join('\n')
+      return [
+        `${paint('green', '✔')} ${subject} nothing to change${countsInBrackets(run)}`,
+        ...heldPartLines(run, paint),
+      ].join('\n')
     case 'finished':
-      return [`${paint('green', '✔')} ${subject} ${delivered(run)}`, ...heldPart(run, paint)].join('\n')
+      return [`${paint('green', '✔')} ${subject} ${deliveredText(run)}`, ...heldPartLines(run, paint)].join('\n')
     case 'finished_with_problems':
       return [
-        `${paint('yellow', '!')} ${subject} ${delivered(run)}, ${pluralize(run.problems, 'problem')}`,
+        `${paint('yellow', '!')} ${subject} ${deliveredText(run)}, ${pluralize(run.problems, 'problem')}`,
         '  rollcall problems lists them; every later run tries them again',
-        ...heldPart(run, paint),
+        ...heldPartLines(run, paint),
       ].join('\n')
     case 'held':
       return [
@@ -197,7 +202,7 @@ function outcomeLines(run: Run, paint: Paint): string {
 }
 
 /** What can be done about people whom a guard held while the others were delivered. */
-function heldPart(run: Run, paint: Paint): string[] {
+function heldPartLines(run: Run, paint: Paint): string[] {
   if (run.heldPart === null) return []
   return [
     `${paint('yellow', '‖')} a guard holds some of its people in a separate run`,
@@ -219,8 +224,8 @@ function runFacts(run: Run): string[][] {
     ['plan', run.counts && countsText(run.counts)],
     ['set aside', run.heldPart && `run ${shortId(run.heldPart)}`],
     ['continued', run.wentOn && `run ${shortId(run.wentOn)}`],
-    ['with it', run.also.map(({ id, connection }) => `run ${shortId(id)} of ${connection}`).join(', ') || null],
-    ['reads with', run.ridesWith && `run ${shortId(run.ridesWith)}`],
+    ['linked runs', run.also.map(({ id, connection }) => `run ${shortId(id)} of ${connection}`).join(', ') || null],
+    ['linked to', run.ridesWith && `run ${shortId(run.ridesWith)}`],
     ['digest', run.digest],
     [
       'moved',
@@ -290,15 +295,16 @@ function sentText({ sent }: Run): string | null {
 function verificationText(verification: Verification): string {
   const { asked: requested, lost, changed, foreign, separated = 0 } = verification
   if (requested !== undefined)
-    return `${pluralize(requested, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
+    return `${pluralize(requested, 'person', 'people')} looked up: ${number(lost)} lost, ${number(changed)} changed`
   return `${pluralize(verification.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
 }
 
-function delivered(run: Run): string {
+function deliveredText(run: Run): string {
   // The duration of a run that was held is mostly the time that a person took to decide.
   const took = run.durationMs === null || run.decidedAt !== null ? '' : ` in ${duration(run.durationMs)}`
   const again = sentAgain(run)
-  if (run.counts === null || again === 0) return `${pluralize(run.confirmed, 'change')} delivered${took}${among(run)}`
+  if (run.counts === null || again === 0)
+    return `${pluralize(run.confirmed, 'change')} delivered${took}${countsInBrackets(run)}`
   const those = again === run.counts.unchanged ? ' and sent again' : `, ${number(again)} of them sent again`
   return `${pluralize(run.confirmed, 'person', 'people')} delivered${took} (${countsText(run.counts)}${those})`
 }
@@ -311,6 +317,6 @@ function sentAgain({ counts, confirmed, problems, remaining }: Run): number {
   return Math.max(0, confirmed + problems + remaining - planned)
 }
 
-function among(run: Run): string {
+function countsInBrackets(run: Run): string {
   return run.counts ? ` (${countsText(run.counts)})` : ''
 }

@@ -37,7 +37,7 @@ export function renderStatus(status: Status, paint: Paint): string {
   ].join('\n')
 }
 
-/** A single process with all roles has nothing to show besides its number. */
+/** A single process with all roles is not listed: the first line of the status shows it. */
 function processLines({ processes, reload }: Status, paint: Paint): string[] {
   const missing = processRoles.filter((role) => !processes.some(({ roles }) => roles.includes(role)))
   const differing = [...new Set(processes.flatMap(({ differs }) => differs))]
@@ -50,7 +50,9 @@ function processLines({ processes, reload }: Status, paint: Paint): string[] {
         )),
     ...(processes.length === 0
       ? []
-      : missing.map((role) => `${paint('yellow', '!')} no process has the role ${role}: ${effects[role]}`)),
+      : missing.map(
+          (role) => `${paint('yellow', '!')} no process has the role ${role}: ${effectsOfMissingRole[role]}`,
+        )),
     ...(differing.length === 0
       ? []
       : [`${paint('red', '✖')} processes have different settings: ${differing.map(escapeText).join(', ')}`]),
@@ -60,7 +62,7 @@ function processLines({ processes, reload }: Status, paint: Paint): string[] {
   ]
 }
 
-const effects: Readonly<Record<ProcessRole, string>> = {
+const effectsOfMissingRole: Readonly<Record<ProcessRole, string>> = {
   api: 'webhooks are not received',
   scheduler: 'no schedule runs, and no alert is sent',
   worker: 'nothing is read or delivered',
@@ -69,7 +71,7 @@ const effects: Readonly<Record<ProcessRole, string>> = {
 /** Maximum number of problems shown; the document holds all of them. */
 const problemsShown = 200
 
-/** The changes that do not take effect, one line each, in the order given. */
+/** The problems, one line each, in the order given: changes that the platform refused, or that cannot be delivered. */
 export function renderProblems(problems: readonly Problem[], paint: Paint): string {
   if (problems.length === 0) return 'No problems.'
   const withNames = problems.some(({ name }) => name !== undefined)
@@ -147,7 +149,7 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
   const { people, inbox, blocked, paused, active, last } = connection
   return [
     `${paint('bold', escapeText(connection.name))} → ${escapeText(connection.target)}`,
-    `  ${pluralize(people.desired, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
+    `  ${pluralize(people.desired, 'person', 'people')}, ${number(people.separated)} of them have left, ${number(people.due)} not delivered yet`,
     ...peopleNotInStep(connection).map((line) => `  ${paint('yellow', line)}`),
     ...(inbox && inbox.pending > 0
       ? [

@@ -51,7 +51,7 @@ export function peopleNotInStep({ problems, blockedPeople, foreign, inDoubt }: C
   return [...problemText(problems), ...blockedPeopleText(blockedPeople), ...foreignText(foreign), ...doubtText(inDoubt)]
 }
 
-/** `3 people are on the platform but unknown to HR, and may have left: …`; no line if there are none except those who have left there. */
+/** `3 people are on the platform but unknown to HR, and may have left: …`; no line if all of them are separated there. */
 export function foreignText({ people, separated }: ForeignTally): string[] {
   if (people === 0) return []
   const others = separated === 0 ? '' : ` (${number(separated)} more ${separated === 1 ? 'is' : 'are'} separated there)`

@@ -2,8 +2,8 @@ import { planOperations } from '../../contract/control/plans.ts'
 import { assemble } from '../../daemon/assembly.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import type { ControlContext } from '../../daemon/control/control-context.ts'
-import { guarded } from '../../daemon/control/guarded.ts'
 import { planHandlers } from '../../daemon/control/plans.ts'
+import { withChecks } from '../../daemon/control/with-checks.ts'
 import { controlContext } from '../../daemon/control-context.ts'
 import { localCalls } from '../../http/client/calls.ts'
 import { lazyFunctions } from '../../http/client/lazy-functions.ts'
@@ -11,23 +11,23 @@ import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
 import type { Control } from './control-client.ts'
 
-type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
+type LocalControl = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
 
 /** How a command uses a store: it only reads, it requests something, or it also does the work that it requests. */
 export type CommandContext = { readonly hasWorkers?: boolean; readonly isReadOnly?: boolean }
 
-/** Opens the store in this process, for a command that finds no daemon, and starts workers if the command works. */
+/** Opens the store in this process, for a command that finds no daemon, and starts workers if the command does the work itself. */
 export async function openLocally(
   config: Config,
-  { hasWorkers: works = false, isReadOnly: looks = false, signal }: CommandContext & { signal: AbortSignal },
-): Promise<Here> {
+  { hasWorkers = false, isReadOnly = false, signal }: CommandContext & { signal: AbortSignal },
+): Promise<LocalControl> {
   await using opening = new AsyncDisposableStack()
   // The command itself reports what a run does; the log is for unexpected events.
   const events = createEvents(createLogger({ level: 'error' }))
   const assembly = opening.use(
-    await assemble(config, { events, now: () => new Date(), tracesRuns: works, isReadOnly: looks }),
+    await assemble(config, { events, now: () => new Date(), tracesRuns: hasWorkers, isReadOnly }),
   )
-  if (works) {
+  if (hasWorkers) {
     const { startWork, tidyUp: tidyAtTheEnd } = await import('../../daemon/work.ts')
     opening.defer(() => tidyAtTheEnd(assembly))
     opening.use(await startWork(assembly))
@@ -39,17 +39,17 @@ export async function openLocally(
   }
 }
 
-/** Does in this process what the daemon would do. Loading all of its code takes as long as a plan, which needs little of it. */
+/** Answers calls of the control API in this process. All handlers take as long to load as a plan takes, so plans load only their own. */
 export function localControl(context: ControlContext): Control {
-  const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
+  const handlers = withChecks<typeof planOperations, ControlContext>(planOperations, planHandlers)
   const plans = localCalls(planOperations, handlers, context)
-  return lazyFunctions<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
+  return lazyFunctions<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await allHandlers(context)))
 }
 
-async function everything(context: ControlContext): Promise<Control> {
-  const [{ control }, { guardedHandlers }] = await Promise.all([
+async function allHandlers(context: ControlContext): Promise<Control> {
+  const [{ control }, { checkedHandlers }] = await Promise.all([
     import('../../contract/control/control.ts'),
     import('../../daemon/control/handlers.ts'),
   ])
-  return localCalls(control, guardedHandlers, context)
+  return localCalls(control, checkedHandlers, context)
 }

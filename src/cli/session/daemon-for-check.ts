@@ -3,7 +3,7 @@ import type { Config } from '../../daemon/config/config.ts'
 import { controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
 
-/** The queries of a check to the daemon of this configuration; null if none responds. */
+/** What a check asks the daemon of this configuration; null if no daemon responds. */
 export async function daemonForCheck(config: Config): Promise<DaemonQueries | null> {
   const daemon = await findDaemon(config)
   if (daemon === null) return null

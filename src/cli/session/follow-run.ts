@@ -14,14 +14,15 @@ const slowPollMs = 1000
 /** How long a run may stand still before the status is read for the reason. */
 const maxIdleMs = 2000
 /** States in which a run does not wait for the platform. */
-const ownWork: ReadonlySet<Run['state']> = new Set(['reading', 'planned'])
+const statesWithoutPlatform: ReadonlySet<Run['state']> = new Set(['reading', 'planned'])
 
 /** How many of the newest runs of a connection are searched for those of a command, and how many of them are waited for. */
 const maxOthers = 20
 
 type FollowedRun = {
   /**
-   * The result of `restingRunIds` before the run was requested. Other runs since then are reported as well, such as that of due leaving dates.
+   * The result of `restingRunIds` before the run was requested. Runs that are not among them are reported too, such as that of due leaving
+   * dates.
    */
   readonly restingBefore?: ReadonlySet<string> | null
 }
@@ -31,14 +32,14 @@ export async function followAndReport(
   session: Session,
   run: Run,
   waitSeconds: number,
-  { restingBefore: restedBefore = null }: FollowedRun = {},
+  { restingBefore = null }: FollowedRun = {},
 ): Promise<number> {
   const { control, output } = session
   const ended = await waitForEnd(session, run, waitSeconds)
   if (ended.state === 'held' && ended.wentOn !== null) {
-    const going = await control.getRun({ params: { runId: ended.wentOn } })
-    const gone = await waitForEnd(session, going, waitSeconds)
-    if (!output.quiet) output.printMessage(renderOutcome(gone, output.paint))
+    const sentPart = await control.getRun({ params: { runId: ended.wentOn } })
+    const endedPart = await waitForEnd(session, sentPart, waitSeconds)
+    if (!output.quiet) output.printMessage(renderOutcome(endedPart, output.paint))
   }
   const alongside: Run[] = []
   for (const { id } of ended.also) {
@@ -46,8 +47,12 @@ export async function followAndReport(
     alongside.push(await waitForEnd(session, other, waitSeconds))
   }
   const known = [ended, ...alongside]
-  const knownIds = new Set([...idsOf(known), ...(ended.wentOn === null ? [] : [ended.wentOn]), ...(restedBefore ?? [])])
-  const others = restedBefore === null ? nothingElse : await endedOthers(session, ended, knownIds, waitSeconds)
+  const knownIds = new Set([
+    ...idsOf(known),
+    ...(ended.wentOn === null ? [] : [ended.wentOn]),
+    ...(restingBefore ?? []),
+  ])
+  const others = restingBefore === null ? noOthers : await endedOthers(session, ended, knownIds, waitSeconds)
   const also = [...alongside, ...others.runs]
   output.printResult(also.length === 0 ? ended : { ...ended, alongside: also }, renderOutcomes)
   const exits = [ended, ...also].map(exitCodeOf)
@@ -58,18 +63,18 @@ export async function followAndReport(
 }
 
 type Others = { readonly runs: readonly Run[]; readonly failure: Failure | null }
-const nothingElse: Others = { runs: [], failure: null }
+const noOthers: Others = { runs: [], failure: null }
 
 /**
- * The runs of a connection and of those linked to it that have ended or are held; null if a daemon does the others by itself. A command
- * without a daemon reads this first and reports every later run: one that ended at once may have failed.
+ * The ids of the runs that have ended or are held, of a connection and of those linked to it; null if a daemon is running, which finishes
+ * the other runs. A command without a daemon reads this first and reports every later run: one that ended at once may have failed.
  */
 export async function restingRunIds(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
   if ((await session.control.about({})).daemon !== null) return null
   return new Set((await newestRuns(session, connection)).filter(isResting).map(({ id }) => id))
 }
 
-/** The unknown runs, once they have ended or are held. Without a daemon they would end with the command. */
+/** Waits for the runs that are not known yet. Without a daemon, nothing would finish them after the command. */
 async function endedOthers(
   session: Session,
   { connection }: Run,
@@ -134,40 +139,40 @@ export async function followRun(
   { waitSeconds, progress, signal }: FollowOptions,
 ): Promise<Run> {
   using _progressLine = { [Symbol.dispose]: () => progress.end() }
-  const movement = watchMovement()
+  const lastProgress = watchProgress()
   let run = first
   for (;;) {
     progress.show(run)
     if (isResting(run)) return run
-    const idleMs = movement.see(run)
+    const idleMs = lastProgress.idleMs(run)
     if (idleMs > maxIdleMs) {
-      const { working, platform, delay } = await lookAround(control, run)
-      if (movement.see(working) > waitSeconds * 1000) throw stalled(working, { platform, delay, waitSeconds })
+      const { working, platform, delay } = await findWorkingRun(control, run)
+      if (lastProgress.idleMs(working) > waitSeconds * 1000) throw stalled(working, { platform, delay, waitSeconds })
     }
     await pause(idleMs > maxIdleMs ? slowPollMs : pollMs, undefined, { signal })
     run = await control.getRun({ params: { runId: run.id } })
   }
 }
 
-/** Measures how long no run has reached a new state or new counts. */
-function watchMovement(): { see(run: Run): number } {
+/** Measures how long it is since a run reached a new state or new counts. */
+function watchProgress(): { idleMs(run: Run): number } {
   const observed = new Set<string>()
   let movedAt = performance.now()
   return {
-    see(run) {
+    idleMs(run) {
       const mark = JSON.stringify([run.id, run.state, run.confirmed, run.problems, run.remaining])
       // Reading a source and storing its plan take time that says nothing about the platform.
-      if (!observed.has(mark) || ownWork.has(run.state)) movedAt = performance.now()
+      if (!observed.has(mark) || statesWithoutPlatform.has(run.state)) movedAt = performance.now()
       observed.add(mark)
       return performance.now() - movedAt
     },
   }
 }
 
-type Around = { readonly working: Run; readonly platform: string; readonly delay: string | undefined }
+type WorkingRun = { readonly working: Run; readonly platform: string; readonly delay: string | undefined }
 
-/** The run that works: this one, or the one that it waits for. Throws `blocked` if none can. */
-async function lookAround(control: Control, run: Run): Promise<Around> {
+/** Finds the run that makes progress: this one, or the one that it waits for. Throws `blocked` if the connection is blocked. */
+async function findWorkingRun(control: Control, run: Run): Promise<WorkingRun> {
   const { platform, platformDelay, connections } = await control.status({})
   const connection = connections.find(({ name }) => name === run.connection)
   const working = connection?.active ?? run
@@ -179,7 +184,7 @@ async function lookAround(control: Control, run: Run): Promise<Around> {
 
 function stalled(
   run: Run,
-  { platform, delay, waitSeconds }: Omit<Around, 'working'> & { readonly waitSeconds: number },
+  { platform, delay, waitSeconds }: Omit<WorkingRun, 'working'> & { readonly waitSeconds: number },
 ): Failure {
   const why = delay === undefined ? '' : `: ${delay}`
   const message = `the platform at ${platform} accepted nothing for ${pluralize(waitSeconds, 'second')}${why}; ${remains(run)}`

@@ -1,7 +1,7 @@
 import { delimiter, join } from 'node:path'
 
-/** The commands that take --config; a hint that names one of them is adapted to the command that prints it. */
-export const hinted = [
+/** The commands that take --config. */
+export const commandsWithConfig = [
   'accept-status',
   'accept-store',
   'alerts',
@@ -40,10 +40,17 @@ export const hinted = [
   'webhook',
 ] as const
 
-const others = ['demo', 'init', 'platform'] as const
+/** The other commands that texts name. */
+const commandsWithoutConfig = ['demo', 'init', 'platform'] as const
 const plainWord = /^[\w./@%+=:,-]+$/
-const configured = new RegExp(String.raw`(?<![\w/.-])rollcall (?=(?:${hinted.join('|')})(?![\w-]))`, 'g')
-const unconfigured = new RegExp(String.raw`(?<![\w/.-])rollcall (?=(?:${others.join('|')})(?![\w-]))`, 'g')
+const namedWithConfig = new RegExp(
+  String.raw`(?<![\w/.-])rollcall (?=(?:${commandsWithConfig.join('|')})(?![\w-]))`,
+  'g',
+)
+const namedWithoutConfig = new RegExp(
+  String.raw`(?<![\w/.-])rollcall (?=(?:${commandsWithoutConfig.join('|')})(?![\w-]))`,
+  'g',
+)
 
 type HintOptions = {
   /** What `--config` named. */
@@ -52,11 +59,11 @@ type HintOptions = {
   readonly env?: { readonly ROLLCALL_SELF?: string; readonly PATH?: string }
 }
 
-/** A text whose commands can be pasted: with the name under which this program was called, and its --config. */
+/** Makes the commands that a text names ready to paste: with the name under which this program was called, and with its --config. */
 export function pasteable(text: string, { config, env = process.env }: HintOptions): string {
   const name = nameOf(env)
   const named = config === undefined ? name : `${name} --config ${quotedForShell(config)}`
-  return text.replaceAll(configured, () => `${named} `).replaceAll(unconfigured, () => `${name} `)
+  return text.replaceAll(namedWithConfig, () => `${named} `).replaceAll(namedWithoutConfig, () => `${name} `)
 }
 
 /** The file after --config on a command line that may be invalid otherwise. */

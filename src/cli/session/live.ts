@@ -13,7 +13,7 @@ import { createOutput, type Output } from './output.ts'
 import { type CommonOptions, configOf } from './session.ts'
 import { listenForStop } from './stop-signal.ts'
 
-const everyMs = 1000
+const refreshMs = 1000
 /** A person who presses q ends a view, as with Ctrl-C. */
 const exitOfQuit = 128 + constants.signals.SIGINT
 
@@ -32,7 +32,7 @@ type Watched<T> = {
   /** The value of the last look. */
   readonly latest: T | null
   /** The exit code if a person or a signal ended the view; null if it was over. */
-  readonly brokenOff: number | null
+  readonly stopExit: number | null
 }
 
 /**
@@ -44,11 +44,11 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<W
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
   using stop = listenForStop()
-  const enough = new AbortController()
-  const signal = AbortSignal.any([stop.signal, enough.signal])
+  const quitting = new AbortController()
+  const signal = AbortSignal.any([stop.signal, quitting.signal])
   let latest: T | null = null
   {
-    using view = createView(options, live, { output, quit: () => enough.abort() })
+    using view = createView(options, live, { output, quit: () => quitting.abort() })
     const source = await sourceOf(config, signal)
     try {
       for (;;) {
@@ -56,17 +56,17 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<W
         if (next.away === null) latest = next.value
         view.show(next)
         if (next.away === null && live.isOver?.(next.value)) break
-        await pause(everyMs, undefined, { signal })
+        await pause(refreshMs, undefined, { signal })
       }
     } catch (error) {
       if (!signal.aborted) throw error
     }
   }
   if (latest !== null && isDrawn(output)) output.printResult(latest, live.render)
-  return { latest, brokenOff: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
+  return { latest, stopExit: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
 }
 
-/** The value, or since when and why there is none. */
+/** The value; or, while the daemon is away, since when and why. */
 type LookResult<T> = { readonly value: T; readonly away: null } | { readonly away: Away }
 type Away = { readonly since: Date; readonly reason: string }
 
@@ -74,24 +74,24 @@ type Source = { look<T>(look: (control: Control) => Promise<T>): Promise<LookRes
 
 /** Reads through the running daemon. Before one has run, it reads the store itself: each time on a server, and once in the data folder. */
 async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
-  let control = await daemonsControl(config)
+  let control = await controlOfDaemon(config)
   let away: Away | null = null
-  let looked = false
+  let hasRead = false
   const absent = (reason: string): { away: Away } => {
     away ??= { since: new Date(), reason }
     return { away }
   }
   return {
     async look(look) {
-      control ??= await daemonsControl(config)
+      control ??= await controlOfDaemon(config)
       try {
         if (control === null && away !== null) return absent(away.reason)
         if (control === null) {
-          if (looked && config.database === null) return absent('no daemon is running')
-          looked = true
+          if (hasRead && config.database === null) return absent('no daemon is running')
+          hasRead = true
           return { value: await withoutDaemon(config, signal, look), away: null }
         }
-        looked = true
+        hasRead = true
         const value = await look(control)
         away = null
         return { value, away: null }
@@ -104,7 +104,7 @@ async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
   }
 }
 
-async function daemonsControl(config: Config): Promise<Control | null> {
+async function controlOfDaemon(config: Config): Promise<Control | null> {
   const daemon = await findDaemon(config)
   return daemon && controlOverSocket(daemon)
 }
@@ -119,7 +119,7 @@ async function withoutDaemon<T>(
   return await look(here.control)
 }
 
-type View<T> = Disposable & { show(sight: LookResult<T>): void }
+type View<T> = Disposable & { show(result: LookResult<T>): void }
 
 function isDrawn({ json }: Output): boolean {
   return !json && standardOutput.canRedraw
@@ -130,22 +130,22 @@ function createView<T>(
   live: Live<T>,
   { output, quit }: { output: Output; quit: () => void },
 ): View<T> {
-  return isDrawn(output) ? drawn(options, live, quit) : printed(live, output)
+  return isDrawn(output) ? createScreenView(options, live, quit) : createLineView(live, output)
 }
 
-function drawn<T>({ config }: CommonOptions, live: Live<T>, quit: () => void): View<T> {
+function createScreenView<T>({ config }: CommonOptions, live: Live<T>, quit: () => void): View<T> {
   const { paint } = standardOutput
   const screen = openScreen(quit)
   let last: T | null = null
   return {
-    show(sight) {
-      if (sight.away === null) last = sight.value
+    show(result) {
+      if (result.away === null) last = result.value
       const state =
-        sight.away === null
+        result.away === null
           ? paint('dim', `${clock(new Date())} · press q to quit`)
           : paint(
               'yellow',
-              `! ${clock(new Date())} · ${awayText(sight.away)}; waiting for the daemon · press q to quit`,
+              `! ${clock(new Date())} · ${awayText(result.away)}; waiting for the daemon · press q to quit`,
             )
       const shown = last
       screen.draw((columns) => {
@@ -157,27 +157,27 @@ function drawn<T>({ config }: CommonOptions, live: Live<T>, quit: () => void): V
   }
 }
 
-function printed<T>(live: Live<T>, output: Output): View<T> {
+function createLineView<T>(live: Live<T>, output: Output): View<T> {
   let before: T | null = null
   let text = ''
   let isAway = false
   return {
-    show(sight) {
-      if (sight.away !== null) {
-        if (!isAway) output.printMessage(`! ${awayText(sight.away)}; waiting for the daemon`)
+    show(result) {
+      if (result.away !== null) {
+        if (!isAway) output.printMessage(`! ${awayText(result.away)}; waiting for the daemon`)
         isAway = true
         return
       }
       if (isAway) output.printMessage('the daemon is responding again')
       isAway = false
       if (output.json) {
-        const document = escapeJson(JSON.stringify(sight.value))
+        const document = escapeJson(JSON.stringify(result.value))
         if (document !== text) standardOutput.print(`${document}\n`)
         text = document
       } else {
-        for (const line of live.changes(sight.value, before, standardOutput.paint)) output.printPart(line)
+        for (const line of live.changes(result.value, before, standardOutput.paint)) output.printPart(line)
       }
-      before = sight.value
+      before = result.value
     },
     [Symbol.dispose]: () => undefined,
   }

@@ -9,8 +9,9 @@ import { type DaemonEndpoint, findDaemon } from './find-daemon.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 
-const beginsWithinMs = 5000
-const lookAgainMs = 250
+/** How long a daemon that has the store may take until it responds. */
+const maxDaemonStartMs = 5000
+const daemonCheckMs = 250
 
 /** The options that all commands share. */
 export type CommonOptions = {
@@ -52,7 +53,7 @@ export async function configOf(
  */
 export async function withSession(
   options: CommonOptions,
-  { hasWorkers: works = false, isReadOnly: looks = false }: CommandContext,
+  { hasWorkers = false, isReadOnly = false }: CommandContext,
   command: (session: Session) => Promise<number>,
 ): Promise<number> {
   const output = createOutput(options)
@@ -64,12 +65,12 @@ export async function withSession(
     const { openLocally: openHere } = await import('./command-context.ts')
     if (config.platform.isReadable) output.printMessage(readableWarning(config))
     // Work needs secrets at some point; a command that cannot have them says so before it begins.
-    const complete = works ? await configOf({ ...options, verbose: false }) : config
-    const opened = await openHere(complete, { hasWorkers: works, isReadOnly: looks, signal: stop.signal }).catch(
+    const complete = hasWorkers ? await configOf({ ...options, verbose: false }) : config
+    const opened = await openHere(complete, { hasWorkers, isReadOnly, signal: stop.signal }).catch(
       async (error: unknown) => {
-        const begun = await daemonBehind(error, config, stop.signal)
-        if (begun === null) throw error
-        return begun
+        const startedDaemon = await daemonOfStore(error, config, stop.signal)
+        if (startedDaemon === null) throw error
+        return startedDaemon
       },
     )
     if (!('control' in opened))
@@ -91,11 +92,11 @@ async function controlOf(daemon: DaemonEndpoint): Promise<Control> {
  * The daemon that uses an embedded store, once it responds; null if none does soon. While it starts or reloads, it has its store some
  * seconds before it responds.
  */
-async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<DaemonEndpoint | null> {
+async function daemonOfStore(error: unknown, config: Config, signal: AbortSignal): Promise<DaemonEndpoint | null> {
   if (!(error instanceof Failure) || error.code !== 'already_active') return null
-  const until = performance.now() + beginsWithinMs
+  const until = performance.now() + maxDaemonStartMs
   while (performance.now() < until && !signal.aborted) {
-    await pause(lookAgainMs)
+    await pause(daemonCheckMs)
     const daemon = await findDaemon(config)
     if (daemon) return daemon
   }

@@ -37,7 +37,7 @@ type AsOfInput = FileTimeSettings & { readonly now: Date }
 /** The instant (ISO, UTC) at which the rows of `file` were true. Refuses an instant in the future. */
 export function asOfFile(file: ExportFile, { asOf, timeZone, now }: AsOfInput): string {
   const epochMs = timeOfFile(file, { asOf, timeZone })
-  if (epochMs === null) throw noDate(file.name, asOf)
+  if (epochMs === null) throw noDateFailure(file.name, asOf)
   return requirePast(epochMs, file.name, now)
 }
 
@@ -87,7 +87,7 @@ function timeInName(name: string, pattern: string, timeZone: string): number | n
   }
 }
 
-function noDate(name: string, asOf: AsOf): Failure {
+function noDateFailure(name: string, asOf: AsOf): Failure {
   const pattern = asOf.from === 'fileName' ? ` where the pattern ${asOf.pattern} looks for it` : ''
   return unreadable(`the name of ${name} holds no date${pattern}`, 'check asOf in the configuration')
 }

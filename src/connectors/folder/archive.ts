@@ -16,7 +16,7 @@ const archivedName =
 type ReadExport = { readonly source: SourceIdentity; readonly decision: Decision }
 
 /**
- * Moves or deletes the export that was read, and its companions, as the settings say; then deletes old archived files. Does nothing to
+ * Moves or deletes the export that was read, and its companions, as `afterwards` says; then deletes old archived files. Does nothing to
  * an export that no longer exists or has changed since. The export goes last: while it exists, another call completes an interrupted
  * one, companions included.
  */

@@ -40,11 +40,11 @@ export function unknownHostKeys({ host, port }: ConnectAttempt, presented: reado
 }
 
 /** Advice for a download that broke off. */
-export const resumes = 'the next run continues there'
+export const resumeAdvice = 'the next run continues where it broke off'
 
 /** The failure for a connection that the server closed. */
 export function lostConnection(server: string, error?: unknown): Failure {
-  return unreachable(`${server} closed the connection`, `${resumes}; check the network if it happens again`, {
+  return unreachable(`${server} closed the connection`, `${resumeAdvice}; check the network if it happens again`, {
     cause: error,
   })
 }
@@ -82,8 +82,8 @@ const helpByCode: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection at once; check whether it lets this machine in',
   EPIPE: 'it closed the connection at once; check whether it lets this machine in',
   ETIMEDOUT: 'it does not answer; check host and port, and the firewalls between',
-  EHOSTUNREACH: 'there is no way to it; check the network and the firewalls between',
-  ENETUNREACH: 'there is no way to it; check the network of this machine',
+  EHOSTUNREACH: 'there is no route to it; check the network and the firewalls between',
+  ENETUNREACH: 'there is no route to it; check the network of this machine',
   EACCES: 'this machine may not open the connection; check its firewall',
 }
 
@@ -101,7 +101,7 @@ function handshakeFailure(error: unknown, server: string): Failure {
     return unreadable(`${server} offers no ${missingAlgorithm} that Rollcall accepts`, help, { cause: error })
   }
   if (/signature/i.test(message)) {
-    const help = 'somebody may be in between; ask its owner before you try again'
+    const help = 'somebody may be between it and this machine; ask its owner before you try again'
     return unreadable(`${server} could not prove that the host key is its own`, help, { cause: error })
   }
   if (/header|identification|greeting|packet/i.test(message)) {

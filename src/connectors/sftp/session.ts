@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { SFTPWrapper, Stats } from 'ssh2'
 import type SftpClient from 'ssh2-sftp-client'
 import { unreachable, unreadable } from '../file/failures.ts'
-import { brokenResponse, lostConnection, resumes, sftpStatus, statusFailure, statusOf } from './failures.ts'
+import { brokenResponse, lostConnection, resumeAdvice, sftpStatus, statusFailure, statusOf } from './failures.ts'
 import { isPlainName, type RemoteEntry, type RemoteStats, toStats } from './stats.ts'
 
 const maxEntries = 50_000
@@ -246,16 +246,16 @@ export class SftpSession implements AsyncDisposable {
 
   #silent() {
     const problem = `${this.server} has not answered for ${this.#idleTimeoutMs} ms`
-    return unreachable(problem, `${resumes}; check the network, or raise idleTimeoutMs`)
+    return unreachable(problem, `${resumeAdvice}; check the network, or raise idleTimeoutMs`)
   }
 
   #tooSlow(workName: string) {
     const problem = `${this.server} has not sent ${workName} within ${2 * this.#idleTimeoutMs} ms`
-    return unreachable(problem, `${resumes}; check the network, or raise idleTimeoutMs`)
+    return unreachable(problem, `${resumeAdvice}; check the network, or raise idleTimeoutMs`)
   }
 
   #tooLong(totalTimeoutMs: number) {
     const problem = `reading from ${this.server} took longer than ${totalTimeoutMs} ms`
-    return unreachable(problem, `${resumes}; or raise totalTimeoutMs`)
+    return unreachable(problem, `${resumeAdvice}; or raise totalTimeoutMs`)
   }
 }

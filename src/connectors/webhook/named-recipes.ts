@@ -3,7 +3,7 @@ import { WebhookRecipe } from './recipe.ts'
 
 const pingLimitBytes = 1000
 
-const known = {
+const definitions = {
   'standard-webhooks': {
     algorithm: 'sha256',
     signature: {
@@ -58,16 +58,16 @@ const known = {
 } as const satisfies Readonly<Record<string, z.input<typeof WebhookRecipe>>>
 
 /** The name of a sender that Rollcall knows. */
-export type RecipeName = keyof typeof known
+export type RecipeName = keyof typeof definitions
 
 /** The senders whose recipes are known by name. */
-export const recipeNames = Object.keys(known) as readonly RecipeName[]
+export const recipeNames = Object.keys(definitions) as readonly RecipeName[]
 
 const recipes = new Map<RecipeName, WebhookRecipe>()
 
 /** The recipe of a sender that is known by name. */
 export function namedRecipe(name: RecipeName): WebhookRecipe {
-  return recipes.getOrInsertComputed(name, () => WebhookRecipe.parse(known[name]))
+  return recipes.getOrInsertComputed(name, () => WebhookRecipe.parse(definitions[name]))
 }
 
 /** Whether a body is only a test of the address. This says nothing about its signature. */

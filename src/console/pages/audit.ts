@@ -6,7 +6,7 @@ import { joined } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { formatInstant } from '../../web/words.ts'
 import type { Site } from '../site/site.ts'
-import { connectionField, personLink, runHref } from '../site/words.ts'
+import { connectionField, personLink, runHref, spaced } from '../site/words.ts'
 
 const perPage = 50
 /** Maximum number of names shown for one detail; the export has all of them. */
@@ -48,14 +48,14 @@ ${filterForm({
   )}${connectionField(connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}`,
 })}
 <section class="card" id="entries" aria-label="Audit entries">
-${entriesTable(data, next !== null)}
+${entriesTable(data, next === null ? (isNarrowed ? 'No entry matches.' : 'There is no entry yet.') : 'No match on this page; the next page searches further.')}
 ${paging({ label: 'Pages of entries', path: '/audit', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Audit trail', content, section: 'audit' }
   })
 }
 
-function entriesTable(entries: readonly TrailEntry[], isMore: boolean): Html {
+function entriesTable(entries: readonly TrailEntry[], empty: string): Html {
   const columns: readonly Column<TrailEntry>[] = [
     {
       name: 'When',
@@ -88,13 +88,13 @@ function entriesTable(entries: readonly TrailEntry[], isMore: boolean): Html {
     caption: 'Audit entries, newest first',
     columns,
     rows: entries,
-    empty: isMore ? 'No match on this page; the next page searches further.' : 'No entry matches.',
+    empty,
   })
 }
 
 function detailText([name, value]: readonly [string, unknown]): Renderable {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null
-  return html`<span class="hint">${name}: ${valueText(value)}</span>`
+  return html`<span class="hint">${spaced(name)}: ${valueText(value)}</span>`
 }
 
 function valueText(value: unknown): string {

@@ -3,7 +3,7 @@ import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
-import { capital, changesIn, runHref, runStates } from '../site/words.ts'
+import { capital, changesIn, runHref, runStates, sentence } from '../site/words.ts'
 
 type ConnectionState = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
@@ -25,7 +25,7 @@ export function connectionState(
   }
   if (active) return stateOfActiveRun(active, alerts, delay)
   if (paused) {
-    const until = paused.until === null ? 'until somebody resumes it' : html`until ${formatInstant(paused.until)}`
+    const until = paused.until === null ? 'until somebody ends the pause' : html`until ${formatInstant(paused.until)}`
     const text = html`${paused.by} paused it ${formatRelativeTime(paused.since, now)}, ${until}: ${paused.reason}.`
     return { state: 'Paused', tone: 'wait', text }
   }
@@ -109,9 +109,7 @@ function stateOfPeople({
 /** Null if no alert of the connection is open. A source may have failed though a run of events that came later ended well. */
 function stateOfAlerts({ name }: ConnectionStatus, alerts: readonly Alert[]): ConnectionState | null {
   const open = alerts.find(({ connection, kind }) => connection === name && !unrelatedAlerts.has(kind))
-  return open === undefined
-    ? null
-    : { state: 'With problems', tone: 'wait', text: html`Needs attention: ${open.reason}.` }
+  return open === undefined ? null : { state: 'With problems', tone: 'wait', text: html`${sentence(open.reason)}` }
 }
 
 function stateOfActiveRun(run: Run, alerts: readonly Alert[], delay: string | undefined): ConnectionState {

@@ -73,7 +73,7 @@ ${filterForm({
   })}`,
 })}
 <section class="card" id="events" aria-label="Events">
-${eventsTable(data, context)}
+${eventsTable(data, state === undefined ? 'No event has been received yet.' : 'No event matches.', context)}
 ${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Webhooks', content, section: 'events' }
@@ -124,13 +124,13 @@ function withoutWebhook(): Html {
 <p class="empty" role="status">No connection has a webhook.</p>`
 }
 
-function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: SharedContext): Html {
+function eventsTable(events: readonly InboxEvent[], empty: string, { now, notAllowed }: SharedContext): Html {
   const columns: readonly Column<InboxEvent>[] = [
     {
       name: 'Event',
       kind: 'row',
       cell: ({ id, eventId }) =>
-        html`<span class="key">${id}</span>${eventId !== null && html` <span class="hint">${eventId}</span>`}`,
+        html`event <span class="key">${id}</span>${eventId !== null && html` <span class="hint">${eventId}</span>`}`,
     },
     {
       name: 'Received',
@@ -154,5 +154,5 @@ function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: SharedC
         }),
     },
   ]
-  return table({ caption: 'Events, newest first', columns, rows: events, empty: 'No event matches.' })
+  return table({ caption: 'Events, newest first', columns, rows: events, empty })
 }

@@ -9,7 +9,16 @@ import { badge, code, figures, joined, listing } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
 import { number, pluralize } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
-import { capital, changesIn, fieldName, firstVisitHref, kindBadge, sentence, valueText } from '../site/words.ts'
+import {
+  changesIn,
+  fieldName,
+  firstVisitHref,
+  kindBadge,
+  sentence,
+  spaced,
+  valueText,
+  withCode,
+} from '../site/words.ts'
 import { type Answers, answersFrom, uploadHref } from './first-visit-answers.ts'
 import { goneHref, proposedFor, type ReadingResult } from './first-visit-reading.ts'
 
@@ -126,7 +135,7 @@ function shownText(all: number, shown: readonly unknown[]): Html | false {
 
 function heldText(held: readonly Verdict[]): Html {
   return html`<p>Somebody would have to approve it before anything is sent.</p>
-<ul class="lines">${held.map(({ name, reason, hints = [] }) => html`<li>${capital(reason ?? name)}${hints.map((hint) => html` <span class="hint">${hint}</span>`)}</li>`)}</ul>`
+<ul class="lines">${held.map(({ name, reason, hints = [] }) => html`<li>${withCode(sentence(reason ?? spaced(name)))}${hints.map((hint) => html`<p class="hint">${withCode(sentence(hint))}</p>`)}</li>`)}</ul>`
 }
 
 function changesTable(changes: readonly ChangeView[]): Html {
@@ -158,7 +167,7 @@ function rejectsTable(rejects: readonly RejectView[]): Html {
   return table({
     caption: 'Rows and cells that cannot be read',
     columns: [
-      { name: 'Line', kind: 'row', cell: ({ line }) => number(line) },
+      { name: 'Line', kind: 'row', cell: ({ line }) => `line ${number(line)}` },
       { name: 'Column', kind: 'long', cell: ({ column }) => column },
       { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
       {

@@ -141,7 +141,7 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
         return question satisfies never
     }
   })}
-${values > 0 && html`<p>Rollcall does not know what ${pluralize(values, 'value')} mean. Choose a meaning below. A value without a meaning holds the plan.</p>`}
+${values > 0 && html`<p>Rollcall does not know the meaning of ${pluralize(values, 'value')}. Choose it below. A value without a meaning holds the plan.</p>`}
 ${notes.length > 0 && html`<ul class="lines">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`
 }
 
@@ -177,7 +177,7 @@ function filePart(
 ): Html {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
   const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`<p>${pluralize(columns.length, 'column')} separated by ${between}, encoded as ${encoding}. The header is in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${isWhole ? html`${pluralize(rows, 'row')} were checked` : html`Only the first ${pluralize(rows, 'row')} were checked`}.</p>
+  return html`<p>${pluralize(columns.length, 'column')} separated by ${between}, encoded as ${encoding}. The header is in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${isWhole ? html`${pluralize(rows, 'row was', 'rows were')} checked` : html`Only the first ${pluralize(rows, 'row was', 'rows were')} checked`}.</p>
 ${selectField({
   name: 'preset',
   label: 'Which system wrote it',
@@ -188,7 +188,7 @@ ${selectField({
   value: fields('preset'),
   hint: html`${title}: ${why}.`,
 })}
-${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${reason}</span></li>`)}</ul>`}
+${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">(${reason})</span></li>`)}</ul>`}
 <details><summary>The file has another format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'detected automatically' }, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [{ value: '', name: 'detected automatically' }, ...delimiters], value: fields('delimiter') })}

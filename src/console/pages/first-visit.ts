@@ -5,7 +5,7 @@ import { actionForm, actionLink, fileField, selectField } from '../../web/forms.
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { code, live } from '../../web/parts.ts'
-import { number } from '../../web/words.ts'
+import { number, pluralize } from '../../web/words.ts'
 import type { Content } from '../site/frame.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
@@ -107,7 +107,7 @@ async function uploadCard(context: PageContext, fields: Fields): Promise<Html> {
       action: `${firstVisitHref}/export`,
       formToken: context.formToken,
       files: true,
-      content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${number(visit.keptMinutes)} minutes after you last opened it.</p>
+      content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${pluralize(visit.keptMinutes, 'minute')} after you last opened it.</p>
 <details><summary>The file has an unusual format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}

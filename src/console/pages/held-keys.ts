@@ -146,7 +146,7 @@ ${table({
   empty: recent.length > 0 ? 'Every pair is answered.' : 'No two keys look like one person.',
 })}
 ${pairs.length > maxPairs && html`<p class="hint">and ${pluralize(pairs.length - maxPairs, 'more pair')}</p>`}
-${recent.length > 0 && html`<div class="group"><h3>Answered since</h3>${table({ caption: 'Answers since the plan was made', columns: answerColumns(run, context), rows: recent, empty: null })}</div>`}`,
+${recent.length > 0 && html`<div class="group"><h3>Answers since the plan was made</h3>${table({ caption: 'Answers since the plan was made', columns: answerColumns(run, context), rows: recent, empty: null })}</div>`}`,
   })
 }
 

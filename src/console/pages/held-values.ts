@@ -18,11 +18,16 @@ type Meaning = {
 }
 
 const meanings: readonly Meaning[] = [
-  { as: 'employed', field: 'status', name: 'Employed' },
-  { as: 'left', field: 'status', name: 'Has left' },
-  { as: 'contractor', field: 'isContractor', name: 'Is a contractor' },
-  { as: 'employee', field: 'isContractor', name: 'Is an employee' },
+  { as: 'employed', field: 'status', name: 'is employed' },
+  { as: 'left', field: 'status', name: 'has left' },
+  { as: 'contractor', field: 'isContractor', name: 'is a contractor' },
+  { as: 'employee', field: 'isContractor', name: 'is an employee' },
 ]
+
+/** The end of a sentence that begins with a person: `has left`. */
+function meaningName(as: Meaning['as']): string {
+  return meanings.find((one) => one.as === as)?.name ?? as
+}
 
 /** Adds the action that gives a value of a status or contractor column its meaning. */
 export function valueActions(site: Site): void {
@@ -61,7 +66,7 @@ const classifyValue: Action = {
     const classified = await context.control.classValue({ params, body: { value: fields('value'), as } })
     return {
       to: decisionHref(run),
-      done: `“${classified.value}” means ${classified.as} from now on. After an approval, Rollcall makes the held plan again.`,
+      done: `From now on, a person with “${classified.value}” ${meaningName(classified.as)}. After an approval, Rollcall makes the held plan again.`,
     }
   },
 }
@@ -85,7 +90,7 @@ export async function valuesCard(run: Run, context: PageContext, unlisted: reado
     }),
     content: html`<p>Say what each value means. Without an answer, an approval ignores the value.</p>
 ${table({ caption: 'Values that wait for a meaning', columns: openColumns(run, context), rows: open, empty: 'Every value of this plan has a meaning now.' })}
-${recent.length > 0 && html`<div class="group"><h3>Answered since</h3>${table({ caption: 'Meanings since the plan was made', columns: answerColumns(run, context), rows: recent, empty: null })}</div>`}`,
+${recent.length > 0 && html`<div class="group"><h3>Answers since the plan was made</h3>${table({ caption: 'Meanings since the plan was made', columns: answerColumns(run, context), rows: recent, empty: null })}</div>`}`,
   })
 }
 
@@ -110,7 +115,7 @@ function openColumns(run: Run, { notAllowed }: PageContext): readonly Column<Unl
 function answerColumns(run: Run, { notAllowed }: PageContext): readonly Column<ClassifiedValue>[] {
   return [
     { name: 'Value', kind: 'row', cell: ({ value }) => html`“${value}”` },
-    { name: 'Means', cell: ({ as }) => as },
+    { name: 'A person with it', cell: ({ as }) => meaningName(as) },
     { name: 'By', cell: ({ by, at }) => html`${by}<span class="hint">${formatInstant(at)}</span>` },
     {
       name: 'Change',

@@ -7,7 +7,7 @@ import { definitions, figures, joined, live } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { PageContext, Site } from '../site/site.ts'
-import { capital, changesIn, countsText, effects, kindFigures, kinds, runHref } from '../site/words.ts'
+import { capital, changesIn, countsText, effectsText, kindFigures, kinds, runHref, sentence } from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
 import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
@@ -37,7 +37,7 @@ ${decisionPart(run, context, connection)}
 ${card({
   title: failed.length === 0 ? 'What the guards found' : 'Why it is held',
   id: 'why',
-  content: html`${failed.length === 0 && html`<p class="reason">${run.reason}</p>`}${verdictsParts(run.guards ?? [], run.connection)}`,
+  content: html`${failed.length === 0 && html`<p class="reason">${run.reason && sentence(run.reason)}</p>`}${verdictsParts(run.guards ?? [], run.connection)}`,
 })}
 ${await answersPart(run, context)}
 ${await peopleParts(run, context)}`
@@ -63,7 +63,7 @@ ${await peopleParts(run, context)}`
       const digest = fields('digest') || (run.digest ?? '')
       return {
         title: `Approve the plan of ${run.connection}?`,
-        explanation: html`<p>The plan is delivered to the platform at once. It ${joined(counts === null ? [] : effects(counts).map((effect) => html`<strong>${effect}</strong>`))}.</p>
+        explanation: html`<p>The plan is delivered to the platform at once. It <strong>${effectsText(counts)}</strong>.</p>
 <p>You approve exactly this plan: <span class="key">${digest}</span>. If the plan changes before you confirm, nothing is sent.</p>
 ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval, Rollcall plans again. It delivers the new plan if that is the same, or if no guard holds it.</p>`}
 <p>Approval rule: ${twoPeopleFact(run, context, await connectionOf(context, run))}.</p>`,
@@ -145,7 +145,7 @@ function decisionCard(run: Run, context: PageContext, connection: ConnectionStat
     id: 'decision',
     tone: 'wait',
     content: html`${figures(kindFigures(counts, employed))}
-<p>An approval ${all === 0 ? 'changes nobody on the platform' : joined(effects(counts))}. Nothing is sent before that.</p>
+<p>An approval ${all === 0 ? 'changes nobody on the platform' : effectsText(counts)}. Nothing is sent before that.</p>
 ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval, Rollcall plans again.</p>`}
 ${definitions([
   [

@@ -10,7 +10,17 @@ import { badge, definitions, figures, live } from '../../web/parts.ts'
 import { formatSeconds } from '../../web/span.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
-import { alertTitles, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../site/words.ts'
+import {
+  alertTitles,
+  countsText,
+  firstVisitHref,
+  guardsInWords,
+  runHref,
+  runStates,
+  sentence,
+  stateBadge,
+  withCode,
+} from '../site/words.ts'
 import { connectionState } from './connection-state.ts'
 
 const renewSeconds = 10
@@ -51,7 +61,7 @@ ${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content:
       return {
         title: `Read ${name} now?`,
         explanation: html`<p>Rollcall reads HR’s source as in a scheduled run, and delivers the changes to the platform. The guards check the plan as always.</p>
-${active && html`<p>Another run is already ${runStates[active.state].name.toLowerCase()}. This one starts after it.</p>`}`,
+${active && activeText(active)}`,
         fields: choiceField({
           name: 'how',
           label: 'What to send',
@@ -111,6 +121,13 @@ async function connectionOf({ control }: SharedContext, name: string): Promise<C
   throw new Error(`the status lacks ${name}`)
 }
 
+/** What the active run means for a new one. */
+function activeText({ state, feed }: Run): Html | null {
+  if (state !== 'held')
+    return html`<p>Another run is already ${runStates[state].name.toLowerCase()}. This one starts after it.</p>`
+  return feed === 'source' ? html`<p>A plan is held. The plan of the new run replaces it.</p>` : null
+}
+
 function aboutText({ version, daemon, connections }: Status, now: Date): Html {
   const people = connections.reduce((sum, one) => sum + one.people.desired - one.people.separated, 0)
   return html`${pluralize(people, 'person', 'people')} employed in ${pluralize(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, started ${formatRelativeTime(daemon.startedAt, now)}`}`
@@ -145,26 +162,31 @@ const urgency: readonly Alert['kind'][] = [
 
 function needs(alerts: readonly Alert[], unsigned: string | undefined, context: SharedContext): Html {
   if (alerts.length === 0 && unsigned === undefined) {
-    return html`<p class="notice good calm">Nothing needs your attention.</p>`
+    return html`<p class="notice good calm">There are no alerts.</p>`
   }
   const sorted = alerts.toSorted((a, b) => urgency.indexOf(a.kind) - urgency.indexOf(b.kind))
   const items = sorted.map(
     (
       alert,
     ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${formatRelativeTime(alert.since, context.now)}</span>
-<p class="reason">${alert.reason}</p>${peopleText(alert)}</div>
+<p class="reason">${withCode(reasonOf(alert))}</p>${peopleText(alert)}</div>
 <div class="row">${answerTo(alert, context)}</div></li>`,
   )
   return card({
-    title: html`Needs attention <span class="count">${items.length + (unsigned === undefined ? 0 : 1)}</span>`,
+    title: html`Alerts <span class="count">${items.length + (unsigned === undefined ? 0 : 1)}</span>`,
     id: 'needs',
     tone: 'wait',
     content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>The audit trail is not being written</b><p class="reason">${unsigned}</p></div></li>`}</ul>`,
   })
 }
 
+function reasonOf({ kind, reason }: Alert): string {
+  return sentence(kind === 'held' || kind === 'expiring' ? guardsInWords(reason) : reason)
+}
+
 function peopleText({ people, leavers }: Alert): Html | null {
   if (people === null || people === 0) return null
+  if (leavers === people) return html`<p class="hint">${pluralize(leavers, 'leaver')}</p>`
   const among = leavers !== null && leavers > 0 ? `, ${pluralize(leavers, 'leaver')} among them` : ''
   return html`<p class="hint">${pluralize(people, 'person', 'people')}${among}</p>`
 }
@@ -227,7 +249,11 @@ function connectionCard(connection: ConnectionStatus, status: Status, context: S
     })}</div>`,
     content: html`<p class="standing">${text}</p>
 ${figures([
-  { name: 'Employed', value: number(people.desired - people.separated), note: `${number(people.separated)} have left` },
+  {
+    name: 'Employed',
+    value: number(people.desired - people.separated),
+    note: pluralize(people.separated, 'has left', 'have left'),
+  },
   {
     name: 'To be delivered',
     value: number(people.due),
@@ -250,20 +276,22 @@ ${figures([
     name: 'Only on the platform',
     value: html`<a href="${address('/problems', { connection: name })}#foreign">${number(foreign.people)}</a>`,
     ...(foreign.people > 0 && { tone: 'bad' as const }),
-    note: foreign.separated > 0 ? `${number(foreign.separated)} more have left there` : null,
+    note: foreign.separated > 0 ? `${pluralize(foreign.separated, 'more has', 'more have')} left there` : null,
   },
 ])}
 ${definitions([
   [
     'Last run',
     last &&
-      html`${runLink(last)} ${formatRelativeTime(last.finishedAt ?? last.createdAt, context.now)}${last.counts && html`<span class="hint">${countsText(last.counts) ?? 'nothing to change'}</span>`}`,
+      html`${runLink(last)} ${formatRelativeTime(last.finishedAt ?? last.createdAt, context.now)}${last.counts && html`<span class="hint">${countsText(last.counts)}</span>`}`,
   ],
   ['Now', active && html`${runLink(active)} ${formatRelativeTime(active.createdAt, context.now)}`],
   [
     'Next run',
     nextAt === null
-      ? 'no schedule'
+      ? connection.paused === null
+        ? 'no schedule'
+        : 'none until the pause ends'
       : html`${formatRelativeTime(nextAt, context.now)}<span class="hint">${formatInstant(nextAt)}</span>`,
   ],
   [
@@ -293,11 +321,10 @@ async function leaverClocks({ control, now }: SharedContext): Promise<ReadonlyMa
 function clockText({ people, acknowledged, late, notEffective, boundHours, ourSeconds }: LeaverSummary): Html {
   if (people === 0) return html`<p class="wide"><b>Leavers</b> Nobody’s last day was in the last ${clockDays} days.</p>`
   const took =
-    ourSeconds &&
-    `, half of them within ${formatSeconds(ourSeconds.p50)} and 95 % within ${formatSeconds(ourSeconds.p95)}`
+    ourSeconds && ` (half within ${formatSeconds(ourSeconds.p50)}, 95 % within ${formatSeconds(ourSeconds.p95)})`
   const lateText = late === 0 ? 'none is late' : html`<strong class="bad">${number(late)} late</strong>`
   const notText = notEffective > 0 && html`; <strong class="bad">${number(notEffective)} not effective</strong>`
-  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'last day')} of employment in the last ${clockDays} days: ${number(acknowledged)} acknowledged${took}; ${lateText}${notText}. The limit is ${boundHours} h.</p>`
+  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'person', 'people')} had their last day in the last ${clockDays} days. The platform acknowledged ${pluralize(acknowledged, 'departure')}${took}; ${lateText}${notText}. The limit is ${boundHours} h.</p>`
 }
 
 const historyDays = 90
@@ -342,5 +369,6 @@ function runLink(run: Run): Html {
 }
 
 function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {
-  return `${number(pending)} waiting, ${number(held)} of them for a decision; ${number(rejected)} rejected`
+  const deciding = held === 0 ? '' : `, ${number(held)} of them for a decision`
+  return `${number(pending)} waiting${deciding}; ${number(rejected)} rejected`
 }

@@ -44,7 +44,12 @@ async function searchResults({ control }: PageContext, { connection, search, aft
     caption: 'People, by key',
     columns,
     rows: data,
-    empty: next === null ? 'Nobody was found.' : 'No match on this page; the next page searches further.',
+    empty:
+      next === null
+        ? search === ''
+          ? 'There is nobody yet.'
+          : 'Nobody was found.'
+        : 'No match on this page; the next page searches further.',
   })}
 ${paging({ label: 'Pages of people', path: '/people', query: { connection, q: search }, after, next })}`
 }

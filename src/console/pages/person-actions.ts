@@ -72,7 +72,7 @@ const holdBack: Action = {
     return {
       title: `Hold the departure of ${person.identityId} back?`,
       explanation: html`<p>Until the day that you enter, Rollcall ignores everything in HR’s data that says that this person has left, and sends no departure. If the platform shows the person as left, they return at once.</p>
-<p>From that day on, HR’s data applies again. Nobody is asked again.</p>`,
+<p>From that day on, HR’s data applies again by itself.</p>`,
       fields: html`${textField({ name: 'until', label: 'Until', type: 'date', value: fields('until'), required: true })}${reasonField(fields)}`,
       button: 'Hold the departure back',
       hidden: personParams(person),

@@ -46,7 +46,7 @@ ${card({
   id: 'fields',
   aside: deliveryBadge(person),
   content: html`${fieldsTable(person)}
-${!seesValues(context.caller) && html`<p class="hint">You see the names of the fields only: personal values are shown to operators.</p>`}`,
+${!seesValues(context.caller) && html`<p class="hint">You see dates and the names of fields. Operators see the other values too.</p>`}`,
 })}
 ${person.leavers.length > 0 && card({ title: 'Departures', id: 'departures', content: html`${person.leavers.map(departure)}` })}
 ${card({ title: 'History', id: 'history', content: historyTable(person.changes) })}`
@@ -78,7 +78,7 @@ export function deliveryBadge({
 }: Pick<Person, 'due' | 'confirmed' | 'retracted' | 'heldBack'>): Html {
   if (retracted) return badge('Retracted', 'plain')
   if (confirmed === null) return badge('Not on the platform yet', 'wait')
-  if (due.length > 0) return badge('Differs', 'wait')
+  if (due.length > 0) return badge('To be delivered', 'wait')
   return heldBack?.leaving ? badge('Departure held back', 'wait') : badge('Delivered', 'good')
 }
 

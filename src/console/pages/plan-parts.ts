@@ -14,6 +14,7 @@ import {
   spaced,
   valueText,
   whoText,
+  withCode,
 } from '../site/words.ts'
 
 type ChangesTableOptions = {
@@ -67,8 +68,8 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
         hints = [],
         people = [],
       }) => html`<li><p><b>${spaced(name)}</b> ${badge('Failed', 'bad')}</p>
-<p>${reason ?? `${number(actual)}${limit === null ? '' : ` of at most ${number(limit)}`}`}</p>
-${hints.length > 0 && html`<ul class="lines">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>`}
+<p>${withCode(reason ?? `${number(actual)}${limit === null ? '' : ` of at most ${number(limit)}`}`)}</p>
+${hints.length > 0 && html`<ul class="lines">${hints.map((hint) => html`<li>${withCode(hint)}</li>`)}</ul>`}
 ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identityId) => personLink({ connection, identityId })))}</p>`}</li>`,
     )}</ul>`
   }

@@ -6,7 +6,6 @@ import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
-import { formatSeconds } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { day, formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
@@ -16,7 +15,7 @@ import { capital, connectionField, kindBadge, personCell, runHref } from '../sit
 const perPage = 50
 const renewSeconds = 10
 
-/** Adds the page of people whose record on the platform differs from HR’s data, and why. */
+/** Adds the page of people whose record on the platform differs from HR’s export, and why. */
 export function problemPages(site: Site): void {
   site.page('/problems', async (context, fields) => {
     const { control, caller } = context
@@ -27,7 +26,7 @@ export function problemPages(site: Site): void {
     const leavers = await control.listNotEffective({
       query: { ...pageOf('leavers', fields), values: mayName },
     })
-    const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s data, and why.' })}
+    const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s export, and why.' })}
 ${filterForm({
   action: '/problems',
   label: 'Problems',
@@ -112,9 +111,10 @@ async function currentPart(context: SharedContext, fields: Fields, { status, wit
       content: html`${problemsTable(problems.data, failures, context)}${pages('problems', problems.next, fields)}`,
     })}
 ${card({
-  title: html`HR has to correct their rows <span class="faint">${number(totals.blockedPeople)}</span>`,
+  title: html`People who need attention <span class="faint">${number(totals.blockedPeople)}</span>`,
   id: 'blocked-people',
-  content: html`${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
+  content: html`${totals.blockedPeople > 0 && html`<p>HR has to correct the rows of these people.</p>`}
+${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
 })}
 ${card({
   title: html`Only on the platform <span class="faint">${number(totals.foreign)}</span>`,
@@ -237,11 +237,6 @@ function leaversTable(leavers: readonly Leaver[], { now }: SharedContext): Html 
         html`${findingText && capital(findingText)}${helps && html`<span class="hint">What helps: ${helps}</span>`}`,
     },
     { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt && formatRelativeTime(acknowledgedAt, now) },
-    {
-      name: 'For',
-      kind: 'figure',
-      cell: ({ platformSeconds }) => platformSeconds !== null && formatSeconds(platformSeconds),
-    },
   ]
   return table({
     caption: 'Leavers who are not effective on the platform',

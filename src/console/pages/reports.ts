@@ -20,7 +20,7 @@ import type { Fields, PageContext, Site } from '../site/site.ts'
 import { capital, connectionField, personCell } from '../site/words.ts'
 
 const defaultDays = 90
-/** So many departures are shown; the files have all of them. */
+/** Maximum number of departures on the page; the files have all of them. */
 const maxShown = 200
 
 /** The downloads of the report. */

@@ -14,16 +14,19 @@ import {
   capital,
   changesIn,
   countsText,
-  effects,
+  effectsText,
   kindFigures,
   kinds,
+  guardsInWords,
   personLink,
   reasonField,
   runHref,
   runStates,
+  sentence,
   shortId,
   stateBadge,
   triggers,
+  withCode,
 } from '../site/words.ts'
 import { changesTable, kindOf, rejectsTable, verdictsParts } from './plan-parts.ts'
 import { accountPart } from './run-account.ts'
@@ -72,7 +75,7 @@ ${factsPart(run)}`
       const run = await runOf(context, fields)
       return {
         title: `Cancel this run of ${run.connection}?`,
-        explanation: html`<p>${number(run.confirmed)} of ${pluralize(changesIn(run.counts), 'change')} are already on the platform and stay there. This run sends none of the others.</p>
+        explanation: html`<p>The platform has acknowledged ${number(run.confirmed)} of ${pluralize(changesIn(run.counts), 'change')}. What was delivered stays; this run sends nothing more.</p>
 <p>Nothing is lost: the next run plans the remaining differences again.</p>`,
         button: 'Cancel the run',
         danger: true,
@@ -92,7 +95,7 @@ ${factsPart(run)}`
       const run = await runOf(context, fields)
       return {
         title: 'Revert this run?',
-        explanation: html`<p>This run ${joined(effects(run.counts))}. A new run restores the earlier data of these people. The guards check it like any other run, and may hold it for an approval.</p>
+        explanation: html`<p>This run ${effectsText(run.counts)}. A new run restores the earlier data of these people. The guards check it like any other run, and may hold it for an approval.</p>
 <p>People with newer data are not changed. Joiners stay; you can retract each of them by name.</p>`,
         fields: reasonField(fields),
         button: 'Plan the revert',
@@ -204,8 +207,9 @@ function sentenceOf(run: Run): Html | null {
   ]
   // The reason of a held plan stays after the decision.
   const wasHeld = run.decidedAt !== null && run.state !== 'held'
-  const reason = run.reason === null ? null : html`${wasHeld && 'It was held: '}${run.reason}`
-  return html`${reason && html`<p class="reason">${reason}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
+  const why = wasHeld || run.state === 'held' ? guardsInWords(run.reason ?? '') : run.reason
+  const reason = why && sentence(wasHeld ? `It was held: ${why}` : why)
+  return html`${reason && html`<p class="reason">${withCode(reason)}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
 }
 
 function momentsOf(run: Run, now: Date): TimelineEntry[] {
@@ -321,7 +325,7 @@ function verificationPart(
       html`${number(changed)} <span class="hint">${named(people?.changed) || 'nobody; changed people are sent again'}</span>`,
     ],
     [
-      'Foreign',
+      'Only on the platform',
       html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'nobody who is unknown to HR is employed there'}${separated > 0 && `; ${number(separated)} more have left there`}</span>`,
     ],
   ])
@@ -368,7 +372,7 @@ function factsPart(run: Run): Html {
           html`${pluralize(inDoubt.people, 'person', 'people')}, checked until ${formatInstant(inDoubt.until)} at least`,
       ],
       ['Digest of the plan', run.digest && html`<span class="key">${run.digest}</span>`],
-      ['Failure', run.failure && html`<code>${run.failure}</code>`],
+      ['Failure code', run.failure && html`<code>${run.failure}</code>`],
       ['Values', run.valuesRemovedAt && html`not kept since ${formatInstant(run.valuesRemovedAt)}`],
     ]),
   })

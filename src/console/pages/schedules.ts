@@ -3,7 +3,7 @@ import { actionLink, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
-import { formatInstant, formatRelativeTime, pluralize } from '../../web/words.ts'
+import { formatInstant, formatRelativeTime, instantText, pluralize } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
 import { reasonField } from '../site/words.ts'
 
@@ -19,7 +19,7 @@ export function schedulePages(site: Site): void {
     const { control } = context
     const { data } = await control.listSchedules({ query: {} })
     const byConnection = [...Map.groupBy(data, ({ connection }) => connection)]
-    const content = html`${heading({ title: 'Schedules', lead: 'The schedules of each connection, with their next ten times.' })}
+    const content = html`${heading({ title: 'Schedules', lead: 'The schedules of each connection, each with its next ten times.' })}
 ${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs start when a file or an event arrives, or when somebody starts one.</p>`}
 ${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, context))}`
     return { title: 'Schedules', content, section: 'schedules' }
@@ -51,7 +51,7 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
       const end = paused?.until ?? null
       return {
         to: '/schedules',
-        done: `${connection} is paused${end === null ? ' until somebody ends it' : ` until ${end}`}.`,
+        done: `${connection} is paused${end === null ? ' until somebody ends the pause' : ` until ${instantText(end)}`}.`,
       }
     },
   })
@@ -96,7 +96,7 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
           }),
     content: html`${
       paused !== null &&
-      html`<p>${paused.by} paused it ${formatRelativeTime(paused.since, now)}${paused.until === null ? ', until somebody ends it' : html`, until ${formatInstant(paused.until)}`}: ${paused.reason}</p>`
+      html`<p>${paused.by} paused it ${formatRelativeTime(paused.since, now)}${paused.until === null ? ', until somebody ends the pause' : html`, until ${formatInstant(paused.until)}`}: ${paused.reason}</p>`
     }
 <div class="columns three">${schedules.map(
       ({
@@ -110,9 +110,9 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
 ${definitions([
   ['When', html`<code>${cron}</code> in ${timeZone}`],
   ['Delay', jitterMinutes > 0 && `up to ${pluralize(jitterMinutes, 'minute')}`],
-  ['Excluded', blackouts > 0 && pluralize(blackouts, 'window')],
+  ['Blackouts', blackouts > 0 && pluralize(blackouts, 'window')],
 ])}
-${next.length === 0 ? html`<p class="empty">There is no next time.</p>` : html`<ol class="list">${next.map((time) => html`<li>${formatInstant(time)} <span class="hint">${formatRelativeTime(time, now)}</span></li>`)}</ol>`}</div>`,
+${next.length === 0 ? html`<p class="empty">No run is scheduled.</p>` : html`<ol class="list">${next.map((time) => html`<li>${formatInstant(time)} <span class="hint">${formatRelativeTime(time, now)}</span></li>`)}</ol>`}</div>`,
     )}</div>`,
   })
 }

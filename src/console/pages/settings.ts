@@ -6,6 +6,7 @@ import { badge, joined, type Tone } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { formatInstant, pluralize } from '../../web/words.ts'
 import type { PageContext, Site } from '../site/site.ts'
+import { spaced } from '../site/words.ts'
 
 const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {
   ok: { name: 'OK', tone: 'good' },
@@ -61,7 +62,7 @@ type Group = { readonly title: string; readonly settings: readonly Setting[] }
 function groupsOf(settings: readonly Setting[]): Group[] {
   const titleOf = ({ connection, path }: Setting) => {
     if (connection !== null) return `Connection ${connection}`
-    return path.includes('.') ? (path.split('.', 1)[0] ?? path) : 'Installation'
+    return path.includes('.') ? spaced(path.split('.', 1)[0] ?? path) : 'Installation'
   }
   return [...Map.groupBy(settings, titleOf)].map(([title, all]) => ({ title, settings: all }))
 }

@@ -6,7 +6,16 @@ import { badge, definitions, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { formatInstant, formatRelativeTime, number } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
-import { capital, connectionField, fieldName, runHref, triggers } from '../site/words.ts'
+import {
+  capital,
+  connectionField,
+  fieldName,
+  guardsInWords,
+  runHref,
+  sentence,
+  triggers,
+  withCode,
+} from '../site/words.ts'
 
 const perPage = 50
 
@@ -15,7 +24,7 @@ const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly
   nothing_new: { name: 'Nothing newer', tone: 'plain' },
   accepted: { name: 'Accepted', tone: 'good' },
   held: { name: 'Held', tone: 'wait' },
-  refused: { name: 'Refused', tone: 'plain' },
+  refused: { name: 'Rejected', tone: 'plain' },
   superseded: { name: 'Superseded', tone: 'plain' },
   cancelled: { name: 'Cancelled', tone: 'plain' },
   failed: { name: 'Failed', tone: 'bad' },
@@ -62,7 +71,7 @@ ${paging({ label: 'Pages of sources', path: '/sources', query: chosen, after: fi
 ${definitions([
   ['Connection', source.connection],
   ['Result', outcomeBadge(source)],
-  ['Why', source.reason],
+  ['Why', source.reason && reasonOf(source.outcome, source.reason)],
   [
     'Read by',
     html`<a href="${runHref(source.runId)}">the run</a> of ${formatInstant(source.at)}, started by ${triggers[source.trigger]}`,
@@ -130,13 +139,17 @@ function sourcesTable(readings: readonly SourceReading[], { now }: SharedContext
       name: 'Result',
       kind: 'long',
       cell: (reading) =>
-        html`${outcomeBadge(reading)}${reading.reason !== null && html`<span class="hint">${reading.reason}</span>`}`,
+        html`${outcomeBadge(reading)}${reading.reason && html`<span class="hint">${reasonOf(reading.outcome, reading.reason)}</span>`}`,
     },
     { name: 'Rows', kind: 'figure', cell: ({ rows }) => rows !== null && number(rows) },
     { name: 'Rejected', kind: 'figure', cell: ({ rejected }) => rejected !== null && number(rejected) },
     { name: 'Data from HR', cell: ({ asOf }) => asOf !== null && formatInstant(asOf) },
   ]
-  return table({ caption: 'Exports, newest first', columns, rows: readings, empty: 'No source was read yet.' })
+  return table({ caption: 'Exports, newest first', columns, rows: readings, empty: 'No export has been read yet.' })
+}
+
+function reasonOf(outcome: SourceOutcome, reason: string): Html {
+  return withCode(sentence(outcome === 'held' ? guardsInWords(reason) : reason))
 }
 
 function outcomeBadge({ outcome }: SourceReading): Html {

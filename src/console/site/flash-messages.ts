@@ -6,7 +6,6 @@ import type { Visitor } from './access.ts'
 const maxAgeSeconds = 60
 const maxLength = 1000
 
-/** What was just done, on its way to the next page. */
 /** A sentence about what was just done, for the next page. */
 export type FlashMessages = {
   /** Stores a sentence in a signed cookie, for the next page only. */

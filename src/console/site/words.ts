@@ -2,7 +2,7 @@ import type { Alert } from '../../contract/control/alerts.ts'
 import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } from '../../contract/control/shapes.ts'
 import { selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
-import { badge, difference, joined, type Tone } from '../../web/parts.ts'
+import { badge, code, difference, joined, type Tone } from '../../web/parts.ts'
 import { day, formatInstant, number, pluralize } from '../../web/words.ts'
 
 /** A kind of change. */
@@ -81,9 +81,11 @@ export function changesIn(counts: Counts | null): number {
   return counts === null ? 0 : kinds.reduce((sum, { kind }) => sum + counts[kind], 0)
 }
 
-/** `separates 2 people, adds 3 people`: the effect of a plan on the platform, by kind. */
-export function effects(counts: Counts | null): string[] {
-  return planned(counts).map(({ count, does }) => `${does} ${pluralize(count, 'person', 'people')}`)
+const listFormat = new Intl.ListFormat('en-GB')
+
+/** `separates 2 people and adds 3 people`: the effect of a plan on the platform, by kind. */
+export function effectsText(counts: Counts | null): string {
+  return listFormat.format(planned(counts).map(({ count, does }) => `${does} ${pluralize(count, 'person', 'people')}`))
 }
 
 /** One figure for each kind of change in the plan. `employed`: the number of employed people, for the note on leavers. */
@@ -184,11 +186,19 @@ function changeText(name: string, change: FieldChange): Html {
   return change.from === null ? html`<ins>${to}</ins>` : difference(valueText(name, change.from), to)
 }
 
+const changeStates: Readonly<Record<string, string>> = {
+  planned: 'Planned',
+  due: 'To be delivered',
+  confirmed: 'Acknowledged',
+  problem: 'Problem',
+  dropped: 'Not sent',
+}
+
 /** The state of a change and the response of the platform. */
 export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): Html {
-  if (answer === null)
-    return html`${capital(state)}${sentAt && html`<span class="hint">sent ${formatInstant(sentAt)}</span>`}`
-  return html`${capital(state)}<span class="hint">the platform answered ${String(answer.status)}${answeredAt && html` on ${formatInstant(answeredAt)}`}${answer.message !== undefined && html`: ${answer.message}`}</span>`
+  const name = changeStates[state] ?? capital(state)
+  if (answer === null) return html`${name}${sentAt && html`<span class="hint">sent ${formatInstant(sentAt)}</span>`}`
+  return html`${name}<span class="hint">the platform answered ${String(answer.status)}${answeredAt && html` on ${formatInstant(answeredAt)}`}${answer.message !== undefined && html`: ${answer.message}`}</span>`
 }
 
 /** The name of a person; null if it is unknown or hidden. */
@@ -277,6 +287,20 @@ export function sentence(message: string, file = ''): string {
   const beginsWithFile = file !== '' && message.startsWith(file)
   const text = beginsWithFile ? message : capital(message)
   return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
+/** Why a plan is held, with the guards in words: `endMissing: …` becomes `end missing: …`. */
+export function guardsInWords(reason: string): string {
+  return reason.replaceAll(
+    /(^|[:;] )([a-z]+(?:[A-Z][a-z]+)+): /g,
+    (_found, before: string, guard: string) => `${before}${spaced(guard).toLowerCase()}: `,
+  )
+}
+
+/** A text of the API with its commands, which are between backticks, as code. */
+export function withCode(text: string): Html {
+  const parts = text.split(/`([^`]+)`/)
+  return html`${parts.map((part, at) => (at % 2 === 1 ? code(part) : part))}`
 }
 
 const shortIdLength = 8

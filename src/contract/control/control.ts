@@ -27,7 +27,7 @@ import { trailOperations } from './trail.ts'
 /** Where the control API is mounted. */
 export const controlPrefix = '/api/v1'
 
-/** The operations of the daemon: the only way in for the console, and for the commands while a daemon runs. */
+/** The operations of the daemon. The console uses nothing else, and neither do commands while a daemon runs. */
 export const control = operations({
   ...keyOperations,
   ...foreignOperations,

@@ -4,8 +4,8 @@ import type { Run } from './run-shapes.ts'
 export const feedTexts: Readonly<Record<Run['feed'], string>> = {
   source: 'the source',
   webhook: 'events',
-  roster: 'nothing new: what HR said last',
+  roster: 'nothing new: the last accepted data from HR',
   person: 'the source, for one person',
-  revert: 'what a former run did',
-  separation: 'nobody but people whom only the platform knows',
+  revert: 'what an earlier run did',
+  separation: 'the people who are only on the platform',
 }

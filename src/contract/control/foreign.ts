@@ -18,7 +18,7 @@ export const ForeignPerson = z
   .meta({ id: 'ForeignPerson' })
 export type ForeignPerson = z.infer<typeof ForeignPerson>
 
-/** So many people are separated by one run. */
+/** Maximum number of people that one run separates. */
 const maxSeparated = 1000
 
 /** How an operator deals with people whom only the platform knows. */

@@ -25,7 +25,7 @@ export const leaverFindings = {
   },
   no_person: {
     unread: false,
-    text: 'the platform has no person with the e-mail that HR states, so that the identity is matched to nobody or to another address',
+    text: 'the platform has no person with the e-mail that HR states, so the identity matches nobody or another address',
     helps: 'compare the e-mail in HR with the one of the person on the platform',
   },
   unmatched: {
@@ -35,12 +35,12 @@ export const leaverFindings = {
   },
   other_key: {
     unread: false,
-    text: 'another key has the same e-mail and is employed, and the platform goes by the record that has not ended',
+    text: 'another key has the same e-mail and is employed, and the platform uses the record of the employed one',
     helps: 'find out in HR whether the two keys are one person',
   },
   still_employed: {
     unread: false,
-    text: 'the platform still takes the person for employed: no identity sync has run since, or another HR connection says that they are employed',
+    text: 'the platform still shows the person as employed: no identity sync has run since, or another HR connection says that they are employed',
     helps: 'run an identity sync on the platform, and look there for a second HR connection',
   },
   no_email: {
@@ -61,7 +61,7 @@ export const leaverFindings = {
   unreachable: {
     unread: true,
     text: 'the platform did not answer, or could not be understood',
-    helps: 'nothing: it is read again by itself',
+    helps: 'nothing: Rollcall reads it again by itself',
   },
 } as const satisfies Record<string, { readonly unread: boolean; readonly text: string; readonly helps: string }>
 
@@ -71,16 +71,16 @@ export const LeaverFinding = z.enum(Object.keys(leaverFindings) as [LeaverFindin
 
 /** The state of a departure and its text. */
 export const leaverStates = {
-  held: 'seen, and the plan is not accepted yet',
-  dropped: 'seen in a plan that came to nothing',
-  waiting: 'accepted; the date waits for its day',
+  held: 'in a plan that is not accepted yet',
+  dropped: 'in a plan that was not accepted',
+  waiting: 'accepted; it is sent on its day',
   sending: 'accepted, and not acknowledged by the platform yet',
-  acknowledged: 'acknowledged by the platform; its personnel was not seen to follow yet',
+  acknowledged: 'acknowledged by the platform; its personnel does not show it yet',
   not_effective: 'acknowledged by the platform, but not effective in its personnel',
   effective: 'effective in the personnel of the platform',
   returned: 'the person came back',
   withdrawn: 'HR took the departure back before it was sent',
-  retracted: 'the person was sent in error and taken back',
+  retracted: 'the person was sent by mistake and retracted',
 } as const
 
 /** The code of a state. */

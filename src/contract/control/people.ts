@@ -30,7 +30,7 @@ export const peopleOperations = operations({
     method: 'GET',
     path: '/people',
     summary:
-      'People by the beginning of their key, their e-mail address or a part of their name, as HR writes them; those whose key begins so come first. A page may hold fewer people than asked for, also none, and still have a `next`: so many were looked through.',
+      'People by the beginning of their key, their e-mail address or a part of their name, as HR writes them; those whose key begins so come first. A page may hold fewer people than asked for, also none, and still have a `next`, as each search is limited.',
     permission: 'operator',
     query: z.object({
       connection: z.string().optional().describe('Of this connection only.'),

@@ -8,23 +8,23 @@ type NoteForms<T> = {
   readonly key: (key: string) => T
 }
 
-/** What is to be known of a person beside the fields. Each note is a sentence without its full stop, in parts. */
+/** What to know about a person beside the fields. Each note is a sentence without its full stop, in parts. */
 export function personNotes<T>(person: Person, forms: NoteForms<T>): (string | T)[][] {
   const { day, moment, key } = forms
   const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
   const notes: (string | T)[][] = []
-  if (retracted) notes.push(['taken back on ', day(retracted.at), `: ${retracted.reason}`])
+  if (retracted) notes.push(['retracted on ', day(retracted.at), `: ${retracted.reason}`])
   if (confirmed === null && !retracted) notes.push(['the platform has not acknowledged this person yet'])
   if (heldBack) notes.push(heldBackNote(heldBack, forms))
   if (keys.length > 0) {
     const named = keys.flatMap((one, index) => (index === 0 ? [key(one)] : [', ', key(one)]))
-    notes.push(['HR names this person by ', ...named, ' by now'])
+    notes.push([`HR now uses the ${keys.length === 1 ? 'key' : 'keys'} `, ...named, ' for this person'])
   }
-  if (forgotten) notes.push(['forgotten: what was kept of this person was removed on request'])
+  if (forgotten) notes.push(['forgotten: the stored values of this person were removed on request'])
   if (inferred) notes.push(['the leaving date was inferred; no row states it'])
-  if (deferredTo) notes.push(['leaves on ', day(deferredTo), '; sent when that day has come'])
+  if (deferredTo) notes.push(['leaves on ', day(deferredTo), '; the departure is sent on that day'])
   for (const { effectiveOn, leaves } of waiting)
-    notes.push([`a row of HR ${leaves ? 'about leaving ' : ''}waits for `, day(effectiveOn)])
+    notes.push([`a row of HR ${leaves ? 'about a departure ' : ''}takes effect on `, day(effectiveOn)])
   for (const { column, reason, source, line } of person.blockedBy ?? [])
     notes.push([`${source}:${line}: ${column === null ? '' : `${column}: `}${reason}`])
   for (const { id, receivedAt, reason } of person.overtaken ?? [])
@@ -36,7 +36,9 @@ export function personNotes<T>(person: Person, forms: NoteForms<T>): (string | T
 function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: NoteForms<T>): (string | T)[] {
   const { until, leaving, by, reason } = heldBack
   const subject =
-    leaving === null ? ['a leaving would be'] : ['left on ', day(leaving.separatedAt), ' as HR says, which is']
+    leaving === null
+      ? ['departures of this person are']
+      : ['HR says that this person left on ', day(leaving.separatedAt), '; the departure is']
   return [...subject, ' held back until ', day(until), ` by ${by}: ${reason}`]
 }
 

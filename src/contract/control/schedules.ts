@@ -13,7 +13,7 @@ export const ScheduleView = z
       ),
     cron: z.string(),
     timeZone: z.string().describe('In which the cron line is read.'),
-    jitterMinutes: z.int().min(0).describe('Each time is later than the cron line says by up to so many minutes.'),
+    jitterMinutes: z.int().min(0).describe('Maximum delay of each time after that of the cron line.'),
     blackouts: z.int().min(0).describe('How many windows are configured in which nothing begins.'),
     paused: Pause.nullable().describe('Null: the connection is not paused.'),
     next: z

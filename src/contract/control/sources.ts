@@ -8,14 +8,14 @@ const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 
 /** The result of a source that a run read, and its text. */
 export const sourceOutcomes = {
-  reading: 'it is being read, or waits for that',
-  nothing_new: 'the source had nothing newer than what was taken before',
+  reading: 'it is being read, or waits to be read',
+  nothing_new: 'the source had nothing newer than the last export read',
   accepted: 'its plan was accepted',
-  held: 'its plan waits for a person',
-  refused: 'a person refused its plan',
-  superseded: 'a newer plan took the place of its held one',
-  cancelled: 'a person ended its run',
-  failed: 'it could not be read, or no plan could be made of it',
+  held: 'its plan waits for a decision',
+  refused: 'a person rejected its plan',
+  superseded: 'a newer plan replaced its held plan',
+  cancelled: 'a person cancelled its run',
+  failed: 'it could not be read, or no plan could be made from it',
 } as const
 
 /** The outcome of reading an export. */

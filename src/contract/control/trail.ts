@@ -29,7 +29,7 @@ export const trailOperations = operations({
     path: '/audit/entries',
     summary: 'The acts of the audit trail, the newest first.',
     description:
-      'Narrowed to rare acts, a page may hold fewer of them than asked for, also none, and still have a `next`: so many were looked through.',
+      'With a filter for rare acts, a page may hold fewer entries than asked for, also none, and still have a `next`, as each search is limited.',
     permission: 'viewer',
     query: z.object({
       act: Name.optional().describe('Acts that are called so, or all whose name begins so up to a dot, such as `run`.'),

@@ -10,12 +10,12 @@ import { slackSender } from './slack.ts'
 import { smtpSender } from './smtp.ts'
 
 const httpTimeoutMs = 10_000
-/** A mail server may take its time to look at a sender. */
+/** Mail servers may check a sender before they answer. */
 const smtpTimeoutMs = 30_000
 
 type SenderOptions = {
   readonly linkOf: AlertLink
-  /** How long one message may take, instead of what is usual for the channel. */
+  /** The time limit of one message. Default: that of the channel type. */
   readonly timeoutMs?: number
 }
 
@@ -83,7 +83,7 @@ function webhookSender(
   const poster = createPoster({ timeoutMs })
   return {
     async send(notice, signal) {
-      // Its receiver is a program, which gets each alert by itself.
+      // The receiver of a webhook is a program, and gets a message for each alert.
       if (notice.type === 'group') return null
       const message = {
         url: await url.read(),

@@ -4,10 +4,10 @@ import { conditionSettings } from '../alerts/freshness.ts'
 import { alertLinks } from '../alerts/links.ts'
 import { alertViews, channelViews } from '../alerts/message.ts'
 import type { ControlContext } from './control-context.ts'
-import type { Acting } from './permitted.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about alerts. */
-export const alertHandlers: Handlers<typeof alertOperations, ControlContext & Acting> = {
+export const alertHandlers: Handlers<typeof alertOperations, ControlContext & WithActor> = {
   async listAlerts(ctx) {
     return { status: 200, body: { data: await currentAlerts(ctx), channels: channelViews(ctx.alerts) } }
   },

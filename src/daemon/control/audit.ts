@@ -3,10 +3,10 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { excerptPage } from '../../store/audit/excerpt.ts'
 import { publicPem } from '../../store/audit/key.ts'
 import type { ControlContext } from './control-context.ts'
-import type { Acting } from './permitted.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about the audit trail as a whole. */
-export const auditHandlers: Handlers<typeof auditOperations, ControlContext & Acting> = {
+export const auditHandlers: Handlers<typeof auditOperations, ControlContext & WithActor> = {
   async verifyAudit(ctx, { body: { publicKey } }) {
     return { status: 200, body: await ctx.audit.verify({ publicKey }) }
   },

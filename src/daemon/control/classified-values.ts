@@ -3,12 +3,12 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { listClassifiedValues } from '../../store/classified-values.ts'
 import { classifyValue } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
-import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
 import { classifiedValueView } from './views.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about values that an operator classified. */
-export const classifiedValueHandlers: Handlers<typeof classifiedValueOperations, ControlContext & Acting> = {
+export const classifiedValueHandlers: Handlers<typeof classifiedValueOperations, ControlContext & WithActor> = {
   async listValues(ctx, { params: { connection } }) {
     requireConnection(ctx, connection)
     const values = await listClassifiedValues(ctx.sync.store.db, connection)

@@ -14,7 +14,6 @@ import { keyHandlers } from './keys.ts'
 import { leaverHandlers } from './leavers.ts'
 import { pauseHandlers } from './pauses.ts'
 import { peopleHandlers } from './people.ts'
-import type { Acting } from './permitted.ts'
 import { planHandlers } from './plans.ts'
 import { problemHandlers } from './problems.ts'
 import { runNameHandlers } from './run-names.ts'
@@ -26,9 +25,10 @@ import { statusHandlers } from './status.ts'
 import { storeHandlers } from './store.ts'
 import { tokenHandlers } from './tokens.ts'
 import { trailHandlers } from './trail.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** The handlers of the whole control API. A request that cannot be done is thrown as a Failure. */
-export const controlHandlers: Handlers<typeof control, ControlContext & Acting> = {
+export const controlHandlers: Handlers<typeof control, ControlContext & WithActor> = {
   ...alertHandlers,
   ...auditHandlers,
   ...classifiedValueHandlers,

@@ -4,11 +4,11 @@ import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import type { ControlContext } from './control-context.ts'
 import { nextCursor, readCursor, TextCursor } from './cursors.ts'
-import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about webhook events. */
-export const eventHandlers: Handlers<typeof eventOperations, ControlContext & Acting> = {
+export const eventHandlers: Handlers<typeof eventOperations, ControlContext & WithActor> = {
   async listEvents(ctx, { params: { connection }, query: { state, order, after, limit } }) {
     requireConnection(ctx, connection)
     const scope = { list: 'events', connection, state, order }

@@ -5,8 +5,8 @@ import { readPresets } from '../config/presets.ts'
 import type { FirstPlan, FirstVisitAnswers, FirstVisits } from '../proposal/first-visit.ts'
 import { type Proposal, readFields } from '../proposal/proposal.ts'
 import type { Upload } from '../proposal/uploads.ts'
-import type { Acting } from './permitted.ts'
 import { changeView, rejectView } from './views.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** What the handlers of the first connection use. */
 export type FirstVisitContext = {
@@ -20,7 +20,7 @@ const minuteMs = 60_000
 const shown = { values: true } as const
 
 /** Handlers of the operations about the first connection. */
-export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisitContext & Acting> = {
+export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisitContext & WithActor> = {
   async getFirstVisit(ctx) {
     const { file, limits, trouble } = visitsIn(ctx)
     const { maxBytes: mostBytes, maxIdleMs: keptMs } = limits

@@ -4,12 +4,12 @@ import { listForeign } from '../../store/foreign/people.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { requestSeparation } from '../../sync/sync.ts'
 import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
-import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
 import { secondsSince } from './views.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about people whom only the platform knows. */
-export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync: SyncContext } & Acting> = {
+export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync: SyncContext } & WithActor> = {
   async listForeign({ sync }, { query: { connection, after, limit } }) {
     if (connection !== undefined) requireConnection({ sync }, connection)
     const now = sync.now()

@@ -3,10 +3,10 @@ import type { Handlers } from '../../http/server/mount.ts'
 import type { HoldBack as StoredHoldBack } from '../../store/hold-backs.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { endHoldBack, holdBack, listHoldBacks } from '../../sync/requests/hold-backs.ts'
-import type { Acting } from './permitted.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about people whose departure an operator holds back. */
-export const holdBackHandlers: Handlers<typeof holdBackOperations, { readonly sync: SyncContext } & Acting> = {
+export const holdBackHandlers: Handlers<typeof holdBackOperations, { readonly sync: SyncContext } & WithActor> = {
   async listHoldBacks({ sync }, { params: { connection } }) {
     return { status: 200, body: { data: (await listHoldBacks(sync, connection)).map(holdBackView) } }
   },

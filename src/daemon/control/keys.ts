@@ -2,10 +2,10 @@ import type { keyOperations } from '../../contract/control/keys.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { answerKeys, answerPairs, listKeys, withdrawAnswer } from '../../sync/requests/key-answers.ts'
-import type { Acting } from './permitted.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about keys that HR has issued again. */
-export const keyHandlers: Handlers<typeof keyOperations, { readonly sync: SyncContext } & Acting> = {
+export const keyHandlers: Handlers<typeof keyOperations, { readonly sync: SyncContext } & WithActor> = {
   async listKeys({ sync }, { params: { connection }, query: { limit } }) {
     const { answers, pairs } = await listKeys(sync, { connection, limit })
     const answerViews = answers.map(({ answeredAt, ...answer }) => ({ ...answer, at: answeredAt.toISOString() }))

@@ -20,8 +20,8 @@ import type { AuditService } from '../audit/service.ts'
 import { leaversPack } from '../reports/leavers-pack.ts'
 import type { ControlContext } from './control-context.ts'
 import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
-import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** The stored facts about departures, and what they are judged by. */
 type LeaverContext = {
@@ -41,7 +41,7 @@ const defaultBoundHours = 24
 const undone: ReadonlySet<string> = new Set(['returned', 'withdrawn', 'retracted', 'dropped'])
 
 /** Handlers of the operations about departures and the report on them. */
-export const leaverHandlers: Handlers<typeof leaverOperations, ControlContext & Acting> = {
+export const leaverHandlers: Handlers<typeof leaverOperations, ControlContext & WithActor> = {
   async listNotEffective(ctx, { query: { connection, after, limit, values } }) {
     if (connection !== undefined) requireConnection(ctx, connection)
     const connections = connection === undefined ? [...ctx.sync.connections.keys()] : [connection]

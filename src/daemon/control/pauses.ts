@@ -6,7 +6,7 @@ import { addPause, endPause, pauseOf, type Pause as StoredPause } from '../../st
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { Scheduled } from '../schedules/schedules.ts'
-import type { Acting } from './permitted.ts'
+import type { WithActor } from './with-permissions.ts'
 
 type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
 
@@ -14,7 +14,7 @@ type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly S
 const longestDays = 366
 
 /** Handlers of the operations about paused connections, which read nothing new by themselves. */
-export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & Acting> = {
+export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & WithActor> = {
   async getPause(ctx, { params: { connection } }) {
     known(ctx, connection)
     return { status: 200, body: await stateOf(ctx, connection) }

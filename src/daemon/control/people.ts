@@ -16,18 +16,18 @@ import type { ControlContext } from './control-context.ts'
 import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
 import { holdBackView } from './hold-backs.ts'
 import { leaverView } from './leavers.ts'
-import type { Acting } from './permitted.ts'
-import { connectionsMeant, requireConnection } from './require-connection.ts'
+import { requireConnection, selectedConnections } from './require-connection.ts'
 import { labelOf, namingFields, personView, shownPerson } from './views.ts'
+import type { WithActor } from './with-permissions.ts'
 
 const PeopleCursor = SearchCursor.extend({ connection: z.string() })
 
 type PeopleContext = Pick<ControlContext, 'sync' | 'monitored'>
 
 /** Handlers of the operations about people: find, show, retract and forget them. */
-export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & Acting> = {
+export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & WithActor> = {
   async searchPeople(ctx, { query: { connection, search, after, limit } }) {
-    const connections = connectionsMeant(ctx, connection)
+    const connections = selectedConnections(ctx, connection)
     const scope = { list: 'people', connection, search }
     const cursor = readCursor(scope, after, PeopleCursor)
     const { db } = ctx.sync.store

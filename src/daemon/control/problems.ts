@@ -8,13 +8,13 @@ import { unblock } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
 import { BlockedPersonCursor, nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
 import { withNames } from './names.ts'
-import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
 import { nextRunAt } from './schedules.ts'
 import { blockedPersonView, problemView } from './views.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about people who are not delivered, and about blocked connections. */
-export const problemHandlers: Handlers<typeof problemOperations, ControlContext & Acting> = {
+export const problemHandlers: Handlers<typeof problemOperations, ControlContext & WithActor> = {
   async listProblems(ctx, { query: { connection, after, limit, values } }) {
     if (connection !== undefined) requireConnection(ctx, connection)
     const now = ctx.sync.now()

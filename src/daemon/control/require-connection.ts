@@ -15,7 +15,7 @@ export function requireConnection({ sync }: { readonly sync: Pick<SyncContext, '
 }
 
 /** The named connection, or all of the configuration. */
-export function connectionsMeant(ctx: { readonly sync: Pick<SyncContext, 'connections'> }, name?: string): string[] {
+export function selectedConnections(ctx: { readonly sync: Pick<SyncContext, 'connections'> }, name?: string): string[] {
   if (name === undefined) return [...ctx.sync.connections.keys()].sort()
   requireConnection(ctx, name)
   return [name]

@@ -29,12 +29,12 @@ import {
   writeCursor,
 } from './cursors.ts'
 import { delayOf } from './delays.ts'
-import type { Acting } from './permitted.ts'
 import { existingRun, requireConnection } from './require-connection.ts'
 import { changeView, labelOf, personAccountView, rejectView, summaryView } from './views.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about runs. */
-export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting> = {
+export const runHandlers: Handlers<typeof runOperations, ControlContext & WithActor> = {
   async listRuns(ctx, { query: { connection, state: states, trigger: triggers, after, limit } }) {
     if (connection !== undefined) requireConnection(ctx, connection)
     const scope = { list: 'runs', connection, states, triggers }

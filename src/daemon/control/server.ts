@@ -49,7 +49,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   serveProbes(app, options.checks)
   await options.alsoServe(app)
   const { context, admit, admitReader } = options
-  serveControl(app, context, { admit: carefully(admit), admitReader: carefully(admitReader) })
+  serveControl(app, context, {
+    admit: explainDatabaseFailures(admit),
+    admitReader: explainDatabaseFailures(admitReader),
+  })
   return { url: await listen(app, options), [Symbol.asyncDispose]: () => app.close() }
 }
 
@@ -96,8 +99,8 @@ function serveControl(
   serveDeprecatedPaths(app, options)
 }
 
-/** Explains an unreachable store to an operator: the store knows who may call. */
-export function carefully(admit: ServerOptions['admit']): ServerOptions['admit'] {
+/** Admission reads who may call from the store: explains an unreachable store to the operator. */
+export function explainDatabaseFailures(admit: ServerOptions['admit']): ServerOptions['admit'] {
   return async (request) => {
     try {
       return await admit(request)

@@ -19,11 +19,11 @@ import { currentAlerts } from './alerts.ts'
 import type { ControlContext } from './control-context.ts'
 import { platformDelay } from './delays.ts'
 import { pauseView } from './pauses.ts'
-import type { Acting } from './permitted.ts'
 import { nextAt } from './schedules.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about what runs here. */
-export const statusHandlers: Handlers<typeof statusOperations, ControlContext & Acting> = {
+export const statusHandlers: Handlers<typeof statusOperations, ControlContext & WithActor> = {
   async about({ about: { version, daemon }, sync }) {
     return { status: 200, body: { version, daemon, connections: [...sync.connections.keys()] } }
   },

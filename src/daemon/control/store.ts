@@ -6,7 +6,7 @@ import { countKnownPeople } from '../../store/connections/installation.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { backUp } from '../installation/backup.ts'
 import { type RestoreRequest, refuseReplacing } from '../installation/restore.ts'
-import type { Acting } from './permitted.ts'
+import type { WithActor } from './with-permissions.ts'
 
 /** How a daemon that can restart restores a backup. */
 export type Restorations = {
@@ -25,7 +25,7 @@ export type StoreContext = {
 }
 
 /** Handlers of the operations about the store as a whole. */
-export const storeHandlers: Handlers<typeof storeOperations, StoreContext & Acting> = {
+export const storeHandlers: Handlers<typeof storeOperations, StoreContext & WithActor> = {
   async backUpStore({ sync, actor: { by } }, { body }) {
     return { status: 201, body: await backUp(sync.store.db, { ...body, by, now: sync.now() }) }
   },

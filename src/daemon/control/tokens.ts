@@ -3,9 +3,9 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { createToken, listTokens, revokeToken, type Token } from '../../store/access/tokens.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import type { Acting } from './permitted.ts'
+import type { WithActor } from './with-permissions.ts'
 
-type TokenContext = { readonly sync: Pick<SyncContext, 'store' | 'now'> } & Acting
+type TokenContext = { readonly sync: Pick<SyncContext, 'store' | 'now'> } & WithActor
 
 /** Handlers of the operations about access tokens. */
 export const tokenHandlers: Handlers<typeof tokenOperations, TokenContext> = {

@@ -51,8 +51,8 @@ export const assumptions: readonly Assumption[] = [
     look: async (probe) => `the result is ${await sendPerson(probe, person)}`,
   },
   {
-    name: 'the results of a batch stand in its order',
-    otherwise: 'the refusal of one person may be put down to another',
+    name: 'the results come in the order of the batch',
+    otherwise: 'the refusal of one person may be attributed to another',
     look: seeOrder,
   },
   {
@@ -80,8 +80,8 @@ export const assumptions: readonly Assumption[] = [
     },
   },
   {
-    name: 'what has not changed counts as taken',
-    otherwise: 'people become problems who are as HR says',
+    name: 'an unchanged value is acknowledged',
+    otherwise: 'people who are already as HR says become problems',
     look: async (probe) => `the result is ${await sendPerson(probe, { identityId: key, jobTitle: 'Changed' })}`,
   },
   {
@@ -111,7 +111,7 @@ export const assumptions: readonly Assumption[] = [
     look: seeUpdate,
   },
   {
-    name: 'a removed person is listed no longer',
+    name: 'a removed person is no longer listed',
     otherwise: '"rollcall retract" cannot be relied on',
     look: seeRemoval,
   },
@@ -149,10 +149,10 @@ async function seeOrder(probe: Probe): Promise<string> {
 
 async function seeKey(probe: Probe): Promise<string> {
   const outcome = await readPerson(probe)
-  const form = `the key ${quoted(key)}`
-  if (outcome.kind !== 'done') throw new Differs(`${form}: the platform ${answerText(outcome)}`)
-  if (outcome.body.identityId !== key) throw new Differs(`${form} finds ${quoted(outcome.body.identityId)}`)
-  return `${form} finds the person`
+  const keyText = `the key ${quoted(key)}`
+  if (outcome.kind !== 'done') throw new Differs(`${keyText}: the platform ${answerText(outcome)}`)
+  if (outcome.body.identityId !== key) throw new Differs(`${keyText} finds ${quoted(outcome.body.identityId)}`)
+  return `${keyText} finds the person`
 }
 
 /** The leaving date to send, and the one that the platform must hold afterwards. */

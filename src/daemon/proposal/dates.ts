@@ -113,8 +113,11 @@ function countTexts(texts: readonly string[]): TextCounts {
 }
 
 /** The day of each text, and how many cells have none. */
-function readingsOf({ format, ...words }: DateForm, cells: TextCounts): { days: (string | null)[]; unread: number } {
-  const read = dateReader([format].flat(), words)
+function readingsOf(
+  { format, ...formatOptions }: DateForm,
+  cells: TextCounts,
+): { days: (string | null)[]; unread: number } {
+  const read = dateReader([format].flat(), formatOptions)
   const days = cells.map(([text]) => read(text, 'UTC'))
   const unread = cells.reduce((sum, [, count], at) => sum + (days[at] === null ? count : 0), 0)
   return { days, unread }

@@ -85,7 +85,8 @@ type FirstVisitParts = {
   readonly signal: AbortSignal
 }
 
-const requests: Readonly<Record<BlockingQuestion['about'], string>> = {
+/** What the person has to answer before a configuration can be drafted, by the subject of the question. */
+const missingAnswers: Readonly<Record<BlockingQuestion['about'], string>> = {
   identityId: 'say which column is the key of a person: several could be it',
   dateFormat: 'say how the dates of the export are written: it can be read in more than one way',
   leavers: 'say which column tells who has left, or that none does',
@@ -252,8 +253,8 @@ type DraftRequest = {
 
 /** Adds the proposed connection to the current configuration, and checks the result as a whole. */
 async function draft(config: Config, { upload, proposal, settings, env }: DraftRequest): Promise<Drafted> {
-  const open = proposal.questions.find(isBlocking)
-  if (open !== undefined) throw new Failure('usage', requests[open.about])
+  const question = proposal.questions.find(isBlocking)
+  if (question !== undefined) throw new Failure('usage', missingAnswers[question.about])
   const { file, folder } = config
   const before = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })

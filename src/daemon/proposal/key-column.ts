@@ -22,13 +22,13 @@ const mostlyOwn = 0.75
 export function keyColumn(
   table: Table,
   preset: Preset,
-  { words, answers }: { readonly words: Thesaurus; readonly answers: Answers },
+  { thesaurus, answers }: { readonly thesaurus: Thesaurus; readonly answers: Answers },
 ): KeyColumn {
   const chosen = answers.fields?.identityId
-  if (chosen) return sharedKey(table, chosen, words) ?? { ...plain, override: chosen }
+  if (chosen) return sharedKey(table, chosen, thesaurus) ?? { ...plain, override: chosen }
   const names = namesIn(preset.mapping.fields?.identityId as Rule).map(normaliseHeader)
   const ofPreset = table.headers.filter((header) => names.includes(normaliseHeader(header)))
-  const known = ofPreset.length > 0 ? ofPreset : table.headers.filter((one) => words.fieldOf(one) === 'identityId')
+  const known = ofPreset.length > 0 ? ofPreset : table.headers.filter((one) => thesaurus.fieldOf(one) === 'identityId')
   const sound = known.filter((header) => isKeyLike(table, header))
   const [only, ...others] = sound
   if (only !== undefined && others.length === 0) {
@@ -40,7 +40,7 @@ export function keyColumn(
   const [usual] = known
   if (usual !== undefined && known.length === 1 && !doubledNames(table).has(normaliseHeader(usual))) {
     const override = ofPreset.length > 0 ? null : usual
-    const shared = sharedKey(table, usual, words)
+    const shared = sharedKey(table, usual, thesaurus)
     if (shared !== null) return { ...shared, override }
   }
   const candidates = table.headers.filter((header) => isKeyLike(table, header))
@@ -56,12 +56,12 @@ export function keyColumn(
 const plain: KeyColumn = { override: null, choices: [], notes: [], several: null }
 
 /** The column as the key although some rows share one; null: too many do, and nothing shows which row is used, or none does. */
-function sharedKey(table: Table, header: string, words: Thesaurus): KeyColumn | null {
+function sharedKey(table: Table, header: string, thesaurus: Thesaurus): KeyColumn | null {
   const cells = cellsOf(table, header)
   const own = new Set(cells.map((cell) => cell.trim())).size
   const lacking = table.rows.length - own
   if (lacking === 0) return null
-  const several = severalRowsBy(table, header, words)
+  const several = severalRowsBy(table, header, thesaurus)
   if (several !== null) return { ...plain, override: header, several, notes: [several.note] }
   if (own < table.rows.length * mostlyOwn) return null
   const note = `"${header}" is the key, and ${lacking === 1 ? '1 row lacks' : `${lacking} rows lack`} one of their own. Such rows are rejected; docs/presets.md says how several rows of a person can count.`

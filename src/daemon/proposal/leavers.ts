@@ -16,7 +16,7 @@ type LeaverSearch = {
   /** `dates`: a row has a leaving date. */
   readonly has: { readonly leavingDate: boolean; readonly dates: boolean; readonly status: boolean }
   readonly unread: readonly string[]
-  readonly words: Thesaurus
+  readonly thesaurus: Thesaurus
   readonly answers: Answers
 }
 
@@ -24,13 +24,16 @@ type LeaverSearch = {
  * Whether the export says who has left, and which of the columns that are not read could say it. A column of leaving dates without a date
  * says nothing.
  */
-export function leaverColumns(table: Table, { has, isCertain, unread, words, answers }: LeaverSearch): LeaverColumns {
+export function leaverColumns(
+  table: Table,
+  { has, isCertain, unread, thesaurus, answers }: LeaverSearch,
+): LeaverColumns {
   const doubled = doubledNames(table)
   const candidates = unread.filter((header) => !doubled.has(normaliseHeader(header)))
-  const dates = has.leavingDate ? [] : candidates.filter((header) => isDateLike(table, header, words))
+  const dates = has.leavingDate ? [] : candidates.filter((header) => isDateLike(table, header, thesaurus))
   const statuses = has.status
     ? []
-    : candidates.filter((header) => !dates.includes(header) && isStatusLike(table, header, words))
+    : candidates.filter((header) => !dates.includes(header) && isStatusLike(table, header, thesaurus))
   const isDecided = answers.fields?.separatedAt === null || answers.fields?.status === null
   if (!has.leavingDate && !has.status) {
     if (dates.length + statuses.length > 0 && !isDecided)
@@ -38,7 +41,9 @@ export function leaverColumns(table: Table, { has, isCertain, unread, words, ans
     return { questions: [], notes: [noLeavers] }
   }
   const conclusive =
-    has.dates || has.status || isDecided ? [] : statuses.filter((header) => canIdentifyLeavers(table, header, words))
+    has.dates || has.status || isDecided
+      ? []
+      : statuses.filter((header) => canIdentifyLeavers(table, header, thesaurus))
   if (conclusive.length > 0) return { questions: [{ about: 'leavers', dates: [], statuses: conclusive }], notes: [] }
   if (isDecided) return { questions: [], notes: [] }
   const notes = [
@@ -61,8 +66,8 @@ function unreadStatuses(headers: readonly string[]): string {
   return `No status is read. If ${named} says who has left, say so: else people without a leaving date count as employed.`
 }
 
-function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
-  if (words.isCalled(header, 'otherDate') || words.isCalled(header, 'effectiveDate')) return false
+function isDateLike(table: Table, header: string, thesaurus: Thesaurus): boolean {
+  if (thesaurus.isCalled(header, 'otherDate') || thesaurus.isCalled(header, 'effectiveDate')) return false
   const cells = cellsOf(table, header)
   const real = cells.filter((cell) => !isPlaceholderDate(cell))
   if (real.length === 0) return cells.length > 0
@@ -71,17 +76,19 @@ function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
 }
 
 /** Whether a status of the column means, in some system at least, that somebody has left; a flag does with one of two values. */
-function canIdentifyLeavers(table: Table, header: string, words: Thesaurus): boolean {
+function canIdentifyLeavers(table: Table, header: string, thesaurus: Thesaurus): boolean {
   const values = cellsOf(table, header).map(foldValue)
-  if (words.isCalled(header, 'employedFlag') && new Set(values).size > 1) return true
-  return values.some((value) => words.ambiguous.has(value) || words.statuses.get(value) === 'left')
+  if (thesaurus.isCalled(header, 'employedFlag') && new Set(values).size > 1) return true
+  return values.some((value) => thesaurus.ambiguous.has(value) || thesaurus.statuses.get(value) === 'left')
 }
 
 /** A column that is called a status, or answers yes or no to being employed, or mostly holds words for a status. */
-function isStatusLike(table: Table, header: string, words: Thesaurus): boolean {
+function isStatusLike(table: Table, header: string, thesaurus: Thesaurus): boolean {
   const cells = cellsOf(table, header)
   const values = countValues(cells)
   if (values.length === 0 || values.length > maxStatuses) return false
-  if (words.fieldOf(header) === 'status' || words.isCalled(header, 'employedFlag')) return true
-  return share(cells, (cell) => words.statuses.has(foldValue(cell)) || words.ambiguous.has(foldValue(cell))) > 0.5
+  if (thesaurus.fieldOf(header) === 'status' || thesaurus.isCalled(header, 'employedFlag')) return true
+  return (
+    share(cells, (cell) => thesaurus.statuses.has(foldValue(cell)) || thesaurus.ambiguous.has(foldValue(cell))) > 0.5
+  )
 }

@@ -20,15 +20,15 @@ type MoreColumns = {
 
 const likeEmail = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
-type ColumnContext = { readonly presets: Presets; readonly words: Thesaurus; readonly answers: Answers }
+type ColumnContext = { readonly presets: Presets; readonly thesaurus: Thesaurus; readonly answers: Answers }
 
 /** Adds fields that the preset does not find, by names in other systems and by the content of columns, and a person's answers. */
 export function moreColumns(
   table: Table,
   chosen: ChosenPreset,
-  { presets, words, answers }: ColumnContext,
+  { presets, thesaurus, answers }: ColumnContext,
 ): MoreColumns {
-  const { isDoubled, isOpen, elsewhere } = columnsBeside(table, chosen, words)
+  const { isDoubled, isOpen, elsewhere } = columnsBeside(table, chosen, thesaurus)
   const fields: Record<string, unknown> = {}
   const why = new Map<string, string>()
   for (const field of fieldNames) {
@@ -54,16 +54,16 @@ export function moreColumns(
 }
 
 /** Which columns there are for the fields that the preset does not find. */
-function columnsBeside(table: Table, { preset, isCertain }: ChosenPreset, words: Thesaurus) {
+function columnsBeside(table: Table, { preset, isCertain }: ChosenPreset, thesaurus: Thesaurus) {
   const rules = rulesOf(preset)
   const headers = new Set(table.headers.map(normaliseHeader))
   const taken = new Set(rules.flatMap(([, names]) => names.map(normaliseHeader)))
   const has = new Map(rules.map(([field, names]) => [field, names.some((name) => headers.has(normaliseHeader(name)))]))
   const doubled = doubledNames(table)
   // "Nome" is the first name beside a last name, and both names alone.
-  const hasLastName = table.headers.some((one) => words.fieldOf(one) === 'lastName')
+  const hasLastName = table.headers.some((one) => thesaurus.fieldOf(one) === 'lastName')
   const isBothNames = (field: string, header: string) =>
-    field === 'firstName' && !hasLastName && words.isCalled(header, 'fullName')
+    field === 'firstName' && !hasLastName && thesaurus.isCalled(header, 'fullName')
   return {
     isDoubled(field: string): boolean {
       const names = rules.find(([one]) => one === field)?.[1] ?? []
@@ -76,9 +76,9 @@ function columnsBeside(table: Table, { preset, isCertain }: ChosenPreset, words:
         (one) =>
           !taken.has(normaliseHeader(one)) &&
           !doubled.has(normaliseHeader(one)) &&
-          words.fieldOf(one) === field &&
+          thesaurus.fieldOf(one) === field &&
           !isBothNames(field, one) &&
-          fits(table, one, { field, words }),
+          fits(table, one, { field, thesaurus }),
       ),
   }
 }
@@ -108,7 +108,7 @@ function ruleFor(field: FieldName, column: string, presets: Presets): Readonly<R
 function fits(
   table: Table,
   header: string,
-  { field, words }: { readonly field: string; readonly words: Thesaurus },
+  { field, thesaurus }: { readonly field: string; readonly thesaurus: Thesaurus },
 ): boolean {
   const cells = cellsOf(table, header)
   // A leaving date is blank for all who stay.
@@ -119,7 +119,9 @@ function fits(
     return dateEvidence(dates, { format: 'yyyy-MM-dd' }).kind !== 'unknown'
   }
   if (field === 'status')
-    return share(cells, (cell) => words.statuses.has(foldValue(cell)) || words.ambiguous.has(foldValue(cell))) > 0.5
+    return (
+      share(cells, (cell) => thesaurus.statuses.has(foldValue(cell)) || thesaurus.ambiguous.has(foldValue(cell))) > 0.5
+    )
   return true
 }
 

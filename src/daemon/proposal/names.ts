@@ -18,14 +18,14 @@ const mostlyTwo = 0.8
  * Splits "Ana Okoro" at its first blank and "Okoro, Ana" at its comma; null: no column holds both names. Where the last name stands
  * first and no comma ends it, nothing is split: "García López Ana" does not show how many words it has.
  */
-export function splitNames(table: Table, words: Thesaurus): SplitNames | null {
+export function splitNames(table: Table, thesaurus: Thesaurus): SplitNames | null {
   const header = table.headers.find(
-    (one) => isFullName(one, words) && !one.includes('`') && holdsBothNames(cellsOf(table, one)),
+    (one) => isFullName(one, thesaurus) && !one.includes('`') && holdsBothNames(cellsOf(table, one)),
   )
   if (header === undefined) return null
   const cells = cellsOf(table, header)
   const byComma = share(cells, (cell) => cell.includes(',')) > mostlyTwo
-  if (!byComma && words.isCalled(header, 'lastNameFirst')) return { patch: {}, fields: [], note: unsplit(header) }
+  if (!byComma && thesaurus.isCalled(header, 'lastNameFirst')) return { patch: {}, fields: [], note: unsplit(header) }
   const text = `$trim(\`${header}\`)`
   const sign = byComma ? ',' : ' '
   const [before, after] = [`$trim($substringBefore(${text}, "${sign}"))`, `$trim($substringAfter(${text}, "${sign}"))`]
@@ -45,8 +45,8 @@ export function splitNames(table: Table, words: Thesaurus): SplitNames | null {
   }
 }
 
-function isFullName(header: string, words: Thesaurus): boolean {
-  return words.isCalled(header, 'fullName') || words.isCalled(header, 'lastNameFirst')
+function isFullName(header: string, thesaurus: Thesaurus): boolean {
+  return thesaurus.isCalled(header, 'fullName') || thesaurus.isCalled(header, 'lastNameFirst')
 }
 
 function unsplit(header: string): string {

@@ -21,29 +21,33 @@ const examplesShown = 3
 export function propose(table: Table, presets: Presets, answers: Answers = {}): Proposal {
   const chosen = choosePreset(table, presets, answers)
   const { preset } = chosen
-  const words = thesaurusOf(presets)
-  const key = keyColumn(table, preset, { words, answers })
-  const columns = moreColumns(table, chosen, { presets, words, answers })
-  const bare: MappingPatch = {
+  const thesaurus = thesaurusOf(presets)
+  const key = keyColumn(table, preset, { thesaurus, answers })
+  const columns = moreColumns(table, chosen, { presets, thesaurus, answers })
+  const basePatch: MappingPatch = {
     ...key.several?.patch,
     fields: { ...columns.fields, ...(key.override !== null && { identityId: { column: key.override } }) },
     ...(columns.status !== undefined && { status: columns.status }),
   }
   // The additions below only define how texts are read, and change none of them.
-  const texts = textsOf(table, preset, bare)
-  const dated = dateColumns(texts, preset, { patch: bare, answers })
-  const values = valuesIn(texts, chosen, { patch: dated.patch, words, answers })
-  const names = namesToSplit(texts, answers) ? splitNames(table, words) : null
+  const texts = textsOf(table, preset, basePatch)
+  const dates = dateColumns(texts, preset, { patch: basePatch, answers })
+  const values = valuesIn(texts, chosen, { patch: dates.patch, thesaurus, answers })
+  const names = namesToSplit(texts, answers) ? splitNames(table, thesaurus) : null
   const managers = answers.fields?.managerId === undefined ? managerKeys(texts, table) : null
-  const read = fieldsRead(texts, { table, why: columns.why })
-  const fields = inOrder([...read, ...(names?.fields ?? [])])
-  const has = (field: ReadField) => fields.some((one) => one.field === field)
+  const mappedFields = mappedFieldsOf(texts, { table, why: columns.why })
+  const fields = inOrder([...mappedFields, ...(names?.fields ?? [])])
+  const hasField = (field: ReadField) => fields.some((one) => one.field === field)
   const unreadColumns = columnsNotRead(table, fields, values.patch)
   const leavers = leaverColumns(table, {
     isCertain: chosen.isCertain,
-    has: { leavingDate: has('separatedAt'), dates: holdsText(texts, 'separatedAt'), status: values.statuses !== null },
+    has: {
+      leavingDate: hasField('separatedAt'),
+      dates: holdsText(texts, 'separatedAt'),
+      status: values.statuses !== null,
+    },
     unread: unreadColumns,
-    words,
+    thesaurus,
     answers,
   })
   return {
@@ -57,22 +61,22 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
     mapping: { ...values.patch, fields: { ...values.patch.fields, ...names?.patch, ...managers?.patch } },
     statuses: values.statuses,
     contractors: values.contractors,
-    dates: dated.dates,
+    dates: dates.dates,
     timeZone: zoneIn(table),
     questions: [
       ...(key.choices.length > 0 ? [{ about: 'identityId', choices: key.choices } as const] : []),
       ...leavers.questions,
-      ...dated.questions,
+      ...dates.questions,
       ...values.questions,
     ],
     notes: [
       ...table.notes,
       ...doubledHeaders(table),
       ...key.notes,
-      ...dated.notes,
+      ...dates.notes,
       ...(managers === null ? [] : [managers.note]),
-      ...(has('email') ? [] : ['No column holds e-mail addresses. The platform matches people by them.']),
-      ...nameNotes(names?.note ?? null, has),
+      ...(hasField('email') ? [] : ['No column holds e-mail addresses. The platform matches people by them.']),
+      ...nameNotes(names?.note ?? null, hasField),
       ...leavers.notes,
     ],
   }
@@ -84,12 +88,12 @@ function namesToSplit(texts: Texts, { fields }: Answers): boolean {
   return isFree('firstName') && isFree('lastName')
 }
 
-function nameNotes(split: string | null, has: (field: ReadField) => boolean): string[] {
+function nameNotes(split: string | null, hasField: (field: ReadField) => boolean): string[] {
   if (split !== null) return [split]
-  return has('firstName') || has('lastName') ? [] : ['No column holds names: none are sent.']
+  return hasField('firstName') || hasField('lastName') ? [] : ['No column holds names: none are sent.']
 }
 
-function fieldsRead(
+function mappedFieldsOf(
   texts: Texts,
   { table, why }: { readonly table: Table; readonly why: ReadonlyMap<string, string> },
 ): ProposedField[] {
@@ -107,16 +111,16 @@ function inOrder(fields: readonly ProposedField[]): ProposedField[] {
   return fields.toSorted((a, b) => readFields.indexOf(a.field) - readFields.indexOf(b.field))
 }
 
-/** The columns that are not read. */
+/** The columns that neither a field nor a setting of rows names. */
 function columnsNotRead(
   { headers }: Table,
   fields: readonly ProposedField[],
   { scope, severalRows }: MappingPatch,
 ): string[] {
   const read = new Set(fields.flatMap(({ column }) => column.split(', ')))
-  const ofRows = JSON.stringify([scope ?? null, severalRows ?? null])
+  const rowSettings = JSON.stringify([scope ?? null, severalRows ?? null])
   return headers.filter(
-    (header) => header.trim() !== '' && !read.has(header) && !ofRows.includes(JSON.stringify(header).slice(1, -1)),
+    (header) => header.trim() !== '' && !read.has(header) && !rowSettings.includes(JSON.stringify(header).slice(1, -1)),
   )
 }
 

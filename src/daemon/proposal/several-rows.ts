@@ -17,12 +17,12 @@ const no: ReadonlySet<string> = new Set(
 )
 
 /** How the rows of a repeated key are distinguished; null if no key repeats or no column does it. */
-export function severalRowsBy(table: Table, key: string, words: Thesaurus): SeveralRows | null {
+export function severalRowsBy(table: Table, key: string, thesaurus: Thesaurus): SeveralRows | null {
   const rowsByKey = Map.groupBy(table.rows, (row) => row[table.headers.indexOf(key)]?.trim() ?? '')
   rowsByKey.delete('')
   const repeated = [...rowsByKey.values()].filter((rows) => rows.length > 1)
   if (repeated.length === 0) return null
-  return mainRow(table, { rowsByKey, words }) ?? latestRow(table, { key, repeated, words })
+  return mainRow(table, { rowsByKey, thesaurus }) ?? latestRow(table, { key, repeated, thesaurus })
 }
 
 type RowsByKey = ReadonlyMap<string, readonly (readonly string[])[]>
@@ -33,10 +33,10 @@ type RowsByKey = ReadonlyMap<string, readonly (readonly string[])[]>
  */
 function mainRow(
   table: Table,
-  { rowsByKey, words }: { readonly rowsByKey: RowsByKey; readonly words: Thesaurus },
+  { rowsByKey, thesaurus }: { readonly rowsByKey: RowsByKey; readonly thesaurus: Thesaurus },
 ): SeveralRows | null {
   for (const [index, header] of table.headers.entries()) {
-    if (!words.isCalled(header, 'mainRow') || header.includes('`')) continue
+    if (!thesaurus.isCalled(header, 'mainRow') || header.includes('`')) continue
     const values = new Map(table.rows.map((row) => [foldValue(row[index] ?? ''), row[index]?.trim() ?? '']))
     if (values.size < 2 || values.size > mostMarks) continue
     const marks = [...values].filter(([folded]) => !no.has(folded))
@@ -57,12 +57,12 @@ function mainRow(
 type RepeatedKeys = {
   readonly key: string
   readonly repeated: readonly (readonly (readonly string[])[])[]
-  readonly words: Thesaurus
+  readonly thesaurus: Thesaurus
 }
 
 /** A column with the day from which a row holds. */
-function latestRow(table: Table, { key, repeated, words }: RepeatedKeys): SeveralRows | null {
-  const header = table.headers.find((one) => one !== key && words.isCalled(one, 'effectiveDate'))
+function latestRow(table: Table, { key, repeated, thesaurus }: RepeatedKeys): SeveralRows | null {
+  const header = table.headers.find((one) => one !== key && thesaurus.isCalled(one, 'effectiveDate'))
   if (header === undefined) return null
   const index = table.headers.indexOf(header)
   const evidence = dateEvidence(cellsOf(table, header), { format: 'yyyy-MM-dd' })

@@ -6,7 +6,7 @@ import type { Answers, ContractorValues, Question, StatusValues, ValueCount } fr
 import type { Thesaurus } from './thesaurus.ts'
 
 type StatusRule = NonNullable<MappingPatch['status']>
-type ValueContext = { readonly patch: MappingPatch; readonly words: Thesaurus; readonly answers: Answers }
+type ValueContext = { readonly patch: MappingPatch; readonly thesaurus: Thesaurus; readonly answers: Answers }
 
 /** The meanings of values in columns, the open questions about them, and the mapping for them. */
 type Values = {
@@ -47,7 +47,7 @@ type StatusAnswers = ReadonlyMap<string, 'left' | 'employed' | 'open'>
 function seenStatuses(
   texts: Texts,
   { preset, isCertain }: ChosenPreset,
-  { patch, words, statusAnswers }: ValueContext & { readonly statusAnswers: StatusAnswers },
+  { patch, thesaurus, statusAnswers }: ValueContext & { readonly statusAnswers: StatusAnswers },
 ): StatusValues | null {
   const column = texts.get('status')
   const rule = mergePreset(preset.mapping, patch).status as StatusRule | undefined
@@ -58,8 +58,8 @@ function seenStatuses(
     const folded = foldValue(value)
     const answer = statusAnswers.get(folded)
     if (answer !== undefined) return answer
-    if (!isCertain && words.ambiguous.has(folded)) return 'open'
-    return left.has(folded) ? 'left' : employed.has(folded) ? 'employed' : (words.statuses.get(folded) ?? 'open')
+    if (!isCertain && thesaurus.ambiguous.has(folded)) return 'open'
+    return left.has(folded) ? 'left' : employed.has(folded) ? 'employed' : (thesaurus.statuses.get(folded) ?? 'open')
   }
   const groups = Object.groupBy(countValues(column.texts), meaning)
   return { column: column.column, left: groups.left ?? [], employed: groups.employed ?? [], open: groups.open ?? [] }
@@ -70,7 +70,7 @@ function withStatuses(
   { preset, isCertain }: ChosenPreset,
   {
     patch,
-    words,
+    thesaurus,
     statuses,
     statusAnswers,
   }: ValueContext & { readonly statuses: StatusValues | null; readonly statusAnswers: StatusAnswers },
@@ -79,7 +79,9 @@ function withStatuses(
   if (statuses === null || rule === undefined) return {}
   const isOpen = (value: string) => {
     const folded = foldValue(value)
-    return statusAnswers.has(folded) ? statusAnswers.get(folded) === 'open' : !isCertain && words.ambiguous.has(folded)
+    return statusAnswers.has(folded)
+      ? statusAnswers.get(folded) === 'open'
+      : !isCertain && thesaurus.ambiguous.has(folded)
   }
   const answeredValues = (means: 'left' | 'employed') =>
     [...statusAnswers].flatMap(([value, one]) => (one === means ? [value] : []))
@@ -101,7 +103,7 @@ function valuesOf(counts: readonly ValueCount[]): string[] {
 function seenContractors(
   texts: Texts,
   { preset }: ChosenPreset,
-  { patch, words, answers }: ValueContext,
+  { patch, thesaurus, answers }: ValueContext,
 ): ContractorValues | null {
   const column = texts.get('isContractor')
   const rule = mergePreset(preset.mapping, patch).fields.isContractor
@@ -112,7 +114,9 @@ function seenContractors(
   const meaning = ({ value }: ValueCount) => {
     const answer = answers.contractors?.[value]
     const means =
-      answer !== undefined ? answer : (known.get(foldValue(value)) ?? words.contractors.get(foldValue(value)) ?? null)
+      answer !== undefined
+        ? answer
+        : (known.get(foldValue(value)) ?? thesaurus.contractors.get(foldValue(value)) ?? null)
     return means === null ? 'open' : means ? 'contractor' : 'employee'
   }
   const groups = Object.groupBy(countValues(column.texts), meaning)

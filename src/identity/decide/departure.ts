@@ -14,7 +14,7 @@ export type Departure = {
   readonly timeZone: string | undefined
 }
 
-/** The departure that a row states; otherwise whether the row contains anything that could state one. */
+/** The departure that a row states. Without one: whether the row has a leaving date that has not come or does not apply. */
 export function leavingIn(observation: Observation, { now, today: ofSource }: PlanContext): Departure | boolean {
   const { statesDeparture, leavingDate, timeZone, origin } = observation
   if (!statesDeparture && typeof leavingDate !== 'string') return false

@@ -56,7 +56,9 @@ function absenceOf(entry: RosterEntry, state: DesiredState | null, ctx: PlanCont
 
 function olderOf(entry: RosterEntry | undefined, { asOf }: PlanContext): string[] {
   if (!entry || entry.desired === null || !isBefore(asOf, entry.asOf)) return []
-  return [`the row is of ${asOf}, and newer facts are known, of ${entry.asOf}: only what no newer fact says counts`]
+  return [
+    `the row is of ${asOf}, and newer facts of ${entry.asOf} are known: the row is used only for what they leave open`,
+  ]
 }
 
 function leavingOf(
@@ -69,7 +71,7 @@ function leavingOf(
   if (action === 'retract') sentences.push('the row says that the person was sent in error')
   if (typeof leavingDate === 'string') {
     if (state?.clearedDate === leavingDate)
-      sentences.push(`the leaving date ${leavingDate} counts no more: a later start has cleared it`)
+      sentences.push(`the leaving date ${leavingDate} no longer counts: a later start has cleared it`)
     else if (leavingDate <= today) sentences.push(`the row states the leaving date ${leavingDate}, which has come`)
     else if (future === 'send')
       sentences.push(`the row states the leaving date ${leavingDate}, which lies ahead and is sent at once`)
@@ -82,7 +84,7 @@ function leavingOf(
   if (statesEmployed) sentences.push('the row says that the person is employed')
   if (isUncertain)
     sentences.push(
-      'a cell that could say that the person has left cannot be read, or speaks of a day ahead: such a row brings no one back',
+      'a cell that could say that the person has left cannot be read, or names a future day: such a row brings no one back',
     )
   if (sentences.length === 0) sentences.push('nothing in the row says that the person has left')
   return sentences

@@ -23,12 +23,12 @@ function count(dates: Map<string, number>, instant: string): void {
 
 function mostFrequent(dates: ReadonlyMap<string, number>): SameDate {
   let most: SameDate = noDate
-  let of = 0
+  let base = 0
   for (const [date, people] of dates) {
-    of += people
-    if (people > most.people) most = { date, people, of }
+    base += people
+    if (people > most.people) most = { date, people, base }
   }
-  return { ...most, of }
+  return { ...most, base }
 }
 
-const noDate: SameDate = { date: null, people: 0, of: 0 }
+const noDate: SameDate = { date: null, people: 0, base: 0 }

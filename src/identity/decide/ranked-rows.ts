@@ -6,90 +6,90 @@ import type { Faults } from './faults.ts'
 import { type Collected, emptyPage, type PersonRow, rowOf, type SeveralRows, unusableRow } from './row-book.ts'
 
 /**
- * The row with the highest rank of a person applies. Several rows without a rank, or with the same rank, are rejected; a departure that
+ * Applies the row with the highest rank of each person. Several rows without a rank, or with the same rank, are rejected; a departure that
  * all of them state still applies.
  */
 export function rankedRows(
   collected: Collected,
   { context, faults }: { readonly context: PlanContext; readonly faults: Faults },
 ): SeveralRows {
-  const { people, departures, account } = collected
+  const { people, departures, counts } = collected
 
-  /** Rejects the row that applied so far, because another row of the person contradicts it. No row outranks one without a rank. */
-  function rejectBefore(identityId: string, before: PersonRow, other: OtherRow): void {
-    if (other.rank === undefined) before.rank = undefined
-    if (!before.isUsable) return
-    account.records--
+  /** Rejects the row that applied so far, because another row contradicts it. If that one has no rank, no later row outranks the two. */
+  function rejectEarlier(identityId: string, earlier: PersonRow, other: OtherRow): void {
+    if (other.rank === undefined) earlier.rank = undefined
+    if (!earlier.isUsable) return
+    counts.records--
     withdraw(identityId)
     collected.page.observed.delete(identityId)
-    before.isUsable = false
+    earlier.isUsable = false
     faults.add(
-      repeatedKey(identityId, { ...other, line: before.line, other: other.line, mayLeave: before.leaving !== false }),
+      repeatedKey(identityId, { ...other, line: earlier.line, other: other.line, mayLeave: earlier.leaving !== false }),
     )
   }
 
-  /** Rejects two rows of a person if neither outranks the other. Only a departure that both state applies. */
-  function rejectBoth(before: PersonRow, observation: Observation): void {
+  /** Rejects two rows of a person, because neither outranks the other. Only a departure that both state applies. */
+  function rejectBoth(earlier: PersonRow, observation: Observation): void {
     const { identityId, rank, origin } = observation
     const { line } = origin
     const leaving = leavingIn(observation, context)
-    const departure = rank === before.rank ? bothLeave(before.leaving, leaving, context) : null
-    const underTwoKeys = before.keyOrder !== (observation.keyOrder ?? 0)
-    rejectBefore(identityId, before, { line, rank, underTwoKeys })
-    faults.add(repeatedKey(identityId, { line, other: before.line, mayLeave: leaving !== false, underTwoKeys }))
-    before.leaving = departure ?? false
+    const departure = rank === earlier.rank ? bothLeave(earlier.leaving, leaving, context) : null
+    const underTwoKeys = earlier.keyOrder !== (observation.keyOrder ?? 0)
+    rejectEarlier(identityId, earlier, { line, rank, underTwoKeys })
+    faults.add(repeatedKey(identityId, { line, other: earlier.line, mayLeave: leaving !== false, underTwoKeys }))
+    earlier.leaving = departure ?? false
     if (departure) departures.set(identityId, observationOf(departure, { identityId, origin }))
     else departures.delete(identityId)
   }
 
-  function replace(before: PersonRow, observation: Observation): void {
+  function replace(earlier: PersonRow, observation: Observation): void {
     const { identityId } = observation
-    if (before.isUsable) {
-      account.older++
+    if (earlier.isUsable) {
+      counts.older++
       withdraw(identityId)
     } else {
-      account.records++
+      counts.records++
     }
-    Object.assign(before, rowOf(observation, context))
+    Object.assign(earlier, rowOf(observation, context))
     departures.delete(identityId)
     collected.page.observed.set(identityId, [observation])
   }
 
-  /** Marks a decision to be taken back. A person of the current page has none yet. */
+  /** Marks the decision about a person to be taken back. A person of the current page has none yet. */
   function withdraw(identityId: string): void {
     if (!collected.page.observed.has(identityId)) collected.page.withdrawn.add(identityId)
   }
 
-  /** Whether, of two rows under different keys of one person, the row of the older key states a departure: only that key is given up. */
-  function isKeyReplaced(before: PersonRow, observation: Observation): boolean {
-    return before.keyOrder < (observation.keyOrder ?? 0)
-      ? before.leaving !== false
+  /** Of two rows under different keys of one person: whether the older key's row may state a departure. Then only the key has ended. */
+  function isKeyReplaced(earlier: PersonRow, observation: Observation): boolean {
+    return earlier.keyOrder < (observation.keyOrder ?? 0)
+      ? earlier.leaving !== false
       : leavingIn(observation, context) !== false
   }
 
   return {
-    addFurther(before, observation) {
+    addFurther(earlier, observation) {
       const { rank, keyOrder = 0 } = observation
-      if (before.isUsable && before.keyOrder !== keyOrder && isKeyReplaced(before, observation)) {
-        // HR keeps rows of keys that are no longer used.
-        if (before.keyOrder < keyOrder) replace(before, observation)
-        else account.older++
-      } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
-        rejectBoth(before, observation)
-      } else if (rank > before.rank) {
-        replace(before, observation)
+      if (earlier.isUsable && earlier.keyOrder !== keyOrder && isKeyReplaced(earlier, observation)) {
+        // HR keeps the rows of former keys, marked as left: the row with the newer key applies.
+        if (earlier.keyOrder < keyOrder) replace(earlier, observation)
+        else counts.older++
+      } else if (rank === undefined || earlier.rank === undefined || rank === earlier.rank) {
+        rejectBoth(earlier, observation)
+      } else if (rank > earlier.rank) {
+        replace(earlier, observation)
       } else {
-        account.older++
+        counts.older++
       }
     },
     reject({ identityId, line, mayLeave }) {
-      const before = people.get(identityId)
-      if (before === undefined) {
+      const earlier = people.get(identityId)
+      if (earlier === undefined) {
         people.set(identityId, unusableRow(line, mayLeave))
         return
       }
-      rejectBefore(identityId, before, { line, rank: undefined, underTwoKeys: false })
-      before.leaving = false
+      rejectEarlier(identityId, earlier, { line, rank: undefined, underTwoKeys: false })
+      earlier.leaving = false
       departures.delete(identityId)
     },
     takePage() {

@@ -26,7 +26,7 @@ export type UnchangedPeople = {
 }
 
 /** The number of rows of a source so far, by their treatment. */
-type Account = {
+type RowCounts = {
   /** People with a row that applies. */
   readonly records: number
   /** Rows that are not in scope. */
@@ -46,9 +46,9 @@ export type PersonRow = {
   rank: string | undefined
   /** Whether any row of the person can be used. */
   isUsable: boolean
-  /** The departure that the row states; otherwise whether it contains anything that could state one. */
+  /** The departure that the row states. Without one: whether the row could mean one, e.g. with a future date or an unreadable cell. */
   leaving: Departure | boolean
-  /** Which of the person's keys the row names. */
+  /** Which of the person's keys the row names: an alias adds a key with a higher number. */
   keyOrder: number
 }
 
@@ -57,15 +57,15 @@ export type Collected = {
   readonly people: Map<string, PersonRow>
   /** People with several rejected rows that all state a departure: one observation each, which states only that. */
   readonly departures: Map<string, Observation>
-  readonly account: { -readonly [K in keyof Account]: Account[K] }
+  readonly counts: { -readonly [K in keyof RowCounts]: RowCounts[K] }
   /** The page that is being filled. */
   page: { readonly withdrawn: Set<string>; readonly observed: Map<string, Observation[]> }
 }
 
 /** Combines several rows of one person. */
 export type SeveralRows = {
-  /** Takes a further row of a person. */
-  addFurther(before: PersonRow, observation: Observation): void
+  /** Takes another row of a person who already has one. */
+  addFurther(earlier: PersonRow, observation: Observation): void
   /** Takes a row of a person that cannot be used. */
   reject(reject: Reject & { readonly identityId: string }): void
   /** The page of the rows so far. `isLast`: no more rows follow. */
@@ -98,7 +98,7 @@ export function openRowBook({
   outOfScope = 'hold',
 }: BookRules) {
   const collected = emptyCollection()
-  const { people, departures, account } = collected
+  const { people, departures, counts } = collected
   const several = severalRows(collected, { context, faults })
   const skipped = new Set<string>()
   const outside = new Map<string, Origin>()
@@ -107,19 +107,19 @@ export function openRowBook({
   const lastNamed = rememberLast(unchanged.keyOf)
 
   function countSwappedDates(line: number): void {
-    const { count, line: first } = account.startsAfterLeaving
-    account.startsAfterLeaving = { count: count + 1, line: count === 0 ? line : first }
+    const { count, line: first } = counts.startsAfterLeaving
+    counts.startsAfterLeaving = { count: count + 1, line: count === 0 ? line : first }
   }
 
   function addLater(observation: Observation): void {
-    account.later++
+    counts.later++
     later.push(observation)
     laterKeys.add(observation.identityId)
   }
 
   return {
     ...queriesOf({ collected, several, unchanged, skipped, outside, later, laterKeys }),
-    account: account as Account,
+    counts: counts as RowCounts,
 
     add(observation: Observation): void {
       if (observation.badCells) faults.addCells(observation.badCells)
@@ -131,12 +131,12 @@ export function openRowBook({
       if (!observation.statesDeparture && (observation.leavingDate ?? afterAllDates) > context.today)
         lastNamed.add(identityId)
       if (startsAfterLeaving(observation) && !isHiredAgain(observation, context.today)) countSwappedDates(origin.line)
-      const before = people.get(identityId)
-      if (before === undefined) {
-        account.records++
+      const earlier = people.get(identityId)
+      if (earlier === undefined) {
+        counts.records++
         people.set(identityId, rowOf(observation, context))
         collected.page.observed.set(identityId, [observation])
-      } else several.addFurther(before, observation)
+      } else several.addFurther(earlier, observation)
     },
 
     reject(reject: Reject): void {
@@ -156,13 +156,13 @@ export function openRowBook({
 
     /** Takes a row that is out of scope. If another row of the person is in scope, that one applies. */
     addOutOfScope({ identityId, origin }: { readonly identityId: string | null; readonly origin: Origin }): void {
-      account.outOfScope++
+      counts.outOfScope++
       if (identityId !== null) outside.set(identityId, origin)
     },
 
     /** Counts people whose rows are unchanged. */
     addUnchanged(count: number): void {
-      account.records += count
+      counts.records += count
     },
 
     /** Records an unchanged employed person among the people named last. */
@@ -269,7 +269,7 @@ function emptyCollection(): Collected {
   return {
     people: new Map(),
     departures: new Map(),
-    account: { records: 0, older: 0, later: 0, outOfScope: 0, startsAfterLeaving: { count: 0, line: 0 } },
+    counts: { records: 0, older: 0, later: 0, outOfScope: 0, startsAfterLeaving: { count: 0, line: 0 } },
     page: emptyPage(),
   }
 }

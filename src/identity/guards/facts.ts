@@ -134,5 +134,5 @@ export function valueName({ field, value }: UnlistedValue): string {
 /** The number before and now. */
 export type Shrink = { readonly before: number; readonly now: number }
 
-/** How many people have one date, out of `of` people with any; null if nobody has one. */
-export type SameDate = { readonly date: string | null; readonly people: number; readonly of: number }
+/** A date, and how many people have it, out of `base` people with any date; null if nobody has one. */
+export type SameDate = { readonly date: string | null; readonly people: number; readonly base: number }

@@ -1,22 +1,22 @@
 import type { Verdict } from '../change.ts'
+import { checkLimit } from './check-limit.ts'
 import type { GuardFacts, SameDate } from './facts.ts'
-import { limited } from './limited.ts'
-import { type Guards, limitRows } from './limits.ts'
+import { type Guards, limitDefinitions } from './limits.ts'
 
 /** The guards of the first plan of a connection, which can only be compared with itself. */
 export function firstPlan(facts: GuardFacts, limits: Guards): Verdict[] {
   if (!facts.isFirst) return []
   const { joiners, leftJoiners, unnamedJoiners, sameStart, sameLeaving } = facts
   return [
-    limited('leftJoiners', limits.leftJoiners, {
+    checkLimit('leftJoiners', limits.leftJoiners, {
       actual: leftJoiners,
       base: joiners,
-      of: limitRows.leftJoiners.verdictText,
+      text: limitDefinitions.leftJoiners.verdictText,
     }),
-    limited('unnamedJoiners', limits.unnamedJoiners, {
+    checkLimit('unnamedJoiners', limits.unnamedJoiners, {
       actual: unnamedJoiners,
       base: joiners - leftJoiners,
-      of: limitRows.unnamedJoiners.verdictText,
+      text: limitDefinitions.unnamedJoiners.verdictText,
     }),
     onOneDate('sameStart', sameStart, limits),
     onOneDate('sameLeaving', sameLeaving, limits),
@@ -30,6 +30,6 @@ const causes: Readonly<Record<string, string>> = {
   sameLeaving: 'the date may stand for none (blankWhen), or the column may hold a default or be another one',
 }
 
-function onOneDate(name: 'sameStart' | 'sameLeaving', { date, people, of: base }: SameDate, limits: Guards): Verdict {
-  return limited(name, limits[name], { actual: people, base, of: `${limitRows[name].verdictText} ${date}` })
+function onOneDate(name: 'sameStart' | 'sameLeaving', { date, people, base }: SameDate, limits: Guards): Verdict {
+  return checkLimit(name, limits[name], { actual: people, base, text: `${limitDefinitions[name].verdictText} ${date}` })
 }

@@ -1,9 +1,9 @@
 import type { Verdict } from '../change.ts'
 import { pluralize, pluralizePeople } from '../pluralize.ts'
+import { checkLimit, maxAllowed } from './check-limit.ts'
 import type { GuardFacts, peopleLimits, Shrink, Usual } from './facts.ts'
 import { firstPlan } from './first-plan.ts'
-import { limited, mostOf } from './limited.ts'
-import { type Guards, type Limit, limitRows, otherFieldsOf } from './limits.ts'
+import { type Guards, type Limit, limitDefinitions, otherFieldsOf } from './limits.ts'
 
 /** The verdicts of all guards on a plan, always in the same order. The plan passes if all are ok. */
 export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
@@ -66,8 +66,8 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
 function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, limit: Limit): Verdict {
   const all = rejected + incomplete
   const actual = all - knownFaulty
-  const subject = limitRows.rejectedRows.verdictText
-  const verdict = limited('rejectedRows', limit, { actual, base: rows, of: subject })
+  const subject = limitDefinitions.rejectedRows.verdictText
+  const verdict = checkLimit('rejectedRows', limit, { actual, base: rows, text: subject })
   if (verdict.ok || knownFaulty === 0) return verdict
   return {
     ...verdict,
@@ -79,8 +79,12 @@ type PeopleLimit = (typeof peopleLimits)[number]
 
 function people(name: PeopleLimit, facts: GuardFacts, limits: Guards, ofWhom = ''): Verdict {
   const { actual, within } = withRecent(facts[name], facts.recent[name], facts.recentBy)
-  const { verdictText } = limitRows[name]
-  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${verdictText}${within}${ofWhom}` })
+  const { verdictText } = limitDefinitions[name]
+  const verdict = checkLimit(name, limits[name], {
+    actual,
+    base: facts.headcount,
+    text: `${verdictText}${within}${ofWhom}`,
+  })
   const unusual = unusualOf(facts[name], { usual: facts.usual, most: facts.usual?.most[name] ?? 0, limits })
   if (!verdict.ok || unusual === null) return verdict
   return {
@@ -125,8 +129,8 @@ function fields(
   { [fact]: counts, recent, recentBy, usual, headcount: base }: GuardFacts,
   limits: Guards,
 ): Verdict {
-  const { verdictText } = limitRows[name]
-  const most = mostOf(limits[name], base)
+  const { verdictText } = limitDefinitions[name]
+  const most = maxAllowed(limits[name], base)
   const judged = otherFieldsOf(counts)
     .map((field) => {
       const now = counts[field] ?? 0
@@ -256,15 +260,15 @@ function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
   // The bytes of `count` average rows, so that a small export may lose a row.
   const bytesOfRows = rows.before === 0 ? 0 : Math.ceil((count * bytes.before) / rows.before)
   return [
-    limited(
+    checkLimit(
       'shrinkRows',
       { count, share },
-      { actual: lost(rows), base: rows.before, of: `rows ${limitRows.shrink.verdictText}` },
+      { actual: lost(rows), base: rows.before, text: `rows ${limitDefinitions.shrink.verdictText}` },
     ),
-    limited(
+    checkLimit(
       'shrinkBytes',
       { count: bytesOfRows, share },
-      { actual: lost(bytes), base: bytes.before, of: `bytes of cells ${limitRows.shrink.verdictText}` },
+      { actual: lost(bytes), base: bytes.before, text: `bytes of cells ${limitDefinitions.shrink.verdictText}` },
     ),
   ]
 }

@@ -2,18 +2,19 @@ import { z } from 'zod'
 import { type FieldName, fieldsOf } from '../record.ts'
 
 /** One limit: its texts in settings, verdicts and pages, and its default. */
-type Row = {
+type LimitDefinition = {
   /** The description of what is counted, for the settings. */
   readonly counts: string
   /** The text after "17 of 40" in a verdict. */
   readonly verdictText: string
+  /** What the count is compared with, for the settings. */
   readonly against: string
   readonly count: number
   readonly share: number
 }
 
 /** Every limit. The schema of the settings, the verdicts, their pages and their tests are derived from it. */
-export const limitRows = {
+export const limitDefinitions = {
   leavers: {
     counts: 'People who would be separated, and those who join as left already',
     verdictText: 'people would be separated',
@@ -64,7 +65,7 @@ export const limitRows = {
     share: 0.02,
   },
   redates: {
-    counts: 'People whose leaving date would become another',
+    counts: 'People who would get another leaving date',
     verdictText: 'people would get another leaving date',
     against: 'those employed',
     count: 5,
@@ -113,10 +114,10 @@ export const limitRows = {
     count: 5,
     share: 0.2,
   },
-} as const satisfies Readonly<Record<string, Row>>
+} as const satisfies Readonly<Record<string, LimitDefinition>>
 
 /** The name of a limit in the settings. */
-export type LimitName = keyof typeof limitRows
+export type LimitName = keyof typeof limitDefinitions
 
 /** The fields with a limit of their own. */
 const ownLimits: readonly string[] = ['email', 'isContractor', 'separatedAt'] satisfies FieldName[]
@@ -133,29 +134,29 @@ export function otherFieldsOf(...records: readonly (object | null | undefined)[]
 
 /** How far a plan may go before a person has to approve it. */
 export const Guards = z.strictObject({
-  leavers: limit(limitRows.leavers),
-  joiners: limit(limitRows.joiners),
-  leftJoiners: limit(limitRows.leftJoiners),
-  unnamedJoiners: limit(limitRows.unnamedJoiners),
-  sameStart: limit(limitRows.sameStart),
-  sameLeaving: limit(limitRows.sameLeaving),
-  returns: limit(limitRows.returns),
-  redates: limit(limitRows.redates),
-  contractorFlips: limit(limitRows.contractorFlips),
-  emailChanges: limit(limitRows.emailChanges),
-  fieldChanges: limit(limitRows.fieldChanges),
-  blanks: limit(limitRows.blanks),
-  rejectedRows: limit(limitRows.rejectedRows),
-  shrink: limit(limitRows.shrink),
+  leavers: limit(limitDefinitions.leavers),
+  joiners: limit(limitDefinitions.joiners),
+  leftJoiners: limit(limitDefinitions.leftJoiners),
+  unnamedJoiners: limit(limitDefinitions.unnamedJoiners),
+  sameStart: limit(limitDefinitions.sameStart),
+  sameLeaving: limit(limitDefinitions.sameLeaving),
+  returns: limit(limitDefinitions.returns),
+  redates: limit(limitDefinitions.redates),
+  contractorFlips: limit(limitDefinitions.contractorFlips),
+  emailChanges: limit(limitDefinitions.emailChanges),
+  fieldChanges: limit(limitDefinitions.fieldChanges),
+  blanks: limit(limitDefinitions.blanks),
+  rejectedRows: limit(limitDefinitions.rejectedRows),
+  shrink: limit(limitDefinitions.shrink),
   unusual: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('Whether what is usual counts beside the limits.'),
-      runs: z.int().min(1).default(14).describe('From so many accepted runs on it is known what is usual.'),
+      enabled: z.boolean().default(true).describe('Whether plans are also compared with what is usual.'),
+      runs: z.int().min(1).default(14).describe('From this number of accepted runs on, it is known what is usual.'),
       times: z
         .number()
         .min(1)
         .default(4)
-        .describe('A plan is held for more than so many times the largest number so far.'),
+        .describe('A plan is held for more than this many times the largest number so far.'),
       count: z.int().min(0).default(10).describe('This many always pass.'),
     })
     .prefault({})
@@ -167,7 +168,7 @@ export type Guards = z.infer<typeof Guards>
 /** The settings of one limit: an absolute count and a share. A plan is held when both are exceeded. */
 export type Limit = Guards[LimitName]
 
-function limit({ counts, against, count, share }: Row) {
+function limit({ counts, against, count, share }: LimitDefinition) {
   return z
     .strictObject({
       count: z.int().min(0).default(count).describe('This many always pass.'),

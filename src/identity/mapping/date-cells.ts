@@ -1,6 +1,6 @@
 import { utcMidnight } from '../employment.ts'
 import { blankReader, type CellFault, type CellReader, type OnBlank } from './cells.ts'
-import type { DateWords } from './date-formats.ts'
+import type { DateFormatOptions } from './date-formats.ts'
 import { type DeclaredDates, dateExplainer, hintText } from './date-hints.ts'
 import { dateReader, momentReader } from './dates.ts'
 import { isPlaceholderDate, mayBePlaceholder } from './placeholder-dates.ts'
@@ -13,7 +13,7 @@ const wholeNumber = /^\d{1,30}$/
 const widestNumber = 30
 const rememberedFaults = 20_000
 
-type DateOptions = DateWords & {
+type DateOptions = DateFormatOptions & {
   readonly onBlank: OnBlank
   readonly format: string | readonly string[]
   readonly offsetDays: number
@@ -45,9 +45,12 @@ function leavingShift({ means, offsetDays }: LeavingMeans): number {
 }
 
 /** Reads the rank of a row: a text that sorts like its moment or its whole number. */
-export function rankReader({ format, ...words }: DateWords & { readonly format?: string }): CellReader<string> {
-  const read = format === undefined ? paddedNumber : momentReader(format, words)
-  const faultOf = format === undefined ? noNumber : dateFaults({ formats: [format], ...words, isField: false })
+export function rankReader({
+  format,
+  ...formatOptions
+}: DateFormatOptions & { readonly format?: string }): CellReader<string> {
+  const read = format === undefined ? paddedNumber : momentReader(format, formatOptions)
+  const faultOf = format === undefined ? noNumber : dateFaults({ formats: [format], ...formatOptions, isField: false })
   return (cell) => {
     const text = cell.trim()
     if (text === '') return { reason: 'the cell is blank, so it is unknown which row is the latest' }
@@ -64,11 +67,11 @@ export function timeZoneReader(): CellReader<string> {
   }
 }
 
-function plainDateReader({ onBlank, format, ...words }: DateOptions, addDays: number): CellReader<string> {
+function plainDateReader({ onBlank, format, ...formatOptions }: DateOptions, addDays: number): CellReader<string> {
   const formats = [format].flat()
   const ofBlank = blankReader(onBlank)
-  const read = dateReader(formats, { ...words, addDays })
-  const faultOf = dateFaults({ formats, ...words, isField: true })
+  const read = dateReader(formats, { ...formatOptions, addDays })
+  const faultOf = dateFaults({ formats, ...formatOptions, isField: true })
   return (cell, timeZone) => {
     const text = cell.trim()
     if (text === '') return ofBlank()

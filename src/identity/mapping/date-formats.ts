@@ -1,16 +1,22 @@
 import { isoFormat } from './iso-dates.ts'
 import { type Language, monthNames } from './month-names.ts'
 
-/** How texts of a format are read besides their digits. */
-export type DateWords = {
-  /** The last year that two digits may mean: under 2049, `50` is 1950. */
+/** What the reading of a date needs besides its format. */
+export type DateFormatOptions = {
+  /** The last year that two digits may mean: with 2049, `49` is 2049 and `50` is 1950. */
   readonly pivot?: number
   /** The language of month names. */
   readonly language?: Language
 }
 
-type Unit = 'year' | 'month' | 'day' | 'hour' | 'half' | 'minute' | 'second' | 'fraction' | 'offset'
-type TokenRule = { readonly unit: Unit; readonly pattern: string; readonly fixed: boolean }
+type Unit = 'year' | 'month' | 'day' | 'hour' | 'halfDay' | 'minute' | 'second' | 'fraction' | 'offset'
+type TokenRule = {
+  readonly unit: Unit
+  /** The pattern of the digits; for months by name, which names: `short` or `long`. */
+  readonly pattern: string
+  /** Whether the text always has the same length. */
+  readonly fixed: boolean
+}
 
 const tokens = {
   yyyy: { unit: 'year', pattern: '\\d{4}', fixed: true },
@@ -25,7 +31,7 @@ const tokens = {
   H: { unit: 'hour', pattern: '\\d{1,2}', fixed: false },
   hh: { unit: 'hour', pattern: '\\d{2}', fixed: true },
   h: { unit: 'hour', pattern: '\\d{1,2}', fixed: false },
-  a: { unit: 'half', pattern: '[aApP][mM]', fixed: true },
+  a: { unit: 'halfDay', pattern: '[aApP][mM]', fixed: true },
   mm: { unit: 'minute', pattern: '\\d{2}', fixed: true },
   ss: { unit: 'second', pattern: '\\d{2}', fixed: true },
   S: { unit: 'fraction', pattern: '\\d', fixed: true },
@@ -48,9 +54,10 @@ type Fraction = Extract<Token, `S${string}`>
 /** A part of a format: a token, or the literal text between tokens. */
 export type FormatPart = { readonly token: Token } | { readonly literal: string }
 
-const understood =
+const formatHelp =
   'a format is iso, or holds yyyy, MM or M, dd or d; times: HH, mm, ss, S to SSSSSSSSS, a, XXX; other letters stand in single quotes'
-const finerThan: readonly (readonly [Unit, Unit])[] = [
+/** Each unit, and the coarser unit without which a format cannot have it. */
+const coarserUnits: readonly (readonly [Unit, Unit])[] = [
   ['minute', 'hour'],
   ['second', 'minute'],
   ['fraction', 'second'],
@@ -58,13 +65,13 @@ const finerThan: readonly (readonly [Unit, Unit])[] = [
 ]
 
 /** Why a date format cannot be used, or null. */
-export function dateFormatProblem(format: string, { pivot }: DateWords = {}): string | null {
+export function dateFormatProblem(format: string, { pivot }: DateFormatOptions = {}): string | null {
   if (format === isoFormat) return null
   const texts = splitFormat(format)
   const unknown = texts.find((text) => /^\p{L}/u.test(text) && !isToken(text))
   if (texts.includes("'")) return 'a single quote is not closed'
   if (unknown === 'y') return 'a year needs four digits: write yyyy'
-  if (unknown !== undefined) return `"${unknown}" is not understood: ${understood}`
+  if (unknown !== undefined) return `"${unknown}" is not understood: ${formatHelp}`
   if (texts.includes('yy') && pivot === undefined) {
     return 'a year needs four digits: write yyyy; where the source writes two, say with pivot which is the last year they may mean'
   }
@@ -78,7 +85,7 @@ export function partsOf(format: string): readonly FormatPart[] {
 }
 
 /** The pattern of whole texts in a format without problems. Its groups are named after the units. */
-export function patternOf(format: string, { language = 'en' }: DateWords): RegExp {
+export function patternOf(format: string, { language = 'en' }: DateFormatOptions): RegExp {
   const source = partsOf(format).map((part) => {
     if ('literal' in part) return RegExp.escape(part.literal)
     const { unit, pattern } = tokens[part.token]
@@ -88,7 +95,10 @@ export function patternOf(format: string, { language = 'en' }: DateWords): RegEx
 }
 
 /** The months by their names in such a format; undefined if months are numbers. */
-export function monthsByName(format: string, { language = 'en' }: DateWords): ReadonlyMap<string, number> | undefined {
+export function monthsByName(
+  format: string,
+  { language = 'en' }: DateFormatOptions,
+): ReadonlyMap<string, number> | undefined {
   const named = partsOf(format).flatMap((part) => {
     const length = 'token' in part ? tokens[part.token].pattern : ''
     return isNameLength(length) ? [length] : []
@@ -137,10 +147,10 @@ function unitsProblem(used: readonly Token[]): string | null {
   if (count('year') !== 1 || count('month') !== 1 || count('day') !== 1 || new Set(units).size !== units.length) {
     return 'a format holds the year, the month and the day once each, like yyyy-MM-dd, and every other part once at most'
   }
-  const lacking = finerThan.find(([fine, coarse]) => units.includes(fine) && !units.includes(coarse))
-  if (lacking !== undefined) return `a format with the ${lacking[0]} needs the ${lacking[1]} too`
-  const halfDay = used.some((token) => token === 'hh' || token === 'h')
-  return halfDay === units.includes('half') ? null : 'hh and h go with a (AM or PM), HH and H without it'
+  const missing = coarserUnits.find(([fine, coarse]) => units.includes(fine) && !units.includes(coarse))
+  if (missing !== undefined) return `a format with the ${missing[0]} needs the ${missing[1]} too`
+  const isTwelveHours = used.some((token) => token === 'hh' || token === 'h')
+  return isTwelveHours === units.includes('halfDay') ? null : 'hh and h go with a (AM or PM), HH and H without it'
 }
 
 function spacingProblem(parts: readonly FormatPart[]): string | null {

@@ -1,11 +1,11 @@
-import type { DateWords } from './date-formats.ts'
+import type { DateFormatOptions } from './date-formats.ts'
 import { dateOverlapProblem } from './date-overlap.ts'
 import { dateReader } from './dates.ts'
 import { isPlaceholderDate } from './placeholder-dates.ts'
-import { splitDate, type WrittenForm } from './written-dates.ts'
+import { analyseDate, type WrittenForm } from './written-dates.ts'
 
 /** How the dates of a column are declared, and which settings the column has. */
-export type DeclaredDates = DateWords & {
+export type DeclaredDates = DateFormatOptions & {
   readonly formats: readonly string[]
   /** Whether the column can have blankWhen and several formats. A column that orders rows has neither. */
   readonly isField: boolean
@@ -71,7 +71,7 @@ export function dateExplainer(declared: DeclaredDates): (text: string) => Explai
   return (text) => {
     if (isPlaceholderDate(text) || wordsForNone.has(text.toLowerCase()))
       return { hint: declared.isField ? { kind: 'blank' } : noDay, isShowable: true }
-    const written = splitDate(text)
+    const written = analyseDate(text)
     if (written === null) return { hint: { kind: 'none', reason: reasonOf(text, declared) }, isShowable: false }
     const read = written.forms.filter((form) => dayOf(text, form) !== null)
     if (read.length === 0) return { hint: { kind: 'none', reason: `${written.fault}; ${elsewhere}` }, isShowable: true }
@@ -102,12 +102,12 @@ export function hintText(hint: DateHint, { formats }: DeclaredDates): string {
 }
 
 /** Suggests the forms that read a text, as few as the declared formats allow. */
-function formHints({ formats, isField, ...words }: DeclaredDates) {
+function formHints({ formats, isField, ...formatOptions }: DeclaredDates) {
   const fitting = new Map<string, boolean>()
   /** Whether a format can be added to the declared ones. */
-  const fits = ({ format, language, pivot = words.pivot }: WrittenForm): boolean => {
-    if (language !== undefined && language !== (words.language ?? 'en')) return false
-    const known = fitting.get(format) ?? dateOverlapProblem([...formats, format], { ...words, pivot }) === null
+  const fits = ({ format, language, pivot = formatOptions.pivot }: WrittenForm): boolean => {
+    if (language !== undefined && language !== (formatOptions.language ?? 'en')) return false
+    const known = fitting.get(format) ?? dateOverlapProblem([...formats, format], { ...formatOptions, pivot }) === null
     fitting.set(format, known)
     return known
   }
@@ -135,8 +135,8 @@ function reasonOf(text: string, { isField }: DeclaredDates): string {
   return isField ? `${elsewhere}, or list it under blankWhen if it stands for no date` : elsewhere
 }
 
-function dayOf(text: string, { format, ...words }: WrittenForm): string | null {
-  return dateReader([format], words)(text, 'UTC')
+function dayOf(text: string, { format, ...formatOptions }: WrittenForm): string | null {
+  return dateReader([format], formatOptions)(text, 'UTC')
 }
 
 /** The format without leading zeros, so that formats with the same order are equal. */

@@ -1,4 +1,4 @@
-import { type DateWords, type FormatPart, isFraction, partsOf, patternOf, type Token } from './date-formats.ts'
+import { type DateFormatOptions, type FormatPart, isFraction, partsOf, patternOf, type Token } from './date-formats.ts'
 import { dateReader } from './dates.ts'
 import { isoFormat } from './iso-dates.ts'
 import { monthNames } from './month-names.ts'
@@ -6,15 +6,15 @@ import { monthNames } from './month-names.ts'
 // Only the positions of the digits decide how a text is read, so one date in every width represents all dates.
 const days = [5, 25]
 const months = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-const units = ['year', 'month', 'day', 'hour', 'half', 'minute', 'offset'] as const
+const units = ['year', 'month', 'day', 'hour', 'halfDay', 'minute', 'offset'] as const
 
 /**
  * Why several formats cannot be used together, or null. If two of them read the same text, both must find year, month, day and offset at
  * the same positions. The formats have no problems of their own.
  */
-export function dateOverlapProblem(formats: readonly string[], words: DateWords = {}): string | null {
+export function dateOverlapProblem(formats: readonly string[], formatOptions: DateFormatOptions = {}): string | null {
   for (const [index, format] of formats.entries()) {
-    const rival = formats.slice(index + 1).find((other) => readDifferently(format, other, words))
+    const rival = formats.slice(index + 1).find((other) => readDifferently(format, other, formatOptions))
     if (rival !== undefined) {
       return `"${format}" and "${rival}" can read the same text as different days: leave one of them out`
     }
@@ -22,12 +22,12 @@ export function dateOverlapProblem(formats: readonly string[], words: DateWords 
   return null
 }
 
-function readDifferently(format: string, other: string, words: DateWords): boolean {
+function readDifferently(format: string, other: string, formatOptions: DateFormatOptions): boolean {
   if (format === isoFormat || other === isoFormat)
-    return format !== other && readsAnotherDay(format === isoFormat ? other : format, words)
-  const mine = new RegExp(patternOf(format, words), 'd')
-  const theirs = new RegExp(patternOf(other, words), 'd')
-  return sampleTexts(partsOf(format), words).some((text) => {
+    return format !== other && readsAnotherDay(format === isoFormat ? other : format, formatOptions)
+  const mine = new RegExp(patternOf(format, formatOptions), 'd')
+  const theirs = new RegExp(patternOf(other, formatOptions), 'd')
+  return sampleTexts(partsOf(format), formatOptions).some((text) => {
     const positions = positionsIn(mine.exec(text))
     const others = positionsIn(theirs.exec(text))
     return positions !== null && others !== null && positions !== others
@@ -35,10 +35,10 @@ function readDifferently(format: string, other: string, words: DateWords): boole
 }
 
 /** Whether ISO 8601 reads a text of the format as another day. */
-function readsAnotherDay(format: string, words: DateWords): boolean {
+function readsAnotherDay(format: string, formatOptions: DateFormatOptions): boolean {
   const iso = dateReader([isoFormat])
-  const read = dateReader([format], words)
-  return sampleTexts(partsOf(format), words).some((text) => {
+  const read = dateReader([format], formatOptions)
+  return sampleTexts(partsOf(format), formatOptions).some((text) => {
     const readings = [iso(text, 'UTC'), read(text, 'UTC')]
     return !readings.includes(null) && readings[0] !== readings[1]
   })
@@ -53,12 +53,12 @@ function positionsIn(match: RegExpExecArray | null): string | null {
 }
 
 /** Texts of a format in every width and with every name. */
-function sampleTexts(parts: readonly FormatPart[], words: DateWords): readonly string[] {
+function sampleTexts(parts: readonly FormatPart[], formatOptions: DateFormatOptions): readonly string[] {
   return months.flatMap((month) =>
     days.flatMap((day) =>
       parts.reduce(
         (texts: readonly string[], part) => {
-          const written = 'literal' in part ? [part.literal] : samplesOf(part.token, { month, day, words })
+          const written = 'literal' in part ? [part.literal] : samplesOf(part.token, { month, day, formatOptions })
           return texts.flatMap((text) => written.map((piece) => text + piece))
         },
         [''],
@@ -67,9 +67,9 @@ function sampleTexts(parts: readonly FormatPart[], words: DateWords): readonly s
   )
 }
 
-type Sample = { readonly month: number; readonly day: number; readonly words: DateWords }
+type Sample = { readonly month: number; readonly day: number; readonly formatOptions: DateFormatOptions }
 
-function samplesOf(token: Token, { month, day, words: { language = 'en' } }: Sample): readonly string[] {
+function samplesOf(token: Token, { month, day, formatOptions: { language = 'en' } }: Sample): readonly string[] {
   if (isFraction(token)) return ['0'.repeat(token.length)]
   switch (token) {
     case 'yyyy':

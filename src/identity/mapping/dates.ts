@@ -1,4 +1,4 @@
-import { type DateWords, fractionDigits, hasOffset, monthsByName, patternOf } from './date-formats.ts'
+import { type DateFormatOptions, fractionDigits, hasOffset, monthsByName, patternOf } from './date-formats.ts'
 import { isoFormat, isoParts } from './iso-dates.ts'
 
 const firstYear = 1900
@@ -17,10 +17,10 @@ type DateReader = (text: string, timeZone: string) => string | null
 /** A reader for formats without problems. Returns dates as `YYYY-MM-DD`. */
 export function dateReader(
   formats: readonly string[],
-  words: DateWords & { readonly addDays?: number } = {},
+  formatOptions: DateFormatOptions & { readonly addDays?: number } = {},
 ): DateReader {
-  const parsers = formats.map((format) => momentParser(format, words))
-  const { addDays = 0 } = words
+  const parsers = formats.map((format) => momentParser(format, formatOptions))
+  const { addDays = 0 } = formatOptions
   const zoneMatters = formats.some(hasOffset)
   const known = new Map<string, string | null>()
 
@@ -39,8 +39,8 @@ export function dateReader(
  * A reader of moments in one format: it returns texts that sort like their moments. If texts of the format may or may not be instants, the
  * results for instants end with Z.
  */
-export function momentReader(format: string, words: DateWords = {}): (text: string) => string | null {
-  const parse = momentParser(format, words)
+export function momentReader(format: string, formatOptions: DateFormatOptions = {}): (text: string) => string | null {
+  const parse = momentParser(format, formatOptions)
   const fractionalSecondDigits = fractionDigits(format) > 3 ? 9 : 3
   return (text) => {
     const moment = parse(text)
@@ -54,9 +54,9 @@ export function momentReader(format: string, words: DateWords = {}): (text: stri
 /** A reader of instants. Returns RFC 3339. A time without an offset is in `timeZone`; a day without a time begins in UTC. */
 export function instantReader(
   formats: readonly string[],
-  { addDays = 0, ...words }: DateWords & { readonly addDays?: number } = {},
+  { addDays = 0, ...formatOptions }: DateFormatOptions & { readonly addDays?: number } = {},
 ): (text: string, timeZone: string) => string | null {
-  const parsers = formats.map((format) => momentParser(format, words))
+  const parsers = formats.map((format) => momentParser(format, formatOptions))
   return (text, timeZone) => {
     const moment = firstMoment(parsers, text)
     if (moment === null) return null
@@ -75,18 +75,18 @@ type Moment = {
 }
 type MomentParser = (text: string) => Moment | null
 
-function momentParser(format: string, words: DateWords): MomentParser {
-  const parts = partsReader(format, words)
+function momentParser(format: string, formatOptions: DateFormatOptions): MomentParser {
+  const parts = partsReader(format, formatOptions)
   return (text) => {
     const values = parts(text.normalize('NFC'))
     if (values === null) return null
-    const { year = '', month, day, hour = '0', half, minute = '0', second = '0', fraction = '', offset } = values
+    const { year = '', month, day, hour = '0', halfDay, minute = '0', second = '0', fraction = '', offset } = values
     const digits = fraction.padEnd(9, '0')
     const fields = {
-      year: yearOf(year, words.pivot),
+      year: yearOf(year, formatOptions.pivot),
       month: Number(month),
       day: Number(day),
-      hour: hourOf(Number(hour), half),
+      hour: hourOf(Number(hour), halfDay),
       minute: Number(minute),
       second: Number(second),
       millisecond: Number(digits.slice(0, 3)),
@@ -103,10 +103,10 @@ function momentParser(format: string, words: DateWords): MomentParser {
 type Parts = Readonly<Record<string, string | undefined>>
 
 /** Splits a text of the format into its parts; the month is a number. */
-function partsReader(format: string, words: DateWords): (text: string) => Parts | null {
+function partsReader(format: string, formatOptions: DateFormatOptions): (text: string) => Parts | null {
   if (format === isoFormat) return isoParts
-  const pattern = patternOf(format, words)
-  const months = monthsByName(format, words)
+  const pattern = patternOf(format, formatOptions)
+  const months = monthsByName(format, formatOptions)
   return (text) => {
     const groups = pattern.exec(text)?.groups
     if (groups === undefined || months === undefined) return groups ?? null
@@ -147,10 +147,10 @@ function isYear(year: number): boolean {
 }
 
 /** The hour of a 24-hour clock; 24, which is invalid, for an hour that 12-hour clocks do not have. */
-function hourOf(hour: number, half: string | undefined): number {
-  if (half === undefined) return hour
+function hourOf(hour: number, halfDay: string | undefined): number {
+  if (halfDay === undefined) return hour
   if (hour < 1 || hour > 12) return 24
-  return (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0)
+  return (hour % 12) + (halfDay.toLowerCase() === 'pm' ? 12 : 0)
 }
 
 function isOffset(offset: string | undefined): boolean {

@@ -1,11 +1,11 @@
 import type { Property, PropertyType } from '../shape/property.ts'
 import { blankReader, booleanReader, type CellFault, type CellReader, isFault, type OnBlank } from './cells.ts'
-import type { DateWords } from './date-formats.ts'
+import type { DateFormatOptions } from './date-formats.ts'
 import { dateExplainer, hintText } from './date-hints.ts'
 import { dateReader, instantReader } from './dates.ts'
 import { foldValue } from './fold-value.ts'
 
-type OwnOptions = DateWords & {
+type OwnOptions = DateFormatOptions & {
   readonly property: Property
   readonly onBlank: OnBlank
   readonly map?: Readonly<Record<string, string | number | boolean | null>>
@@ -69,7 +69,14 @@ function mappedItem(map: Readonly<Record<string, string | number | boolean | nul
   return (text) => values.get(foldValue(text)) ?? values.get('*') ?? { reason }
 }
 
-function itemReader({ property, lowercase, decimal, format, offsetDays: addDays, ...words }: OwnOptions): ItemReader {
+function itemReader({
+  property,
+  lowercase,
+  decimal,
+  format,
+  offsetDays: addDays,
+  ...formatOptions
+}: OwnOptions): ItemReader {
   switch (property.type) {
     case 'string':
       return (text) => ownText(text, lowercase)
@@ -85,14 +92,14 @@ function itemReader({ property, lowercase, decimal, format, offsetDays: addDays,
     }
     case 'date': {
       const formats = [format].flat()
-      const read = dateReader(formats, { ...words, addDays })
-      const noDate = dateFaults(formats, words)
+      const read = dateReader(formats, { ...formatOptions, addDays })
+      const noDate = dateFaults(formats, formatOptions)
       return (text, timeZone) => read(text, timeZone) ?? noDate(text)
     }
     case 'date-time': {
       const formats = [format].flat()
-      const read = instantReader(formats, { ...words, addDays })
-      const noDate = dateFaults(formats, words)
+      const read = instantReader(formats, { ...formatOptions, addDays })
+      const noDate = dateFaults(formats, formatOptions)
       return (text, timeZone) => read(text, timeZone) ?? noDate(text)
     }
     default:
@@ -123,8 +130,8 @@ function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReade
 }
 
 /** Why a cell is not a date as declared. The cell is not quoted: an own property may be anything about the person. */
-function dateFaults(formats: readonly string[], words: DateWords): (text: string) => CellFault {
-  const declared = { formats, ...words, isField: true }
+function dateFaults(formats: readonly string[], formatOptions: DateFormatOptions): (text: string) => CellFault {
+  const declared = { formats, ...formatOptions, isField: true }
   const explain = dateExplainer(declared)
   const problem = `what the cell holds is not a date (${formats.join(' or ')})`
   return (text) => ({ reason: `${problem}: ${hintText(explain(text).hint, declared)}`, knownAs: problem })

@@ -1,13 +1,13 @@
 import { languages, monthNames } from './month-names.ts'
 
-/** Years in which nobody starts or leaves: the first and the last that date types of databases can hold. */
-const emptyYears: ReadonlySet<string> = new Set(['0000', '0001', '9999'])
+/** Years that mean "no date": the first and the last that date types of databases can hold. */
+const placeholderYears: ReadonlySet<string> = new Set(['0000', '0001', '9999'])
 
 /**
- * Days that systems store for "no date". Day and month may be exchanged without confusing two of them. Typing errors are not among them: a
- * leaving date in 2205 is a mistake and does not mean that somebody stays.
+ * Days that systems store for "no date". They are found in any order of day and month. Typing errors are not among them: a leaving date in
+ * 2205 is a mistake and does not mean that somebody stays.
  */
-const emptyDays = [
+const placeholderDays = [
   '1111-11-11', // typed by hand
   '1601-01-01', // Windows and Active Directory
   '1700-01-01', // Infor Lawson
@@ -34,8 +34,8 @@ const emptyDays = [
   '3000-12-31',
   '4712-12-31', // Oracle
 ]
-const emptyKeys: ReadonlySet<string> = new Set(
-  emptyDays.map((day) => {
+const placeholderKeys: ReadonlySet<string> = new Set(
+  placeholderDays.map((day) => {
     const [year = '', month = '', date = ''] = day.split('-')
     return dayKey(year, [month, date])
   }),
@@ -63,7 +63,7 @@ const months: ReadonlyMap<string, string> = new Map(
  */
 export function isPlaceholderDate(cell: string): boolean {
   const day = cell.trim().normalize('NFC').replace(timeAfterDay, '')
-  return [threeParts, ...onlyDigits].some((pattern) => isEmptyDay(pattern.exec(day)?.slice(1) ?? []))
+  return [threeParts, ...onlyDigits].some((pattern) => isPlaceholderDay(pattern.exec(day)?.slice(1) ?? []))
 }
 
 /** Whether a day is so far away that its cell may be a placeholder. This saves the full check for most days. */
@@ -76,13 +76,13 @@ export function placeholdersIn(cells: Iterable<string>): readonly string[] {
   return [...new Set(Iterator.from(cells).map((cell) => cell.trim()))].filter(isPlaceholderDate)
 }
 
-function isEmptyDay(parts: readonly string[]): boolean {
+function isPlaceholderDay(parts: readonly string[]): boolean {
   if (parts.length > 0 && [zeros, nines].some((digits) => parts.every((part) => digits.test(part)))) return true
   const numbers = parts.map((part) => months.get(part.toLowerCase()) ?? part)
   const [year, ...otherYears] = numbers.filter((number) => /^\d{4}$/.test(number))
   const dayAndMonth = numbers.filter((number) => /^[0-3]?\d$/.test(number))
   if (year === undefined || otherYears.length > 0 || dayAndMonth.length !== 2) return false
-  return emptyYears.has(year) || emptyKeys.has(dayKey(year, dayAndMonth))
+  return placeholderYears.has(year) || placeholderKeys.has(dayKey(year, dayAndMonth))
 }
 
 function dayKey(year: string, dayAndMonth: readonly string[]): string {

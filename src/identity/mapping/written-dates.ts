@@ -12,15 +12,16 @@ type WrittenDate = {
   readonly fault: string
 }
 
+/** The last year that two digits are taken to mean. */
 const pivot = 2049
 const dayAndTime =
-  /^(?<day>.*?)(?:(?<gap>T| {1,2})(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:(?<point>[.,])(?<fraction>\d{1,9}))?)?(?<halfGap> ?)(?<half>[ap]m)?(?<offsetGap> ?)(?<offset>Z|[+-]\d{2}(?<colon>:?)\d{2})?)?$/i
+  /^(?<day>.*?)(?:(?<gap>T| {1,2})(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:(?<point>[.,])(?<fraction>\d{1,9}))?)?(?<halfDayGap> ?)(?<halfDay>[ap]m)?(?<offsetGap> ?)(?<offset>Z|[+-]\d{2}(?<colon>:?)\d{2})?)?$/i
 const threeParts = /^(\d{1,4}|\p{L}{3,9})([ ./,-]{1,2})(\d{1,2}|\p{L}{3,9})([ ./,-]{1,2})(\d{1,4})$/u
 const onlyDigits = /^(?:\d{8}|\d{6})$/
 const orders = ['ymd', 'mdy', 'dmy', 'ydm'] as const
 
-/** Analyses a text that has the shape of a date; null for any other text. */
-export function splitDate(text: string): WrittenDate | null {
+/** The formats that a text with the shape of a date may have; null for any other text. */
+export function analyseDate(text: string): WrittenDate | null {
   const groups = dayAndTime.exec(text)?.groups
   if (groups === undefined) return isoOnly(text)
   const { day = '' } = groups
@@ -28,7 +29,7 @@ export function splitDate(text: string): WrittenDate | null {
   if (days.length === 0) return isoOnly(text)
   const time = timeFormat(groups)
   const iso = time !== '' && isoParts(text) !== null ? [{ format: isoFormat }] : []
-  const forms = [...iso, ...days.map(({ format, ...words }) => ({ format: format + time, ...words }))]
+  const forms = [...iso, ...days.map(({ format, ...options }) => ({ format: format + time, ...options }))]
   return { forms, fault: faultOf(day, time) }
 }
 
@@ -104,16 +105,16 @@ function timeFormat(groups: Readonly<Record<string, string | undefined>>): strin
     second,
     point = '',
     fraction = '',
-    half,
-    halfGap = '',
+    halfDay,
+    halfDayGap = '',
     offsetGap = '',
     offset,
     colon,
   } = groups
   if (hour === undefined) return ''
-  const hours = (half === undefined ? 'HH' : 'hh').slice(0, hour.length)
+  const hours = (halfDay === undefined ? 'HH' : 'hh').slice(0, hour.length)
   const seconds = second === undefined ? '' : `:ss${point}${'S'.repeat(fraction.length)}`
-  const halves = half === undefined ? halfGap : `${halfGap}a`
-  const offsets = offset === undefined ? offsetGap : `${offsetGap}${colon === '' ? 'Z' : 'XXX'}`
-  return `${/t/i.test(gap) ? "'T'" : gap}${hours}:mm${seconds}${halves}${offsets}`
+  const halfDayToken = halfDay === undefined ? halfDayGap : `${halfDayGap}a`
+  const offsetToken = offset === undefined ? offsetGap : `${offsetGap}${colon === '' ? 'Z' : 'XXX'}`
+  return `${/t/i.test(gap) ? "'T'" : gap}${hours}:mm${seconds}${halfDayToken}${offsetToken}`
 }

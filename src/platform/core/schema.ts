@@ -45,6 +45,7 @@ type CoreSchema = {
     last_name: string | null
     origin: 'operator' | 'identity_sync' | 'api_key'
     job_title: Generated<string | null>
+    /** The words that a search on the Personnel page compares. */
     words: Unread
   }
   api_keys: {

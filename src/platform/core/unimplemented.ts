@@ -21,6 +21,6 @@ export function refusalOfUnknown({ method, url }: { readonly method: string; rea
   const isOtherVersion =
     /^\/public(?:\/|$)/.test(path) && !path.startsWith(`${platformPrefix}/`) && path !== platformPrefix
   return isOtherVersion
-    ? refuse('UnknownPath', `this platform serves version 2 of the interface alone, below ${platformPrefix}`)
+    ? refuse('UnknownPath', `this platform serves only version 2 of the API, below ${platformPrefix}`)
     : null
 }

@@ -66,29 +66,29 @@ function createCron({ cron, timeZone }: SyncSchedule): Cron {
 }
 
 // Every check reads the clock, so that a clock change takes effect within a minute.
-async function runUntilStopped(looking: NightlySync, cron: Cron, signal: AbortSignal): Promise<void> {
-  const { now, delays, maxPauseMs: lookMs = 60_000 } = looking
+async function runUntilStopped(sync: NightlySync, cron: Cron, signal: AbortSignal): Promise<void> {
+  const { now, delays, maxPauseMs = 60_000 } = sync
   let lastSlotMs = 0
   while (!signal.aborted) {
     const at = now()
     const slot = cron.previousRuns(1, new Date(at.getTime() + 1))[0]
     if (slot?.getTime() !== lastSlotMs) delays.clear()
     lastSlotMs = slot?.getTime() ?? 0
-    if (slot) await syncDueAccounts(looking, slot, signal)
+    if (slot) await syncDueAccounts(sync, slot, signal)
     const next = cron.nextRun(at)?.getTime() ?? Number.POSITIVE_INFINITY
-    const waitMs = Math.max(1, Math.min(lookMs, next - now().getTime()))
+    const waitMs = Math.max(1, Math.min(maxPauseMs, next - now().getTime()))
     await pause(waitMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
 /** Syncs the due accounts one after the other until `signal` aborts. A failure does not stop the others. */
-async function syncDueAccounts(looking: NightlySync, slot: Date, signal: AbortSignal): Promise<void> {
-  const { db, report, now, delays } = looking
+async function syncDueAccounts(sync: NightlySync, slot: Date, signal: AbortSignal): Promise<void> {
+  const { db, report, now, delays } = sync
   try {
     for (const accountId of await dueAccounts(db, { slot, now: now() })) {
       const delay = delays.get(accountId)
       if (delay && delay.checksToSkip > 0) delays.set(accountId, { ...delay, checksToSkip: delay.checksToSkip - 1 })
-      else await syncAccount(looking, { accountId, slot })
+      else await syncAccount(sync, { accountId, slot })
       if (signal.aborted) return
     }
   } catch (error) {

@@ -8,9 +8,9 @@ import { fetchExport } from './fetch-export.ts'
 import { databaseOperator, type Operator } from './operator.ts'
 import { readService } from './service-file.ts'
 
-type Access = { readonly operator: Operator } & AsyncDisposable
+type OpenedOperator = { readonly operator: Operator } & AsyncDisposable
 
-/** The target of the operator's commands: a database, or a running platform. */
+/** Where the commands of `rollcall platform` find the platform: a database, or a running platform. */
 type OperatorTarget = {
   readonly database: string
   readonly url?: string
@@ -18,7 +18,7 @@ type OperatorTarget = {
 }
 
 /** Connects to the platform at `url`, or else opens the database. If a running platform has locked the folder, connects to that platform. */
-export async function openOperator({ database, url, token }: OperatorTarget): Promise<Access> {
+export async function openOperator({ database, url, token }: OperatorTarget): Promise<OpenedOperator> {
   if (url !== undefined) return remoteOperator(url, token ?? missingToken())
   try {
     const opened = await openPlatformDatabase(database)
@@ -34,7 +34,7 @@ function missingToken(): never {
   throw new Failure('usage', '--url needs the operator token of that platform in PLATFORM_OPERATOR_TOKEN')
 }
 
-function remoteOperator(url: string, token: string): Access {
+function remoteOperator(url: string, token: string): OpenedOperator {
   const dispatcher = new Agent()
   const calls = remoteCalls(operatorOperations, { baseUrl: url, bearer: token, dispatcher }, (response) =>
     failureOf(response, url),

@@ -19,7 +19,9 @@ export type AuditInput = z.infer<typeof AuditInput>
 export const AuditMove = z
   .strictObject({
     status: AuditStatus,
-    completedAt: SubmittedTimestamp.optional().describe('Left out: now, or when it was completed before.'),
+    completedAt: SubmittedTimestamp.optional().describe(
+      'Default: now, or the former time if the audit was completed before.',
+    ),
   })
   .check(checkMove)
 export type AuditMove = z.infer<typeof AuditMove>

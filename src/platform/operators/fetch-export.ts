@@ -6,10 +6,15 @@ import { Failure } from '../../errors.ts'
 /** Maximum time until the platform has written the export. */
 const gatherMs = 60 * 60 * 1000
 
-type ExportTarget = { readonly url: string; readonly token: string; readonly dispatcher: Dispatcher }
+type RunningPlatform = { readonly url: string; readonly token: string; readonly dispatcher: Dispatcher }
 
-/** Writes the export of the running platform at `url` to `sink` and leaves it open. A truncated response is a failure. */
-export async function fetchExport({ url, token, dispatcher, sink }: ExportTarget & { sink: Writable }): Promise<void> {
+/** Writes the export of the running platform at `url` to `sink`, which stays open. A truncated response is a failure. */
+export async function fetchExport({
+  url,
+  token,
+  dispatcher,
+  sink,
+}: RunningPlatform & { sink: Writable }): Promise<void> {
   const { statusCode, headers, body } = await requestExport({ url, token, dispatcher })
   if (statusCode !== 200 || !String(headers['content-type']).startsWith('application/json')) {
     await body.dump()
@@ -28,7 +33,7 @@ export async function fetchExport({ url, token, dispatcher, sink }: ExportTarget
   }
 }
 
-async function requestExport({ url, token, dispatcher }: ExportTarget) {
+async function requestExport({ url, token, dispatcher }: RunningPlatform) {
   try {
     return await request(`${url.replace(/\/+$/, '')}/export`, {
       dispatcher,

@@ -6,13 +6,13 @@ import { writeExport } from '../export/write.ts'
 import { operatorOperations } from './contract.ts'
 import { operatorHandlers } from './handlers.ts'
 
-/** The operator's operations, on a database or through a running platform. */
+/** The operations of the `rollcall platform` commands, on a database or through a running platform. */
 export type Operator = Calls<typeof operatorOperations> & {
   /** Writes all data as one JSON document and leaves `sink` open. */
   writeExport(sink: Writable): Promise<void>
 }
 
-/** The operator's operations on a database. */
+/** The operations of the `rollcall platform` commands on a database. */
 export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = () => new Date()): Operator {
   return {
     ...localCalls(operatorOperations, operatorHandlers, { db, now }),

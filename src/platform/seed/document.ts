@@ -27,7 +27,7 @@ type Scope = {
   readonly policies: Names
 }
 
-/** A seed. All names, codes and e-mail addresses must resolve inside the document; templates only if it has a library. */
+/** A seed. All names, codes and e-mail addresses must resolve inside the document. Templates need not if it has no library. */
 export const SeedDocument = z
   .strictObject({ library: LibraryDocument.optional(), accounts: z.array(SeedAccount) })
   .check(checkAccounts)

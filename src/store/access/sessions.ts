@@ -23,8 +23,8 @@ export type SessionLimits = {
 const secretBytes = 32
 const minuteMs = 60_000
 
-/** The last use of a live session is between these times. A later use was recorded before the clock was set back. */
-function goingOn(limits: SessionLimits, now: Date): { readonly since: Date; readonly until: Date } {
+/** The times between which the last use of a live session lies. A last use after `until` was recorded before the clock was set back. */
+function lastUseRange(limits: SessionLimits, now: Date): { readonly since: Date; readonly until: Date } {
   const idleMs = limits.idleMinutes * minuteMs
   return { since: new Date(now.getTime() - idleMs), until: new Date(now.getTime() + idleMs) }
 }
@@ -44,7 +44,7 @@ export async function beginSession(
   const secret = randomBytes(secretBytes).toString('base64url')
   const { name, role, principal, tokenId, how } = session
   const latest = new Date(now.getTime() + limits.hours * 60 * minuteMs)
-  const { since, until } = goingOn(limits, now)
+  const { since, until } = lastUseRange(limits, now)
   await tx
     .deleteFrom('access_sessions')
     .where((is) => is.or([is('expires_at', '<=', now), is('seen_at', '<=', since), is('seen_at', '>=', until)]))
@@ -83,7 +83,7 @@ type SessionUse = {
  * session.
  */
 export async function findSession(db: Db, secret: string, { limits, isUse, now }: SessionUse): Promise<Session | null> {
-  const { since, until } = goingOn(limits, now)
+  const { since, until } = lastUseRange(limits, now)
   const { rows } = await sql<Session & { readonly seenAt: Date; readonly revokedAt: Date | null }>`${sql.raw(prepared)}
     select session.name, session.role, session.principal, session.seen_at as "seenAt", token.revoked_at as "revokedAt"
     from access_sessions session left join access_tokens token on token.id = session.token_id
@@ -92,8 +92,8 @@ export async function findSession(db: Db, secret: string, { limits, isUse, now }
   const [row] = rows
   // Revoking a token ends its sessions, except for one that starts at the same moment.
   if (!row || row.revokedAt !== null) return null
-  const unwrittenMs = Math.min(minuteMs, (limits.idleMinutes * minuteMs) / 10)
-  if (isUse && now.getTime() - row.seenAt.getTime() >= unwrittenMs) {
+  const minWriteIntervalMs = Math.min(minuteMs, (limits.idleMinutes * minuteMs) / 10)
+  if (isUse && now.getTime() - row.seenAt.getTime() >= minWriteIntervalMs) {
     await db.updateTable('access_sessions').set({ seen_at: now }).where('hash', '=', hashOf(secret)).execute()
   }
   return { name: row.name, role: row.role, principal: row.principal }

@@ -2,8 +2,8 @@ import { z } from 'zod'
 
 /**
  * Version of the format. A backup is lines of JSON, compressed with gzip: the header, then each table with its rows, then the end with
- * the digest of all lines before. Every value is the text that PostgreSQL writes, so it is the same for every size of installation and
- * version of the server.
+ * the digest of all lines before. Every value is the text that PostgreSQL writes, so backups look the same for every size of installation
+ * and version of the server.
  */
 export const backupFormat = 1
 
@@ -19,7 +19,7 @@ export const BackupHeader = z.object({
 })
 export type BackupHeader = z.infer<typeof BackupHeader>
 
-/** A table before its rows. `counters`: identity columns with the last number of their sequence. */
+/** A table before its rows. `counters`: identity columns with the last number of their sequence, and whether it was used already. */
 export const BackupTable = z.object({
   table: z.string(),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),

@@ -7,21 +7,21 @@ const columns = sql.raw(
 
 /**
  * In SQL, all roster entries that a plan would write, with the columns of `plan_entries` except the run: stored entries, and those that
- * follow from changes. Only valid until the plan is accepted.
+ * follow from changes. Entries that follow from changes can be derived only until the plan is accepted.
  */
 export function entriesOfPlan(runId: string): RawBuilder<unknown> {
-  return sql`(select ${columns} from plan_entries where run_id = ${runId} union all ${followed(runId)})`
+  return sql`(select ${columns} from plan_entries where run_id = ${runId} union all ${entriesOfChanges(runId)})`
 }
 
 /** Stores the entries that follow from changes. A held plan may be split, and its entries may be read by others. */
 export async function writeOutEntries(tx: Db, runId: string): Promise<void> {
-  await sql`insert into plan_entries (run_id, ${columns}) select ${runId}, ${columns} from (${followed(runId)}) entry`.execute(
+  await sql`insert into plan_entries (run_id, ${columns}) select ${runId}, ${columns} from (${entriesOfChanges(runId)}) entry`.execute(
     tx,
   )
   await sql`update changes set is_entry = false where run_id = ${runId} and is_entry`.execute(tx)
 }
 
-function followed(runId: string): RawBuilder<unknown> {
+function entriesOfChanges(runId: string): RawBuilder<unknown> {
   return sql`
     select identity_id, record::jsonb as desired, changes.inferred, null as deferred_to, null as cleared_date, null as deferred_zone,
       null::timestamptz as due_at, null::jsonb as held_departure, runs.as_of, runs.as_of as employment_as_of,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type ChangeKind, changeKinds, type PlanCounts } from '../../identity/change.ts'
 import type { DesiredState } from '../../identity/decide/decide.ts'
-import { partEmployment } from '../../identity/decide/part-employment.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
+import { splitEmployment } from '../../identity/decide/split-employment.ts'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, RosterEntry } from '../../identity/record.ts'
 import { rosterEntries } from '../roster/roster.ts'
@@ -23,20 +23,20 @@ const countedAs: { readonly [K in ChangeKind]?: Exclude<keyof PeopleCounts, 'cha
 type PassedPartInput = {
   readonly runId: string
   readonly kinds: readonly ChangeKind[]
-  readonly withoutValues: boolean
-  /** Leavers are removed from the platform. */
+  readonly onlyEmployment: boolean
+  /** Whether leavers are removed from the platform. */
   readonly removes: boolean
   readonly now: Date
 }
 
 /**
- * Moves changes of these kinds from a held plan to a new planned run, in the transaction that holds the rest. With `withoutValues`, only
- * facts about employment move for known people. Both plans get the digest and counts of their content. Returns the new run; null if the
+ * Stores the passed part of a held plan: the changes that are sent although the rest is held. Moves changes of these kinds to a new planned
+ * run, in the transaction that holds the rest. With `onlyEmployment`, other changes of known people stay in the held plan. Both plans get the digest and counts of their content. Returns the new run; null if the
  * plan has no such change.
  */
 export async function storePassedPart(
   tx: Db,
-  { runId, kinds, withoutValues, removes, now }: PassedPartInput,
+  { runId, kinds, onlyEmployment, removes, now }: PassedPartInput,
 ): Promise<string | null> {
   const { rows: matches } = await sql`
     select 1 from changes where run_id = ${runId} and kind = any(${kinds}) limit 1`.execute(tx)
@@ -50,7 +50,7 @@ export async function storePassedPart(
       (select coalesce(json_agg(guard), '[]') from json_array_elements(guards) guard where (guard ->> 'ok')::boolean),
       configuration, requested_by, id, ${now}, ${now}
     from runs where id = ${runId}`.execute(tx)
-  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds, removes })
+  if (onlyEmployment) await splitPeople(tx, { from: runId, to: id, kinds, removes })
   await sql`
     update plan_entries set run_id = ${id} from changes
     where plan_entries.run_id = ${runId} and changes.run_id = ${runId} and changes.identity_id = plan_entries.identity_id
@@ -60,7 +60,7 @@ export async function storePassedPart(
   return id
 }
 
-type PartedRow = {
+type SplitRow = {
   identity_id: string
   kind: string
   record: IdentityRecord
@@ -73,7 +73,7 @@ type PartedRow = {
   entry: DesiredState | null
 }
 
-type PartInput = {
+type SplitInput = {
   readonly from: string
   readonly to: string
   readonly kinds: readonly ChangeKind[]
@@ -81,9 +81,9 @@ type PartInput = {
 }
 
 /** Splits people with further changes besides a departure, a return or a corrected date. The other changes stay in the held plan. */
-async function partPeople(tx: Db, { from, to, kinds, removes }: PartInput): Promise<void> {
+async function splitPeople(tx: Db, { from, to, kinds, removes }: SplitInput): Promise<void> {
   for (let after = ''; ; ) {
-    const { rows } = await sql<PartedRow>`
+    const { rows } = await sql<SplitRow>`
       select changes.identity_id, changes.kind, changes.record, changes.fields, changes.inferred, changes.carried, changes.reason,
         changes.origin, runs.connection,
         case when entry.run_id is not null then json_build_object(
@@ -103,33 +103,33 @@ async function partPeople(tx: Db, { from, to, kinds, removes }: PartInput): Prom
       connection: last.connection,
       identityIds: rows.map(({ identity_id }) => identity_id),
     })
-    const parted = rows.flatMap((row) => partedPerson(row, known.get(row.identity_id), removes))
-    const keys = parted.map(({ first: { identityId } }) => identityId)
+    const split = rows.flatMap((row) => splitPerson(row, known.get(row.identity_id), removes))
+    const keys = split.map(({ first: { identityId } }) => identityId)
     await stagePeople(
       tx,
       to,
-      parted.map(({ first }) => first),
+      split.map(({ first }) => first),
     )
     await sql`delete from changes where run_id = ${from} and identity_id = any(${keys})`.execute(tx)
     await stagePeople(
       tx,
       from,
-      parted.map(({ rest }) => rest),
+      split.map(({ rest }) => rest),
     )
   }
 }
 
-function partedPerson(
-  row: PartedRow,
+function splitPerson(
+  row: SplitRow,
   known: RosterEntry | undefined,
   removes: boolean,
 ): { readonly first: PlannedPerson; readonly rest: PlannedPerson }[] {
   const { identity_id: identityId, origin } = row
   const change = toChange(row)
   if (change.kind === 'retract' || known === undefined) return []
-  const parted = partEmployment(known, change, row.entry, { removes })
-  if (parted === null) return []
-  const { first, rest } = parted
+  const split = splitEmployment(known, change, row.entry, { removes })
+  if (split === null) return []
+  const { first, rest } = split
   return [
     {
       first: { identityId, ...first, origin },
@@ -138,14 +138,14 @@ function partedPerson(
   ]
 }
 
-type PartedRuns = {
+type SplitRuns = {
   readonly runId: string
   readonly id: string
   readonly kinds: readonly ChangeKind[]
 }
 
-/** Records the content of both runs. */
-async function recordParts(tx: Db, { runId, id, kinds }: PartedRuns): Promise<void> {
+/** Records the counts and digest of both runs. */
+async function recordParts(tx: Db, { runId, id, kinds }: SplitRuns): Promise<void> {
   const held = await tx
     .selectFrom('runs')
     .select(['counts', 'people_counts'])
@@ -153,28 +153,28 @@ async function recordParts(tx: Db, { runId, id, kinds }: PartedRuns): Promise<vo
     .executeTakeFirstOrThrow()
   const before: PeopleCounts = held.people_counts ?? noPeople
   const { leftJoiners = 0 } = before
-  const moved = kinds.flatMap((kind) => countedAs[kind] ?? [])
-  const picked = (keep: boolean) => {
+  const movedLimits: readonly string[] = kinds.flatMap((kind) => countedAs[kind] ?? [])
+  const peopleCountsOf = (run: 'held' | 'part') => {
+    const isInRun = (limit: string) => movedLimits.includes(limit) === (run === 'part')
     const counts = Object.fromEntries(
       Object.entries(before).map(([name, count]) => {
-        if (typeof count !== 'number') return [name, keep ? count : noPeople.changed]
-        return [name, moved.some((limit) => limit === name) === keep ? 0 : count]
+        if (typeof count !== 'number') return [name, run === 'held' ? count : noPeople.changed]
+        return [name, isInRun(name) ? count : 0]
       }),
     )
     // Joiners who have already left count as leavers, and move with the joiners.
-    const [departures, joined] = [moved.includes('leavers') !== keep, moved.includes('joiners') !== keep]
-    const joinedLeavers = joined ? leftJoiners : 0
+    const joinedLeavers = isInRun('joiners') ? leftJoiners : 0
     return {
       ...counts,
       leftJoiners: joinedLeavers,
-      leavers: joinedLeavers + (departures ? before.leavers - leftJoiners : 0),
+      leavers: joinedLeavers + (isInRun('leavers') ? before.leavers - leftJoiners : 0),
     }
   }
   const ofHeld = await kindCounts(tx, runId)
   const ofPart = await kindCounts(tx, id)
   const others = { unchanged: 0, rejected: 0, incomplete: 0 }
-  await recordCounts(tx, id, { ...ofPart, ...others }, picked(false))
-  await recordCounts(tx, runId, { ...others, ...held.counts, ...ofHeld }, picked(true))
+  await recordCounts(tx, id, { ...ofPart, ...others }, peopleCountsOf('part'))
+  await recordCounts(tx, runId, { ...others, ...held.counts, ...ofHeld }, peopleCountsOf('held'))
   await tx.updateTable('runs').set({ passed_part_run_id: id }).where('id', '=', runId).execute()
 }
 

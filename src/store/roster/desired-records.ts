@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** A record as stored JSON. */
+/** A record as stored JSON. Leavers are left out, so none has a leaving date. */
 type DesiredRecord = { readonly identityId: string; readonly separatedAt: null; readonly json: string }
 
 /** All records that the platform should have, in key order, page by page: without leavers and retracted people. */

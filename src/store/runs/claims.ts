@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, RunRow } from '../schema.ts'
 import { type Lease, withoutLease } from '../workers/leases.ts'
-import { behindSource } from './runs.ts'
+import { sourceRunsFirst } from './runs.ts'
 
 /** A connection has at most one run in these states. */
 const activeStates = ['reading', 'planned', 'delivering'] as const
@@ -118,7 +118,7 @@ export async function dueRuns(db: Db, { connection }: { readonly connection?: st
     .where(withoutLease(sql`runs.lease`))
     .where(noRival)
   if (connection !== undefined) query = query.where('connection', '=', connection)
-  const rows = await query.orderBy('created_at').orderBy(behindSource).orderBy('id').execute()
+  const rows = await query.orderBy('created_at').orderBy(sourceRunsFirst).orderBy('id').execute()
   return rows.map(({ id, attempt, lease }) => ({
     runId: id,
     jobId: `${id}${lease === null ? '' : `-${attempt}`}`,

@@ -6,7 +6,7 @@ import { inDoubtCountsOfRun } from '../in-doubt.ts'
 import type { PeopleKeys, PersonKey } from '../keys.ts'
 import type { Db, Requester, RunOptions, RunRow, RunSource } from '../schema.ts'
 
-/** What makes a run happen. */
+/** All triggers, for queries. */
 export const triggers = ShownRun.shape.trigger.options
 /** What starts a run. */
 export type Trigger = ShownRun['trigger']
@@ -97,7 +97,8 @@ export async function addWaitingRun(
         .columns(['connection', 'feed'])
         .where('state', '=', 'waiting')
         .doUpdateSet({
-          // A run with a stored plan keeps its options, and a run that waits for others is not bound to a plan.
+          // A run that must come to a stored plan (option `plan`) keeps its options; what joins it becomes a run of its own. A request for a
+          // stored plan does not bind a run that already waits: the caller refuses such a request.
           options: sql`case when runs.options ? 'plan'
             then runs.options || jsonb_build_object('joined', coalesce(runs.options -> 'joined', '{}') || excluded.options - 'plan')
             else runs.options || excluded.options - 'plan' end`,
@@ -111,10 +112,10 @@ export async function addWaitingRun(
 }
 
 /**
- * Those of these connections that still have to read their source or wait for a decision about it. A connection whose newest run failed
- * or was cancelled before a decision has to read it again.
+ * Finds those of these connections that still have to read their source, or that wait for a decision about it. `hasEnded`: the newest run
+ * failed or was cancelled before the decision, so the source has to be read again.
  */
-export async function undecidedOf(
+export async function findUndecidedConnections(
   db: Db,
   connections: readonly string[],
 ): Promise<readonly { readonly connection: string; readonly hasEnded: boolean }[]> {
@@ -135,8 +136,8 @@ export async function undecidedOf(
   return rows
 }
 
-/** Adds a waiting run about named people, which no other request joins. Null if one of this feed is already waiting. */
-export async function addOwnRun(
+/** Adds a waiting run about named people, which no other request joins. Returns null if a run of this feed is already waiting. */
+export async function addRunOfNamedPeople(
   db: Db,
   run: {
     connection: string
@@ -296,7 +297,7 @@ export async function moveRun(
   return result.numUpdatedRows > 0n
 }
 
-/** Marks a held run as outdated if its plan was made with another basis: an approval plans it again. */
+/** Marks a held run as outdated if its plan was made with another basis (see `planBasis`): an approval plans it again. */
 export async function markBasisOutdated(tx: Db, { runId, basis }: { runId: string; basis: string }): Promise<void> {
   await tx
     .updateTable('runs')
@@ -328,7 +329,7 @@ type UndecidedQuery = {
   readonly now: Date
 }
 
-/** Whether a plan of this feed is being made; of other feeds than webhook also, whether one is held and can be approved. */
+/** Whether a plan of this feed is being made or, unless the feed is `webhook`, is held and can still be approved. */
 export async function hasUndecidedRun(db: Db, { connection, feed, now }: UndecidedQuery): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
@@ -336,6 +337,7 @@ export async function hasUndecidedRun(db: Db, { connection, feed, now }: Undecid
     .where('connection', '=', connection)
     .where('feed', '=', feed)
     .where('state', 'in', feed === 'webhook' ? ['reading', 'planned'] : ['reading', 'planned', 'held'])
+    // A requested retraction has the feed `source`, but reads no source.
     .where(sql<boolean>`not options ? 'retract' and not (state = 'held' and ${hasExpired(now)})`)
     .limit(1)
     .executeTakeFirst()
@@ -395,7 +397,7 @@ export async function heldEventRuns(db: Db, connection: string): Promise<HeldEve
   return rows.map(({ id, guards }) => ({ id, failed: (guards ?? []).flatMap(({ ok, name }) => (ok ? [] : [name])) }))
 }
 
-/** Those of these people who are in the plan of one of these runs, with the run. */
+/** For each of these people whom the plan of one of these runs contains: that run. */
 export async function plannedIn(
   db: Db,
   { runIds, identityIds }: { runIds: readonly string[]; identityIds: readonly string[] },
@@ -443,7 +445,7 @@ export async function separationOf(
 }
 
 /** In SQL, sorts runs of the same time: those that read the source first. */
-export const behindSource = sql`feed <> 'source'`
+export const sourceRunsFirst = sql`feed <> 'source'`
 
 /** The waiting runs of a connection, the oldest first. */
 export async function waitingRunsOf(db: Db, connection: string): Promise<string[]> {
@@ -453,7 +455,7 @@ export async function waitingRunsOf(db: Db, connection: string): Promise<string[
     .where('connection', '=', connection)
     .where('state', '=', 'waiting')
     .orderBy('created_at')
-    .orderBy(behindSource)
+    .orderBy(sourceRunsFirst)
     .orderBy('id')
     .execute()
   return rows.map(({ id }) => id)
@@ -489,7 +491,7 @@ export async function listRuns(db: Db, filter: RunFilter): Promise<Run[]> {
   return (await query.execute()).map(toRun)
 }
 
-/** What a connection does now and did last. */
+/** The current and the last run of a connection. */
 export type CurrentRuns = {
   /** The active run, otherwise the held or waiting one. */
   readonly active: Run | null
@@ -526,7 +528,7 @@ export async function listSourceRuns(
   { connection, after, limit }: Pick<RunFilter, 'connection' | 'after' | 'limit'>,
 ): Promise<Run[]> {
   const newest = sql<string>`(
-    select newest.id from (${connectionsMeant(connection)}) as of_connection(name), lateral (
+    select newest.id from (${selectedConnections(connection)}) as of_connection(name), lateral (
       select runs.id, runs.created_at from runs
       where runs.connection = of_connection.name and runs.feed = 'source' and ${after === undefined ? sql`true` : isOlder(after)}
       order by runs.created_at desc, runs.id desc limit ${limit}) as newest
@@ -539,7 +541,7 @@ export async function listSourceRuns(
   return rows.map(toRun)
 }
 
-function connectionsMeant(connection: string | undefined) {
+function selectedConnections(connection: string | undefined) {
   return connection === undefined ? sql`select name from connections` : sql`select ${connection}::text`
 }
 
@@ -549,7 +551,7 @@ function connectionsMeant(connection: string | undefined) {
  */
 function newestOfEach({ connection, states, triggers: requestedTriggers, after, limit }: RunFilter) {
   return sql<string>`(
-    select newest.id from (${connectionsMeant(connection)}) as of_connection(name),
+    select newest.id from (${selectedConnections(connection)}) as of_connection(name),
       unnest(${states ?? Object.keys(moves)}::text[]) as of_state(name), unnest(${requestedTriggers ?? triggers}::text[]) as of_trigger(name),
       lateral (
         select runs.id, runs.created_at from runs

@@ -16,7 +16,7 @@ import {
   takePending,
 } from '../../store/inbox/inbox.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
-import { type FeedName, undecidedOf } from '../../store/runs/runs.ts'
+import { type FeedName, findUndecidedConnections } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context/context.ts'
@@ -51,8 +51,8 @@ export function mainRules({ name, feeds }: SyncConnection): FeedRules {
 type FeedInput = { readonly name: FeedName; readonly claim: ClaimedRun | null; readonly signal: AbortSignal }
 
 /**
- * Opens what a run reads. Without a claim it only looks: pending events stay pending. Events that only say that something changed belong to
- * the run that reads the source after them, and are decided with its plan.
+ * Opens what a run reads. Without a claim, pending events are read and stay pending. Thin events, which only say that something changed,
+ * are taken by the next run that reads the source, and decided with its plan.
  */
 export async function openFeed(
   ctx: Pick<SyncContext, 'store' | 'now' | 'connections' | 'sourceWaits'>,
@@ -72,7 +72,7 @@ export async function openFeed(
       listed = { versions, decided: await decidedVersions(db, { connection: connection.name, versions }) }
       return listed.decided
     }
-    const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, findDecided } })
+    const reading = await openShowingWaits(ctx, source, { claim, options: { now: ctx.now, signal, findDecided } })
     return { name, rules: source, reading, listed }
   }
   if (name === 'webhook' && webhook) {
@@ -116,8 +116,8 @@ async function hasDecidedTheSame(db: Db, connection: string, listed: OpenedFeed[
   return decided.symmetricDifference(listed.decided).size === 0
 }
 
-/** Opens a source. Meanwhile the run shows what the source waits for. */
-async function openWatched(
+/** Opens a source. While it waits, e.g. for a complete export, the run shows the reason. */
+async function openShowingWaits(
   { sourceWaits }: Pick<SyncContext, 'sourceWaits'>,
   { connector }: SourceFeed,
   { claim, options }: { readonly claim: ClaimedRun | null; readonly options: OpenOptions },
@@ -135,7 +135,7 @@ async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
   const portion = { connection, limit: maxEventsPerPlan }
   if (claim === null) return await peekPending(db, portion)
   const { held = false, again } = claim.run.options
-  // They stay with the held run until the new plan replaces its plan.
+  // The events stay with the held run until the new plan replaces its plan.
   if (again && !held) return await eventsOfHeld(db, again.runId)
   return await whileClaimed(db, claim, async (tx) => {
     const runId = claim.run.id
@@ -180,13 +180,13 @@ function archiveInTurn(ctx: SyncContext, connection: SyncConnection): Promise<vo
 
 async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
-  // Before looking at the linked connections: their runs are added before the export that they read is decided about.
+  // Read before the linked connections are: a linked run is added before its export is decided about, so none is missed.
   const toArchive = await sourcesToArchive(db, connection.name)
   const connector = connection.feeds.source?.connector
   // A linked connection that has not read the export yet may have to read it here.
   const linked = linkedConnections(ctx, connection.name).map(({ name }) => name)
   if (linked.length > 0 && toArchive.length > 0) {
-    const undecided = await undecidedOf(db, linked)
+    const undecided = await findUndecidedConnections(db, linked)
     const unread = await linkedConnectionsToRead(db, { connection: connection.name, linked })
     const reason = waitingReason(undecided, unread)
     if (reason !== null && connector?.archive)
@@ -206,7 +206,10 @@ async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise
 }
 
 /** Why exports wait for something that does not happen by itself before the next export, for the log; null if they do not. */
-function waitingReason(undecided: Awaited<ReturnType<typeof undecidedOf>>, unread: readonly string[]): string | null {
+function waitingReason(
+  undecided: Awaited<ReturnType<typeof findUndecidedConnections>>,
+  unread: readonly string[],
+): string | null {
   const commandsOf = (names: readonly string[]) =>
     names.map((name) => `"rollcall sync --connection ${name}"`).join(' and ')
   const ended = undecided.flatMap((one) => (one.hasEnded ? [one.connection] : []))

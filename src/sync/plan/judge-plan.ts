@@ -57,7 +57,7 @@ async function guardFacts(db: Db, connection: string, input: JudgeInput): Promis
   const { feed, reading, rules, mapping, context, accepted } = inputs
   const { decider, rows, source, known, isFirst, now } = outcome
   const scope = {
-    rows: decider.book.account.outOfScope,
+    rows: decider.book.counts.outOfScope,
     outOfScopeLeavers: decider.outOfScopeLeavers,
     holds: (rules.outOfScope ?? 'hold') === 'hold',
   }

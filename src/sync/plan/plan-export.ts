@@ -76,7 +76,7 @@ async function planExportOnce(
   const addressOf = key === null ? undefined : (email: string) => addressDigest(key, email)
   const inputs = await loadPlanInputs(ctx, connection, feed, { addressOf })
   const opened = await openChangeFilter(ctx, connection, { inputs, key, use, runId: saveIndex?.runId ?? null })
-  if (opened?.wholeReason) changeFilter?.onWholeRead(opened.wholeReason)
+  if (opened?.fullReadReason) changeFilter?.onWholeRead(opened.fullReadReason)
   const filter = opened?.filter
   const workspace = await openWorkspace(db, connection, { inputs, stage, rows: exportRows, signal, sending, filter })
   const deciding = decidingWith(workspace, filter)
@@ -85,7 +85,7 @@ async function planExportOnce(
   const verdicts = await judgePlan(db, connection, { inputs, outcome, keyChanges, countedWith: feed.name })
 
   const makeIndex = async () =>
-    opened && saveIndex ? await opened.filter.nextIndex.make(opened.rules, saveIndex.storePart) : null
+    opened && saveIndex ? await opened.filter.nextIndex.make(opened.rulesDigest, saveIndex.storePart) : null
   const [digest, index] = await Promise.all([stage.digest(), makeIndex()])
   const plan = await summarizePlan(db, name, { inputs, outcome, verdicts, keyChanges, digest })
   return { ...plan, ...(await wholeExportFacts(connection, { plan, inputs, workspace })), index }

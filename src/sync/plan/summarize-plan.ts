@@ -43,7 +43,7 @@ export async function summarizePlan(
     source,
     asOf: reading.asOf,
     rows,
-    records: decider.book.account.records,
+    records: decider.book.counts.records,
     counts: decider.counts(),
     people: decider.people(),
     known,

@@ -62,7 +62,7 @@ export async function summarizeReading(
   const lacking = mapping.ok ? mapping.lacking : []
   return {
     rows,
-    records: decider.book.account.records,
+    records: decider.book.counts.records,
     rejected: decider.rejected(),
     incomplete: decider.counts().incomplete,
     leavers: decider.people().leftJoiners ?? 0,

@@ -13,7 +13,7 @@ export function collectWarnings(
   mapping: MappedRows,
   { book, contradicted }: Decider,
 ): readonly string[] {
-  const { older, later, outOfScope, startsAfterLeaving: swapped } = book.account
+  const { older, later, outOfScope, startsAfterLeaving: swapped } = book.counts
   const contradictions = contradicted()
   return [
     ...(reading.warnings?.() ?? []),

@@ -2,7 +2,14 @@ import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { unblockConnection } from '../../store/connections/connections.ts'
 import { makeDueNow } from '../../store/deliveries/due.ts'
-import { addOwnRun, addRequesters, ensureConnection, getRun, type Run, waitingRun } from '../../store/runs/runs.ts'
+import {
+  addRequesters,
+  addRunOfNamedPeople,
+  ensureConnection,
+  getRun,
+  type Run,
+  waitingRun,
+} from '../../store/runs/runs.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { requireSource } from '../plan/dry-run-person.ts'
 import { requestedPerson } from '../plan/person-watch.ts'
@@ -29,7 +36,7 @@ export async function requestPerson(
   const { by = 'operator' } = request
   const { identityId } = person
   const added = await db.transaction().execute(async (tx) => {
-    const id = await addOwnRun(tx, run)
+    const id = await addRunOfNamedPeople(tx, run)
     const about = { connection: name, by, ...(identityId !== undefined && { identityId }), now }
     if (id !== null)
       await recordAuditEntry(tx, { act: 'run.requested', ...about, runId: id, details: { feed: 'person' } })

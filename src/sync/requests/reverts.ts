@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
-import { addOwnRun, getRun, type Run, revertOf } from '../../store/runs/runs.ts'
+import { addRunOfNamedPeople, getRun, type Run, revertOf } from '../../store/runs/runs.ts'
 import type { RevertAccount } from '../../store/schema.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { planRevert } from '../plan/revert.ts'
@@ -31,7 +31,7 @@ export async function requestRevert(
       throw new Failure('conflict', `run ${other.id}, which reverts run ${runId}, is held: approve or reject it`)
     if (other) throw new Failure('conflict', `run ${runId} was reverted already, by run ${other.id} (${other.state})`)
     if (account.revert.people === 0) throw new Failure('conflict', nothingToRevert(runId, account.revert))
-    const added = await addOwnRun(tx, {
+    const added = await addRunOfNamedPeople(tx, {
       connection: name,
       feed: 'revert',
       trigger: 'operator',

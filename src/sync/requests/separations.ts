@@ -4,7 +4,7 @@ import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { findForeign, findNamed } from '../../store/foreign/people.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
-import { addOwnRun, type Run, separationOf } from '../../store/runs/runs.ts'
+import { addRunOfNamedPeople, type Run, separationOf } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { sweep } from '../run/sweep.ts'
@@ -39,7 +39,7 @@ export async function requestSeparation(ctx: SyncContext, request: Request): Pro
     await lockActiveRun(tx, name)
     await refuseOthers(tx, name, identityIds)
     const options = { separate: { identityIds, on, reason, by } }
-    const added = await addOwnRun(tx, {
+    const added = await addRunOfNamedPeople(tx, {
       connection: name,
       feed: 'separation',
       trigger: 'operator',

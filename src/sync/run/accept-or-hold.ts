@@ -83,7 +83,7 @@ async function acceptUndoubtedPart(
   const verdicts = guards ?? []
   const kinds = untainted(verdicts, connection.onHold.send)
   const removes = connection.records !== undefined
-  const id = await storePassedPart(tx, { runId, kinds, withoutValues: doubtsValues(verdicts), removes, now })
+  const id = await storePassedPart(tx, { runId, kinds, onlyEmployment: doubtsValues(verdicts), removes, now })
   const run = id === null ? null : await getRun(tx, id)
   if (run === null) return null
   const batches = await acceptPlan(tx, run, connection, now)

@@ -37,7 +37,7 @@ test('a company of hundreds of thousands of people has a next night', () => {
   expect(story.joiner).toEqual(['W300001'])
 })
 
-test.for(seeds)('everybody has a key and an address of their own, and a manager who is there (seed %i)', (seed) => {
+test.for(seeds)('everybody has a unique key and address, and an existing manager (seed %i)', (seed) => {
   const people = company({ seed, size: 250, today: firstDay })
 
   const keys = new Set(people.map(({ workerId }) => workerId))
@@ -48,7 +48,7 @@ test.for(seeds)('everybody has a key and an address of their own, and a manager 
   expect(people.every(({ email }) => /^[a-z]+\.[a-z]+\.\d+@example\.com$/.test(email))).toBe(true)
 })
 
-test.for(seeds)('a usual night is planned as exactly what its story tells (seed %i)', async (seed) => {
+test.for(seeds)('the plan of a usual night has exactly the changes of its story (seed %i)', async (seed) => {
   const before = company({ seed, size: 250, today: firstDay })
   const { people: after, story } = nextNight(before, { seed, today: secondDay })
   const first = await readExport(before)
@@ -75,7 +75,7 @@ test.for(seeds)('a usual night is planned as exactly what its story tells (seed 
   expect(night.entries.get(story.futureLeaver[0] ?? '')).toMatchObject({ deferredTo: expect.any(String) })
 })
 
-test.for(seeds)('its story tells as many events as were asked for, each about somebody else (seed %i)', (seed) => {
+test.for(seeds)('the story has the requested number of events, each about another person (seed %i)', (seed) => {
   const { story } = nextNight(company({ seed, size: 50, today: firstDay }), { seed, today: secondDay })
 
   const counts = Object.fromEntries(Object.entries(story).map(([event, ids]) => [event, ids.length]))
@@ -84,7 +84,7 @@ test.for(seeds)('its story tells as many events as were asked for, each about so
   expect(new Set(everybody).size).toBe(everybody.length)
 })
 
-test('a night after a night never gives a key twice', () => {
+test('several nights in a row never use a key twice', () => {
   let people = company({ seed: 5, size: 60, today: firstDay })
   for (const [seed, today] of ['2026-11-20', '2026-11-21', '2026-11-22'].entries()) {
     people = nextNight(people, { seed, today }).people
@@ -102,7 +102,7 @@ test('cells that hold the delimiter or a quote are enclosed', () => {
   expect(row).toContain(',"Chief of ""Staff"", Operations",')
 })
 
-/** What the csv connector and the generic preset make of an export. */
+/** The observations and rejects that the csv connector and the generic preset read from an export. */
 async function readExport(people: readonly Person[]): Promise<{ observations: Observation[]; rejects: Reject[] }> {
   await using folder = await exportFolder()
   await folder.write('people.csv', toCsv(people))

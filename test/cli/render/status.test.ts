@@ -90,7 +90,7 @@ test('the status shows what runs and the state of each connection', () => {
   ✖ the audit trail is not being written: entry 7, the last one, is not what was signed
 
 acme → Acme HRIS
-  1,000 people, 12 of them left, 2 not delivered yet
+  1,000 people, 12 of them have left, 2 not delivered yet
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
   3 people need attention, 1 of them may have left: rollcall problems
@@ -285,10 +285,10 @@ test('a person is shown with what HR says beside what the platform has, and ever
   const text = renderPerson(person, plain)
 
   expect(text).toBe(`1222 · acme · as of 2026-11-20 01:00 UTC
-  left on 2026-11-20 as HR says, which is held back until 2026-12-01 by ana: HR mends it
-  HR names this person by 2001 by now
+  HR says that this person left on 2026-11-20; the departure is held back until 2026-12-01 by ana: HR mends it
+  HR now uses the key 2001 for this person
   the leaving date was inferred; no row states it
-  a row of HR about leaving waits for 2027-01-31
+  a row of HR about a departure takes effect on 2027-01-31
   event 7, received 2026-11-20 02:00 UTC: older than what is known of 1222
   missing from the last export
 

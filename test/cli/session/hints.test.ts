@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createProgram } from '../../../src/cli/program.ts'
-import { configIn, hinted, pasteable } from '../../../src/cli/session/hints.ts'
+import { commandsWithConfig, configIn, pasteable } from '../../../src/cli/session/hints.ts'
 
 test('a command in a hint has the given --config and the name of the program as it was called', () => {
   const text = '  rollcall approve 12  lets it go; see "rollcall audit verify" or `rollcall person KEY`'
@@ -35,7 +35,7 @@ test('a hint can name every command that takes a configuration', () => {
     [command, ...command.commands].some(({ options }) => options.some(({ long }) => long === '--config')),
   )
 
-  expect(commands.map((command) => command.name()).sort()).toEqual([...hinted])
+  expect(commands.map((command) => command.name()).sort()).toEqual([...commandsWithConfig])
 })
 
 test('the configuration is found on a command line that cannot be understood', () => {

@@ -46,7 +46,7 @@ describe.each(databases)('a run on $name', ({ createDatabase }) => {
     ['its id', ids.first, undefined, ids.first],
     ['the first signs of its id', 'ab12f', undefined, ids.held],
     ['the same in capitals', 'AB12F', undefined, ids.held],
-    ['so much of its id that a hyphen is in it', 'ab12cd34-2', undefined, ids.second],
+    ['a part of its id that includes a hyphen', 'ab12cd34-2', undefined, ids.second],
     ['the newest', 'last', undefined, ids.other],
     ['the newest of a connection', 'last', 'acme', ids.held],
     ['the one before the newest', 'last-1', undefined, ids.held],

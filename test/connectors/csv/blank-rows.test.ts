@@ -6,7 +6,7 @@ import { exportFolder } from '../../helpers/sources/exports.ts'
 const mebibyte = 1024 * 1024
 const reason = /^people\.csv: more than 1048576 rows down to line \d+ are blank: have the export end with its last row$/
 
-/** Half a mebibyte of gzip that unpacks to so many mebibytes of blank lines, behind a beginning. */
+/** A text and then gzip members that unpack to very many blank lines, in half a mebibyte together. */
 function gzipBomb(beginning: string): Buffer {
   const member = gzipSync('\n'.repeat(4 * mebibyte))
   const members = Math.floor(mebibyte / 2 / member.length)

@@ -12,7 +12,7 @@ import { type Dialect, written } from '../../helpers/sources/csv-writer.ts'
 
 class GivenUp extends Error {}
 
-/** A filter that leaves out the records of these lines, and keeps what it was asked. `stretches`: lines without quotes that begin so many together. */
+/** A filter that skips these records, and records what it was offered. `stretches`: how many lines without quotes to skip together from a line on. */
 function filterOf(leavesOut: (line: number, text: string) => boolean, stretches = (_line: number) => 0) {
   const offered: { readonly line: number; readonly text: string; readonly isLeftOut: boolean }[] = []
   let isGivenUp = false

@@ -214,7 +214,7 @@ describe('an export that may still be written', () => {
   })
 })
 
-/** A server with files of three bytes, each modified so many days after another. */
+/** A server with files of three bytes, each with its modification time in days. */
 async function filled(files: Readonly<Record<string, number>>): Promise<SshServer> {
   const server = await sshServer()
   for (const [name, day] of Object.entries(files)) {

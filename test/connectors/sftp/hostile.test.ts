@@ -98,7 +98,7 @@ describe('a server that means harm', () => {
       const failure = await failureOf(readAll(workspace, { idleTimeoutMs: 100 }))
 
       expect(failure).toMatchObject({ code: 'source_unreachable' })
-      expect(failure.message).toMatch(/has not answered for 100 ms: the next run continues there/)
+      expect(failure.message).toMatch(/has not answered for 100 ms: the next run continues where it broke off/)
       await expectHonestNight(workspace)
     },
   )
@@ -142,7 +142,9 @@ describe('a server that means harm', () => {
     const failure = await failureOf(readAll(workspace, { idleTimeoutMs: 200 }))
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
-    expect(failure.message).toMatch(/has not sent a block of 30 KiB within 400 ms: the next run continues there/)
+    expect(failure.message).toMatch(
+      /has not sent a block of 30 KiB within 400 ms: the next run continues where it broke off/,
+    )
   })
 
   test('and breaks off a new state of the file each time fills no disk with parts', async () => {
@@ -169,24 +171,25 @@ describe('a server that means harm', () => {
 })
 
 describe('afterwards, a server', () => {
-  test.each<[string, Lie, string, RegExp]>([
-    ['falls silent', silentAt('RENAME'), 'source_unreachable', /has not answered for 100 ms/],
+  test.each<[string, Lie, Settings, string, RegExp]>([
+    ['falls silent', silentAt('RENAME'), { idleTimeoutMs: 100 }, 'source_unreachable', /has not answered for 100 ms/],
     [
       'says that it moved a file and did not',
       pretending('RENAME'),
+      {},
       'source_unreadable',
       /says that it has moved people\.csv to archive\/.*, and it has not/,
     ],
-  ])('that %s is named, and the export stays', async (_what, lie, code, expected) => {
+  ])('that %s is named, and the export stays', async (_what, lie, limits, code, expected) => {
     await using workspace = await somewhere()
-    const settings: Settings = { idleTimeoutMs: 100, afterwards: { accepted: 'archive' } }
+    const settings: Settings = { afterwards: { accepted: 'archive' } }
     const reading = await workspace.connector(settings).open(workspace.options)
     await allRows(reading)
     if (reading.source === null) throw new Error('nothing was read')
     lies(server, lie)
 
     const failure = await failureOf(
-      workspace.connector(settings).archive?.(reading.source, 'accepted') ?? Promise.resolve(),
+      workspace.connector({ ...settings, ...limits }).archive?.(reading.source, 'accepted') ?? Promise.resolve(),
     )
 
     expect(failure).toMatchObject({ code })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { capital, sentence } from '../../../src/console/site/words.ts'
+import { capital, effectsText, guardsInWords, sentence, withCode } from '../../../src/console/site/words.ts'
 
 test.each([
   ['the source holds no rows', 'The source holds no rows'],
@@ -18,4 +18,33 @@ test.each([
 
 test('a file whose name has a blank keeps it at the beginning of a sentence', () => {
   expect(sentence('people of today.csv:3: no date', 'people of today.csv')).toBe('people of today.csv:3: no date.')
+})
+
+test.each([
+  ['endMissing: the source lacks a person', 'end missing: the source lacks a person'],
+  [
+    'leavers: 8 of 137 people; the limit is 6; shrinkRows: 90 rows fewer',
+    'leavers: 8 of 137 people; the limit is 6; shrink rows: 90 rows fewer',
+  ],
+  ['a run waits until 09:35 UTC: endMissing: it may be cut', 'a run waits until 09:35 UTC: end missing: it may be cut'],
+  ['the column startDate: is missing', 'the column startDate: is missing'],
+])('the guards of %j are named in words', (reason, words) => {
+  expect(guardsInWords(reason)).toBe(words)
+})
+
+test('the effects of a plan are one list', () => {
+  const none = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 }
+  const counts = { ...none, unchanged: 0, rejected: 0, incomplete: 0 }
+
+  expect(effectsText({ ...counts, leave: 1, join: 2 })).toBe('separates 1 person and adds 2 people')
+  expect(effectsText({ ...counts, leave: 1, join: 2, update: 3 })).toBe(
+    'separates 1 person, adds 2 people and changes 3 people',
+  )
+})
+
+test('a command in a text is code, and its signs are escaped', () => {
+  expect(String(withCode('`rollcall alias` lists <pairs>; `a<b`'))).toBe(
+    '<code>rollcall alias</code> lists &lt;pairs&gt;; <code>a&lt;b</code>',
+  )
+  expect(String(withCode('one ` alone'))).toBe('one ` alone')
 })

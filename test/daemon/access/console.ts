@@ -104,12 +104,12 @@ function newVisitor(app: App) {
   }
   return {
     cookies,
-    /** Every Set-Cookie that came. */
+    /** Every Set-Cookie header that was received. */
     lines,
     get: (url: string) => send('GET', url),
     post: (url: string, form: Record<string, string>) => send('POST', url, form),
     signIn,
-    /** Who the console takes the visitor for; null: no one. */
+    /** Whom the console shows as signed in; null: no one. */
     async who(): Promise<Record<string, string> | null> {
       const { status, text } = await send('GET', '/')
       return status === 200 ? JSON.parse(text) : null

@@ -2,13 +2,13 @@ import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the provider says otherwise than it should. */
+/** How the provider's answers differ from correct ones. */
 export type Lies = {
-  /** Claims of the ID token that take the place of the right ones. */
+  /** Claims of the ID token that replace the correct ones. */
   readonly claims?: Readonly<Record<string, unknown>>
   /** Whether the token is signed with a key that the provider does not publish. */
   readonly forged?: boolean
-  /** The provider answers nothing that can be read. */
+  /** Whether the provider's answers are unreadable. */
   readonly broken?: boolean
 }
 
@@ -16,7 +16,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 const keyId = 'the key'
 
-/** A small provider of OpenID Connect that can lie. It lets in everybody who comes, as the person that `claims` describe. */
+/** A small provider of OpenID Connect that can lie. It signs in everybody, as the person that `claims` describe. */
 export async function startLyingProvider({ clientId }: { clientId: string }) {
   let lies: Lies = {}
   let person: Readonly<Record<string, unknown>> = {}
@@ -73,7 +73,7 @@ export async function startLyingProvider({ clientId }: { clientId: string }) {
     is: (claims: Readonly<Record<string, unknown>>) => {
       person = claims
     },
-    /** What the provider sends a browser back with that was sent to it. */
+    /** The address to which the provider sends a browser back. */
     letIn(authorization: string): URL {
       const query = new URL(authorization).searchParams
       const code = randomUUID()

@@ -33,7 +33,7 @@ beforeEach(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-/** A console whose visitors can sign in by the provider. What the log is told is in `told`. */
+/** A console whose visitors can sign in by the provider. Log events are in `told`. */
 async function open(issuer: string) {
   const opening = new AsyncDisposableStack()
   const reported: unknown[] = []
@@ -135,7 +135,7 @@ describe('signing in by OpenID Connect', () => {
     expect([ended.status, await person.who()]).toEqual([status, null])
   })
 
-  test('is ended by the browser that began it, once, and within ten minutes', async () => {
+  test('can be finished only by the browser that began it, only once, and only within ten minutes', async () => {
     await using opened = await open(lying.issuer)
     const { person, back } = await signIn(opened)
     const again = await person.get(`${back.pathname}${back.search}`)
@@ -177,7 +177,7 @@ describe('signing in by OpenID Connect', () => {
     expect(await person.who()).toMatchObject({ name, role: 'operator' })
   })
 
-  test('says that the provider is away, and works again once it is back', async () => {
+  test('says that the provider cannot be reached, and works again once it can', async () => {
     await using opened = await open(lying.issuer)
     lying.lie({ broken: true })
     const away = await opened.visitor().get('/sign-in/provider')
@@ -191,7 +191,7 @@ describe('signing in by OpenID Connect', () => {
     expect(await person.who()).not.toBeNull()
   })
 
-  test('works with a provider that others made', async () => {
+  test('works with an independent provider', async () => {
     await using provider = await startRealProvider()
     await using opened = await open(provider.issuer)
     const person = opened.visitor()
@@ -205,7 +205,7 @@ describe('signing in by OpenID Connect', () => {
   })
 })
 
-/** The provider of the package oidc-provider, with the pages that it has for trying it out. It tells groups with the user's information. */
+/** The provider of the package oidc-provider, with its pages for development. It returns groups with the user information. */
 async function startRealProvider() {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -42,7 +42,7 @@ async function acts(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('signing in to the console', () => {
-  test('takes a token and leads to the page that the person requested, and signing out ends it for good', async () => {
+  test('takes a token and leads to the page that the person requested, and signing out ends the session for good', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
     const token = await make()
@@ -60,7 +60,7 @@ describe('signing in to the console', () => {
     expect(who).toMatchObject({ name: 'ana', role: 'operator', via: 'sign-in', principal: 'token:ana' })
     expect(out.status).toBe(303)
     expect(page.text).toContain('You are signed out.')
-    // The cookie that was kept, sent again.
+    // Sends the former cookie again.
     expect(await visitor.who()).toBeNull()
     expect(await acts()).toMatchObject([
       { act: 'token.created' },
@@ -69,7 +69,7 @@ describe('signing in to the console', () => {
     ])
   })
 
-  test('keeps its cookie from scripts and other sites, stores a digest of it, and begins another one each time', async () => {
+  test('hides its cookie from scripts and other sites, stores a digest of it, and makes a new cookie each time', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
     const token = await make()
@@ -88,7 +88,7 @@ describe('signing in to the console', () => {
     expect(JSON.stringify(stored)).not.toContain(second)
   })
 
-  test('goes on while a person uses the console, and not by what an open page asks for by itself', async () => {
+  test('is extended while a person uses the console, but not by requests that an open page sends by itself', async () => {
     await using opened = await open()
     const [person, page] = [opened.visitor(), opened.visitor()]
     const token = await make()
@@ -105,7 +105,7 @@ describe('signing in to the console', () => {
     expect(JSON.parse((await page.get('/part')).text)).toEqual({ isKnown: false })
   })
 
-  test('uses cookies of this host and of HTTPS alone where people come by HTTPS', async () => {
+  test('uses cookies that are limited to this host and to HTTPS if people come by HTTPS', async () => {
     await using opened = await open({ publicUrl: new URL('https://rollcall.test') })
     const visitor = opened.visitor()
 
@@ -134,7 +134,7 @@ describe('signing in to the console', () => {
     expect(opened.reported).toMatchObject([{ event: 'control.refused' }])
   })
 
-  test('is not tried more than twenty times a minute from one address, by whatever way', async () => {
+  test('allows twenty attempts a minute from one address, over all ways together', async () => {
     await using opened = await open()
     const token = await make()
     const statuses = new Set<number>()
@@ -147,7 +147,7 @@ describe('signing in to the console', () => {
     expect(text).toContain('Too many attempts from this address.')
   })
 
-  test('says how to make the first token as long as there is none', async () => {
+  test('says how to make the first token while there is none', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
 
@@ -192,7 +192,7 @@ describe('signing in to the console', () => {
   })
 })
 
-test('signing in leads to a path of this site, also where slashes are encoded in it', async () => {
+test('signing in leads to a path of this site, also if slashes are encoded in it', async () => {
   await using opened = await open()
 
   const locations = await Promise.all(
@@ -205,7 +205,7 @@ test('signing in leads to a path of this site, also where slashes are encoded in
   expect(locations).toEqual(['/runs?status=held&page=2', '/runs/%2F%2Fevil.example', '/%5Cevil.example', '/runs/a'])
 })
 
-test('the cookie of the sign-in form is never the one that came', async () => {
+test('the sign-in form never reuses a cookie that came with the request', async () => {
   await using opened = await open()
 
   const visitor = opened.visitor()
@@ -217,7 +217,7 @@ test('the cookie of the sign-in form is never the one that came', async () => {
 })
 
 describe('a session of the console ends', () => {
-  test('after an hour in which nothing was done, and after half a day at the latest', async () => {
+  test('after an hour without use, and after half a day at the latest', async () => {
     await using opened = await open()
     const [idle, busy] = [opened.visitor(), opened.visitor()]
     const token = await make()
@@ -233,7 +233,7 @@ describe('a session of the console ends', () => {
     expect(observed).toEqual([...Array<[boolean, boolean]>(13).fill([true, false]), [false, false]])
   })
 
-  test('where it was begun by a clock that was ahead and has been set back', async () => {
+  test('if the clock was ahead when it began and has been set back since', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
     later(365 * 24 * 60)
@@ -246,7 +246,7 @@ describe('a session of the console ends', () => {
     expect(await visitor.who()).toBeNull()
   })
 
-  test('not while it is used, also if it may rest for a minute only', async () => {
+  test('not while it is used, even if the allowed idle time is one minute', async () => {
     await using opened = await open({ idleMinutes: 1 })
     const visitor = opened.visitor()
     await visitor.signIn(await make())
@@ -260,7 +260,7 @@ describe('a session of the console ends', () => {
     expect(observed).toEqual([true, true, true, false])
   })
 
-  test('with its token: when that is revoked, and when it expires', async () => {
+  test('when its token is revoked, and when its token expires', async () => {
     await using opened = await open()
     const [one, two] = [opened.visitor(), opened.visitor()]
     await one.signIn(await make('revoked'))
@@ -277,7 +277,7 @@ describe('a session of the console ends', () => {
     expect([await one.who(), await two.who()]).toEqual([null, null])
   })
 
-  test('with a token that was revoked while the session began', async () => {
+  test('if its token was revoked while the session began', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
     await visitor.signIn(await make())
@@ -287,7 +287,7 @@ describe('a session of the console ends', () => {
     expect(await visitor.who()).toBeNull()
   })
 
-  test('with server.token, once that is configured no longer', async () => {
+  test('when server.token is no longer configured', async () => {
     await using first = await open({ configured: 'configured-token' })
     const visitor = first.visitor()
     await visitor.signIn('configured-token')
@@ -302,7 +302,7 @@ describe('a session of the console ends', () => {
 })
 
 describe('a form of the console', () => {
-  test('without its token, or with that of another visitor, is refused', async () => {
+  test('is refused without its token, or with the token of another visitor', async () => {
     await using opened = await open()
     const [ana, ben] = [opened.visitor(), opened.visitor()]
     const token = await make()
@@ -321,7 +321,7 @@ describe('a form of the console', () => {
     expect(await ana.who()).not.toBeNull()
   })
 
-  test('with a cookie that was forged or changed belongs to no one', async () => {
+  test('belongs to no one if its cookie was forged or changed', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
     await visitor.signIn(await make())

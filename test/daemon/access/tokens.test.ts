@@ -4,9 +4,9 @@ import { controlPrefix } from '../../../src/contract/control/control.ts'
 import { tokenOperations } from '../../../src/contract/control/tokens.ts'
 import { attemptsPerMinute, createAttempts } from '../../../src/daemon/access/attempts.ts'
 import { admitByToken, createTokenCheck } from '../../../src/daemon/access/tokens.ts'
-import { permitted } from '../../../src/daemon/control/permitted.ts'
 import { refusalOf } from '../../../src/daemon/control/refusals.ts'
 import { tokenHandlers } from '../../../src/daemon/control/tokens.ts'
+import { withPermissions } from '../../../src/daemon/control/with-permissions.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { mount } from '../../../src/http/server/mount.ts'
@@ -45,7 +45,9 @@ async function open() {
   const attempts = createAttempts(silentEvents((event) => reported.push(event)))
   const admit = admitByToken(createTokenCheck({ db: store.db, now, configured: 'configured' }), attempts)
   const app = await createApp()
-  const handlers = refusing(permitted<typeof tokenOperations, Context>(tokenOperations, tokenHandlers), { refusalOf })
+  const handlers = refusing(withPermissions<typeof tokenOperations, Context>(tokenOperations, tokenHandlers), {
+    refusalOf,
+  })
   mount(app, tokenOperations, handlers, {
     prefix: controlPrefix,
     authorize: async (request) => ({ sync: { store, now }, caller: await admit(request) }),
@@ -77,7 +79,7 @@ async function acts(): Promise<unknown[]> {
 }
 
 describe('a token', () => {
-  test('lets its holder in with its role, under its name, and is kept nowhere', async () => {
+  test('lets its holder in with its role, under its name, and is stored nowhere', async () => {
     await using opened = await open()
 
     const token = await opened.make({ name: 'ana', role: 'viewer' })
@@ -136,7 +138,7 @@ describe('a token', () => {
     expect(answer).toMatchObject({ status: 401, body: { message: expect.stringContaining('rollcall token create') } })
   })
 
-  test('is not guessed: an address that sends twenty wrong ones has to wait, also with a right one', async () => {
+  test('cannot be guessed: an address that sends twenty wrong ones has to wait, even with a right one', async () => {
     await using opened = await open()
     const token = await opened.make({})
     const statuses = new Set<number>()
@@ -176,7 +178,7 @@ describe('a token', () => {
     expect((await opened.ask(second, 'GET', path)).status).toBe(200)
   })
 
-  test('is told of in the audit trail, as it is made and as it ends', async () => {
+  test('is recorded in the audit trail when it is made and when it ends', async () => {
     await using opened = await open()
     await opened.make({ name: 'ana', role: 'approver', expiresAt: '2027-01-31T00:00:00.000Z' })
     await opened.ask('configured', 'POST', `${path}/ana/revocation`, {})
@@ -188,7 +190,7 @@ describe('a token', () => {
     ])
   })
 
-  test('lets no one in after the store was put back from a backup, which may know it from before it was revoked', async () => {
+  test('lets no one in after a restore, because the backup may be older than its revocation', async () => {
     await using opened = await open()
     const token = await opened.make({})
 

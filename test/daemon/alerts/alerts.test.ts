@@ -20,7 +20,7 @@ import { type AlertReceiver, alertSecret, startAlertReceiver } from '../../helpe
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 
-/** How long a receiver is waited for. */
+/** How long the daemon waits for a receiver. */
 const hangMs = 30_000
 
 function settingsFor(
@@ -31,7 +31,7 @@ function settingsFor(
   return { ...quietAlerts, channels, ...settings }
 }
 
-/** One turn, with all that it sends. */
+/** One check for alert conditions, with all messages that follow from it. */
 async function turnOf(alerting: Alerting): Promise<void> {
   await alerting.recordAndNotify()
   await alerting.idle()
@@ -55,7 +55,7 @@ type OpenOptions = {
   readonly connections?: string[]
 }
 
-/** A store, and somebody who looks for alert conditions when the test says so. The clock starts now, as signatures grow old. */
+/** A store, and a check for alert conditions that the test starts. The clock starts now, because signatures expire. */
 async function open(
   settings: AlertSettings,
   { at, testDatabase = createPgliteDatabase, connections = ['acme'] }: OpenOptions = {},
@@ -79,7 +79,7 @@ async function open(
     at: placed,
     context,
     reported,
-    /** Looks, so many seconds later. */
+    /** Moves the clock by this many seconds, then checks. */
     async look(seconds = 0): Promise<void> {
       clock.now += seconds * 1000
       await turnOf(alerting)
@@ -92,7 +92,7 @@ async function open(
 const summary = ({ received }: AlertReceiver) =>
   received.map(({ message: { type, data } }) => `${type} ${data.connection} ${data.kind}`)
 
-/** A person of whom the accepted export says something about leaving that cannot be read. */
+/** A person whose leaving date in the accepted export cannot be read. */
 async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
   await ensureConnection(db, 'acme')
   await db
@@ -113,7 +113,7 @@ async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
 }
 
 describe.each(databases)('alerts on $name', ({ createDatabase }) => {
-  test('a connection that is blocked and free again is told both times, so that the receiver can trust it', async () => {
+  test('the receiver hears when a connection is blocked and when it is free again, in signed messages', async () => {
     await using receiver = await startAlertReceiver()
     await using opened = await open(settingsFor(receiver), { testDatabase: createDatabase })
     await block(opened.db)
@@ -147,7 +147,7 @@ describe.each(databases)('alerts on $name', ({ createDatabase }) => {
     ])
   })
 
-  test('two that look at once tell each alert once', async () => {
+  test('two processes that look at the same time send each alert once', async () => {
     const connections = Array.from({ length: 8 }, (_, i) => `c${i}`)
     await using receiver = await startAlertReceiver()
     await using opened = await open(settingsFor(receiver), { testDatabase: createDatabase, connections })
@@ -162,7 +162,7 @@ describe.each(databases)('alerts on $name', ({ createDatabase }) => {
   })
 })
 
-test('what cannot be looked for keeps no other alert back, and the alert about it stays as it is', async () => {
+test('a failed check delays no other alert, and leaves its own alert as it is', async () => {
   await using receiver = await startAlertReceiver()
   await using opened = await open(settingsFor(receiver))
   const at = new Date('2026-11-20T03:00:00.000Z')
@@ -190,7 +190,7 @@ test('what cannot be looked for keeps no other alert back, and the alert about i
   ])
 })
 
-test('a store that cannot be looked at at all is one failure, and leaves the alerts as they are', async () => {
+test('an unreachable store is one failure, and leaves the alerts as they are', async () => {
   await using opened = await open(settingsFor(null))
   await block(opened.db)
   await opened.look()
@@ -204,7 +204,7 @@ test('a store that cannot be looked at at all is one failure, and leaves the ale
 })
 
 describe('a receiver', () => {
-  test('that is down for a while is told when it is back, under the same id, and the log has one line', async () => {
+  test('that is down for a while gets the message when it is back, under the same id, and the log has one line', async () => {
     const port = await freePort()
     await using opened = await open(settingsFor({ url: `http://127.0.0.1:${port}/` }))
     await block(opened.db)
@@ -239,7 +239,7 @@ describe('a receiver', () => {
     ])
   })
 
-  test('that was down while condition came and went hears both when it is back, in order', async () => {
+  test('that was down while a condition came and went gets both messages when it is back, in order', async () => {
     const answers: number[] = []
     await using receiver = await startAlertReceiver({
       answer: (response) => response.writeHead(answers.shift() ?? 204).end(),
@@ -270,7 +270,7 @@ describe('a receiver', () => {
     expect(after.indexOf('alert.raised acme blocked')).toBeLessThan(after.indexOf('alert.cleared acme blocked'))
   })
 
-  test('that takes one alert again is told at once what it did not take before', async () => {
+  test('that accepts messages again gets the refused ones at once', async () => {
     const answers = [500]
     await using receiver = await startAlertReceiver({
       answer: (response) => response.writeHead(answers.shift() ?? 204).end(),
@@ -303,7 +303,7 @@ describe('a receiver', () => {
     })
   })
 
-  test('that hangs keeps nobody from stopping, and hears of it after the next start', async () => {
+  test('that hangs does not delay a stop, and gets the message after the next start', async () => {
     let hangs = true
     await using receiver = await startAlertReceiver({
       answer(response) {
@@ -329,7 +329,7 @@ describe('a receiver', () => {
     expect(opened.reported.map(({ event }) => event)).toEqual(['alert.raised'])
   })
 
-  test('is told no key and no value of a person', async () => {
+  test('gets no key and no value of a person', async () => {
     await using receiver = await startAlertReceiver()
     await using opened = await open(settingsFor(receiver))
     await ensureConnection(opened.db, 'acme')
@@ -362,7 +362,7 @@ describe('a receiver', () => {
 })
 
 describe('a daemon that stands still', () => {
-  test('between taking a telling and posting it leaves the telling to others', async () => {
+  test('between claiming a message and posting it leaves the message to others', async () => {
     await using receiver = await startAlertReceiver()
     await using opened = await open(settingsFor(receiver))
     await block(opened.db)
@@ -382,7 +382,7 @@ describe('a daemon that stands still', () => {
 })
 
 describe('the secret of alerts', () => {
-  test('is read anew for each telling, so that a replaced file is taken up', async () => {
+  test('is read again for each message, so that a replaced file is used', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'secret')
     await using receiver = await startAlertReceiver()
@@ -433,7 +433,7 @@ describe('without a receiver', () => {
 })
 
 describe('people who may have left', () => {
-  test('are told of once, and again where another one is met, but not every night', async () => {
+  test('are reported once, and again if another one is found, but not every night', async () => {
     await using opened = await open(settingsFor(null))
     const counts: number[] = []
     const nights = async (count: number) => {
@@ -457,7 +457,7 @@ describe('people who may have left', () => {
 })
 
 describe('the loop', () => {
-  test('finds condition by itself, and goes on after a look that failed', async () => {
+  test('finds conditions by itself, and continues after a failed check', async () => {
     await using receiver = await startAlertReceiver()
     await using opened = await open(settingsFor(receiver))
     const failed = Promise.withResolvers<void>()
@@ -498,7 +498,7 @@ describe.each([
     await using work = await folder()
     await prepared(work.at)
     await using receiver = await startAlertReceiver()
-    // Channels are told side by side, so the one that is looked at has nobody at its end until the process is dead.
+    // Channels are served in parallel, so the child gets an address where nobody listens. The receiver is used once the child is dead.
     await using child = startChild(script, work.at, nobodyThere, alertSecret, 'die')
     const exit = await child.finish()
     await using opened = await open(settingsFor(receiver), { at: work.at })
@@ -510,7 +510,7 @@ describe.each([
     expect(opened.reported.map(({ event }) => event)).toEqual(['alert.raised'])
   })
 
-  test('while it sends makes the next one send it again under the same id, so that the receiver can recognise it', async () => {
+  test('while sending an alert makes the next process send it again under the same id, so that the receiver can recognise it', async () => {
     await using work = await folder()
     await prepared(work.at)
     let telling: Child | null = null

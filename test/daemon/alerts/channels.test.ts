@@ -20,7 +20,7 @@ import { Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
 import { serveRaw } from '../../http/raw-server.ts'
 
 const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
-// Signatures grow old, so the clock begins with the one of the receivers.
+// Signatures expire, so the clock begins at the time of the receivers.
 const start = Date.now()
 const hour = 3600
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 beforeEach(() => emptyTables(store, 'rollcall'))
 
-/** Somebody who looks for alerts when the test says so. */
+/** A check for alerts that the test starts. */
 function open(...channels: ChannelSettings[]) {
   const clock = { now: start }
   const reported: Event[] = []
@@ -52,7 +52,7 @@ function open(...channels: ChannelSettings[]) {
     context,
     reported,
     alerting,
-    /** Looks, so many seconds later, and waits until everything is sent. */
+    /** Moves the clock by this many seconds, checks, and waits until everything is sent. */
     async look(seconds = 0): Promise<void> {
       clock.now += seconds * 1000
       await alerting.recordAndNotify()
@@ -73,7 +73,7 @@ async function block(...connections: string[]): Promise<void> {
   }
 }
 
-/** A chat that answers with this status and header, each time it is asked. */
+/** A chat that answers every request with this status and header. */
 async function startChat(answers: () => { status: number; retryAfter?: string }) {
   const statuses: number[] = []
   const server = createServer((request, response) => {
@@ -99,7 +99,7 @@ const subjects = (server: { received: readonly { headers: Readonly<Record<string
   server.received.map(({ headers }) => headers.subject)
 
 describe('channels', () => {
-  test('are told each by itself: what one took is not sent again because another was down', async () => {
+  test('are independent: what one accepted is not sent again because another was down', async () => {
     await using receiver = await startAlertReceiver()
     const port = await freePort()
     await using opened = open(webhookChannel(receiver.url), smtpChannel(port))
@@ -126,7 +126,7 @@ describe('channels', () => {
     })
   })
 
-  test('do not wait for one that never answers, and nor does the stop', async () => {
+  test('do not wait for one that never answers, and neither does the stop', async () => {
     await using receiver = await startAlertReceiver()
     await using hanging = await serveRaw(() => {})
     const opened = open(smtpChannel(Number(hanging.host.split(':')[1])), webhookChannel(receiver.url))
@@ -146,7 +146,7 @@ describe('channels', () => {
     ])
   })
 
-  test('take what they name and nothing else', async () => {
+  test('get the alerts that they name and no others', async () => {
     await using server = await startMailServer()
     await using receiver = await startAlertReceiver()
     await using opened = open(
@@ -205,7 +205,7 @@ describe('a mail', () => {
 })
 
 describe('a bad night', () => {
-  test('sends at most so many messages an hour, and no alert is lost', async () => {
+  test('sends at most the allowed messages an hour, and loses no alert', async () => {
     await using server = await startMailServer()
     await using opened = open(smtpChannel(server.port, { perHour: 2 }))
     await block(...names.slice(0, 6))
@@ -237,7 +237,7 @@ describe('a bad night', () => {
   })
 })
 
-test('a chat that asks for time is left alone for so long, with every alert', async () => {
+test('a chat that asks for a pause gets no alert until the pause is over', async () => {
   const answers = [{ status: 429, retryAfter: '120' }]
   await using chat = await startChat(() => answers.shift() ?? { status: 200 })
   await using opened = open(slackChannel(chat.url))
@@ -254,7 +254,7 @@ test('a chat that asks for time is left alone for so long, with every alert', as
   expect(chat.asked).toEqual([429, 200])
 })
 
-test('a test of the channels goes through each at once, and says what became of each', async () => {
+test('a test of the channels sends through all at once, and reports the result of each', async () => {
   await using receiver = await startAlertReceiver()
   await using server = await startMailServer()
   await using chat = await startChat(() => ({ status: 500 }))

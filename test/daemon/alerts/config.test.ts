@@ -38,13 +38,13 @@ const webhook = "type: webhook, url: '${env:HOOK}', secret: '${env:ALERTS}'"
 const mail = 'type: smtp, host: mail.example, from: rollcall@acme.example, to: [ops@acme.example]'
 const channels = (written: string) => `alerts: { channels: { one: { ${written} } } }`
 
-test('alerts are logged only unless the configuration says where else they go', async () => {
+test('alerts go to the log alone unless the configuration names channels', async () => {
   const { alerts } = await load('')
 
   expect(alerts).toEqual(quietAlerts)
 })
 
-test('addresses, passwords and secrets of channels never print', async () => {
+test('addresses, passwords and secrets of channels are never printed', async () => {
   const { alerts } = await load(`alerts:
   channels:
     pager: { ${webhook} }
@@ -60,7 +60,7 @@ test('addresses, passwords and secrets of channels never print', async () => {
   expect(`${inspect(alerts, { depth: 9 })}${JSON.stringify(alerts)}`).not.toMatch(/sesame|whsec|hunter2/)
 })
 
-test('a channel takes everything, or what it names', async () => {
+test('a channel gets all alerts, or those that it names', async () => {
   const { alerts } = await load(`alerts:
   link: https://wiki.example/rollcall?run={run}
   freshHours: 36
@@ -123,14 +123,14 @@ connections:
 `,
     )
     const config = await loadConfig(file, env)
-    // What stood in a file when the configuration was read may be gone.
+    // A secret's file may be removed after the configuration was read.
     await rm(join(folder.path, 'gone'), { force: true })
     return { config, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
   }
 
   const now = () => new Date()
 
-  /** What the trial says of the channel: whether it can be used, or the failure. */
+  /** The result of the check of the channel: that it can be used, or the failure. */
   async function checked(channel: string, files: Readonly<Record<string, string>> = {}): Promise<unknown> {
     await using work = await configured(channel, files)
     const [one] = work.config.alerts.channels
@@ -138,7 +138,7 @@ connections:
     return await checkChannel(one, { now }).catch((error: unknown) => error)
   }
 
-  test('looks at each channel, and posts nothing', async () => {
+  test('checks each channel, and posts nothing', async () => {
     await using receiver = await startAlertReceiver()
     const channel = `type: webhook, url: '${receiver.url}', secret: '\${file:secret}'`
     await using work = await configured(channel, { secret: alertSecret })

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('a daemon whose key the platform does not accept tells the receiver and the status', async () => {
+test('a daemon whose key the platform refuses reports it to the receiver and in the status', async () => {
   await using receiver = await startAlertReceiver()
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
   await at.writeExport(staff(3))

@@ -7,7 +7,7 @@ function source(values: Partial<MonitoredSource> = {}): MonitoredSource {
   return { connection: 'acme', mode: 'snapshot', isFile: true, schedule: schedule('0 2 * * *'), ...values }
 }
 
-/** Since when it has to have been read, as minutes of UTC. */
+/** The time since when the source must have been read, in UTC to the minute. */
 function readSince(values: Partial<MonitoredSource>, now: string): string | null {
   const freshness = freshnessOf(source(values), null, new Date(`${now}Z`))
   return freshness?.readSince.toISOString().slice(0, 16) ?? null
@@ -27,7 +27,7 @@ test.each([
   expect(readSince({ schedule: schedule(cron) }, now)).toBe(expected)
 })
 
-test('the hours of a schedule are those of its time zone, also when the clock changes', () => {
+test('the hours of a schedule are in its time zone, also when the clock changes', () => {
   const berlin = schedule('30 2 * * *', 'Europe/Berlin')
 
   expect(readSince({ schedule: berlin }, '2026-07-10T12:31')).toBe('2026-07-10T00:30')
@@ -61,7 +61,7 @@ describe('what was read', () => {
     expect(freshnessOf(source({ isFile: false }), 36, now)).toMatchObject({ readSince: since, asOfSince: null })
   })
 
-  test('is not judged where nothing says when it is read', () => {
+  test('is not judged if nothing says when it is read', () => {
     expect(freshnessOf(source({ schedule: null }), null, now)).toBeNull()
   })
 })

@@ -5,17 +5,17 @@ const consoleUrl = new URL('https://rollcall.example')
 const alert = { id: 'a1', connection: 'acme', kind: 'stale', runId: null } as const
 
 describe('a link of the configuration', () => {
-  test('is filled in, and what is filled in cannot leave its place', () => {
+  test('is filled in, and values are encoded so that they stay within their part of the address', () => {
     const linkOf = alertLinks({ link: 'https://wiki.example/{kind}?c={connection}&run={run}', consoleUrl: null })
 
     expect(linkOf({ ...alert, connection: 'a&b=c/../d' })).toBe('https://wiki.example/stale?c=a%26b%3Dc%2F..%2Fd&run=')
   })
 
-  test('of a message about no alert leaves its places empty', () => {
+  test('has empty values in a message about no alert', () => {
     expect(alertLinks({ link: 'https://wiki.example/{kind}', consoleUrl })(null)).toBe('https://wiki.example/')
   })
 
-  test('leads to the console, or nowhere, where its path names a run that the alert does not have', () => {
+  test('leads to the console, or is left out, if its path names a run that the alert does not have', () => {
     const link = 'https://wiki.example/runs/{run}'
 
     expect(alertLinks({ link, consoleUrl })(alert)).toBe('https://rollcall.example/runs?connection=acme')

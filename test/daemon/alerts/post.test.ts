@@ -6,7 +6,7 @@ import { freePort } from '../../helpers/servers/free-port.ts'
 import { alertSecret } from '../../helpers/sources/alert-receiver.ts'
 import { serveRaw, serveResponse } from '../../http/raw-server.ts'
 
-/** For receivers that never answer; whoever answers may take its time. */
+/** The time limit for receivers that never answer. Others get more time. */
 const impatientMs = 400
 
 function message(url: string, secret = alertSecret) {
@@ -127,13 +127,13 @@ test.each<[string, (socket: Socket) => void]>([
   expect(failure).toBeNull()
 })
 
-test('where nobody listens the reason is the code of the system', async () => {
+test("if nobody listens, the reason is the system's error code", async () => {
   const failure = await post(`http://127.0.0.1:${await freePort()}/`)
 
   expect(failure).toBe('gave no answer (ECONNREFUSED)')
 })
 
-test('a process that stops lets go of what it posts', async () => {
+test('a process that stops abandons what it posts', async () => {
   await using receiver = await serveRaw(() => {})
 
   const failure = await post(receiver.baseUrl, { signal: AbortSignal.timeout(50) })

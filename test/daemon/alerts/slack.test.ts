@@ -23,7 +23,7 @@ async function send(url: string, { timeoutMs = 30_000, signal, resolve, ...setti
   return await sender.send(raised(), signal ?? new AbortController().signal)
 }
 
-/** A chat that answers as told, and keeps what it was sent. */
+/** A chat that gives the answers of the test, and stores what it received. */
 async function startChat(answer: (response: ServerResponse, request: IncomingMessage) => void) {
   const received: unknown[] = []
   const server = createServer((request, response) => {
@@ -89,7 +89,7 @@ describe('what an answer means', () => {
     expect(unsent?.failure ?? null).toBe(expected && `${chat.host} ${expected}`)
   })
 
-  test('a text without end is no name of an error', async () => {
+  test('an endless text is not taken for an error name', async () => {
     await using chat = await startChat(responds(500, 'x'.repeat(5000)))
 
     expect(await send(chat.url)).toMatchObject({ failure: `${chat.host} answers 500` })
@@ -139,7 +139,7 @@ describe('a chat that cannot be reached', () => {
     expect(unsent).toEqual({ failure: `127.0.0.1:${port} gave no answer (ECONNREFUSED)` })
   })
 
-  test('because it says nothing is given up in time', async () => {
+  test('because it is silent is given up in time', async () => {
     await using chat = await serveRaw(() => {})
 
     const unsent = await send(`${chat.baseUrl}/sesame`, { timeoutMs: 300 })
@@ -147,7 +147,7 @@ describe('a chat that cannot be reached', () => {
     expect(unsent?.failure).toBe(`${chat.host} gave no answer within 0.3 seconds`)
   })
 
-  test('because its name is being looked up without end is given up in time, and at once when the process stops', async () => {
+  test('because its name lookup never ends is given up in time, and at once when the process stops', async () => {
     const resolve = () => new Promise<never>(() => {})
 
     const unsent = await send('https://hooks.example/sesame', { timeoutMs: 200, resolve })
@@ -157,7 +157,7 @@ describe('a chat that cannot be reached', () => {
     expect(stopped?.failure).toBe('this process stopped meanwhile')
   })
 
-  test('because what was its address is none any more says so without showing it', async () => {
+  test('because its configured address is no longer valid says so without showing the address', async () => {
     const unsent = await send('', { url: secretText('sesame') })
 
     expect(unsent).toEqual({ failure: 'alerts.channels.chat.url does not hold an address' })
@@ -180,7 +180,7 @@ describe('the private network', () => {
     expect(unsent?.failure).not.toContain('sesame')
   })
 
-  test('is refused where one address of several lies in it', async () => {
+  test('is refused if one address of several lies in it', async () => {
     const resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address: '192.168.1.1', family: 4 },
@@ -203,7 +203,7 @@ describe('the private network', () => {
     expect([lookUps, chat.received.length]).toEqual([1, 1])
   })
 
-  test('without TLS needs a word for it, except on this machine', async () => {
+  test('without TLS must be allowed by a setting, except on this machine', async () => {
     const unsent = await send('http://hooks.example/sesame', { resolve: async () => [] })
 
     expect(unsent?.failure).toMatch(/hooks\.example is to be reached without TLS/)

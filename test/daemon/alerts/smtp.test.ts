@@ -20,7 +20,7 @@ const two = ['ops@acme.example', 'hris@acme.example']
 const login = (password: string) => ({ user: secretText('rollcall'), password: secretText(password) })
 
 describe('a mail', () => {
-  test('goes to all recipients at once, as plain text, and asks for no automatic answer', async () => {
+  test('goes to all recipients at once, as plain text, with headers that ask for no automatic answer', async () => {
     await using server = await startMailServer()
 
     const unsent = await send(server.port, { to: two })
@@ -68,7 +68,7 @@ describe('a mail', () => {
     expect(headers['message-id']).toBe('<group_1@acme.example>')
   })
 
-  test('with a reason full of markup and control characters has no header and no line more than others', async () => {
+  test('with a reason full of markup and control characters has the same headers and lines as any other', async () => {
     await using server = await startMailServer()
     const reason = 'people\r\nBcc: eve@evil.example\r\n\r\n.\r\nQUIT\r\n<b>Zoë</b> =cmd|calc \u001b[2J\u202e'
 
@@ -105,7 +105,7 @@ describe('a mail server', () => {
     expect(unsent?.failure).toBe(`${server.host} did not take the mail within 0.3 seconds`)
   })
 
-  test('that never answers holds up no stop', async () => {
+  test('that never answers does not delay a stop', async () => {
     await using server = await serveRaw(() => {})
     const before = performance.now()
 
@@ -191,7 +191,7 @@ describe('TLS', () => {
     expect(server.received).toEqual([])
   })
 
-  test('a server that demands TLS says so to one who comes without', async () => {
+  test('a refusal for lack of TLS is reported as such', async () => {
     const refuse = () => new Refusal(530, '5.7.0 Must issue a STARTTLS command first')
     await using server = await startMailServer({ refuse })
 

@@ -6,7 +6,7 @@ import { cleared, groupNotice, raised, testNotice } from '../../helpers/notices.
 
 const noLink: AlertLink = () => null
 
-test('a held plan is told with its reason, counts, the command and the link', () => {
+test('the text of a held plan has its reason, counts, the command and the link', () => {
   const linkOf = alertLinks({ link: 'https://wiki.example/rollcall?run={run}', consoleUrl: null })
   const text = noticeText(raised(), linkOf)
 
@@ -75,7 +75,7 @@ describe('a message about several alerts', () => {
     })
   })
 
-  test('names its connection where they are all of one', () => {
+  test('names the connection in the subject if all are of one', () => {
     const { subject } = noticeText(groupNotice([raised(), raised({ kind: 'stale' })]), noLink)
 
     expect(subject).toBe('[Rollcall] acme: 2 alerts')
@@ -116,7 +116,7 @@ describe('text from outside', () => {
     expect(reasonLine(text)).toBe(expected)
   })
 
-  test('keeps what people write, and ends in time', () => {
+  test('keeps what people write, and is cut to a maximum length', () => {
     expect(reasonLine('Zoë 山田 😀')).toBe('Zoë 山田 😀')
     expect(reasonLine('x'.repeat(1000))).toBe(`${'x'.repeat(600)}…`)
   })

@@ -68,7 +68,7 @@ async function start(dataDir: string, { signingKey, digest = 'sha256:1', databas
   }
 }
 
-/** Does something as a process that starts and ends. */
+/** Runs an action in a process that starts and ends. */
 async function during<T>(
   dataDir: string,
   task: (process: Awaited<ReturnType<typeof start>>) => Promise<T>,
@@ -108,7 +108,7 @@ test('the first start makes a key that only its owner can read, and each configu
   expect(head.ordinal).toBe(6)
 })
 
-test('a trail that was cut back to an earlier head is told at the next act, and by verify', async () => {
+test('a trail that was cut back to an earlier head is noticed at the next entry, and by verify', async () => {
   const folder = await dataFolder()
   await during(folder, (process) => process.act())
   await during(folder, (process) => process.act())
@@ -130,7 +130,7 @@ test('a trail that was cut back to an earlier head is told at the next act, and 
   })
 })
 
-test('a lost key stops no action, is reported, and is replaced by a person with a reason', async () => {
+test('a lost key stops no action and is reported, and a person can replace it with a reason', async () => {
   const folder = await dataFolder()
   await during(folder, (process) => process.act())
   await rm(join(folder, 'audit-key.pem'))
@@ -209,7 +209,7 @@ test('an unreadable copy of the last head is reported, and stops no action', asy
   })
 })
 
-test('a key that is none is refused at the start without being shown', async () => {
+test('a malformed key is refused at the start without being shown', async () => {
   const folder = await dataFolder()
 
   const refused = await start(folder, { signingKey: 'canary-secret' }).catch((error: Error) => error.message)
@@ -219,7 +219,7 @@ test('a key that is none is refused at the start without being shown', async () 
   )
 })
 
-/** A process that waits in the middle of a signature until it is let go. */
+/** A process that waits in the middle of a signature until the test releases it. */
 async function startSigning(opening: AsyncDisposableStack) {
   const testDatabase = opening.use(await createPostgresDatabase())
   const database = opening.use(
@@ -262,12 +262,12 @@ test('a committed entry is visible to every reader, also while the process signs
   await Promise.all([first, locking])
 })
 
-test('a new key takes over after the signature that is under way, and the head that is kept is the newest', async () => {
+test('a new key takes over after the signature under way, and the stored head is the newest', async () => {
   await using opening = new AsyncDisposableStack()
   const { process, database, folder, waiting, first, locking, letGo } = await startSigning(opening)
 
   const replacing = process.replaceKey({ by: 'Ada', reason: 'yearly' })
-  // As long as it takes to make a key several times over, which is how the takeover begins.
+  // Long enough to make a key several times. A takeover begins by making a key.
   const elsewhere = await dataFolder()
   for (let look = 0; look < 5; look++) {
     await makeNextKey(elsewhere)

@@ -28,7 +28,7 @@ test('the configuration is the one that --config names, else ROLLCALL_CONFIG, el
   expect(beside).toEqual({ file: join(workingDirectory, 'rollcall.yaml'), namedBy: 'its place' })
 })
 
-test('where there is none, the places are named that were looked at', () => {
+test('if there is none, the message names the paths that were tried', () => {
   const finding = () => findConfig({ option: undefined, env: {}, workingDirectory: '/nowhere' })
 
   expect(finding).toThrow(

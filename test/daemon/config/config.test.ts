@@ -71,7 +71,7 @@ describe('a configuration', () => {
     )
   })
 
-  test('that names a kind of alerts by its old name works as with the new one, and is warned of with its place', async () => {
+  test('that names a kind of alerts by its old name works as with the new one, and the check warns of it with its place', async () => {
     await using folder = await exportFolder()
     const channel = (kind: string) =>
       `alerts: { channels: { chat: { type: slack, url: '\${env:CHAT}', kinds: [held, ${kind}] } } }\n`
@@ -91,7 +91,7 @@ describe('a configuration', () => {
     ])
   })
 
-  test('says which rows of a source are meant, and whom it keeps safe', async () => {
+  test('says which rows of a source apply, and which people are pinned', async () => {
     await using folder = await exportFolder()
     const scoped = minimal.replace('mode: snapshot', `mode: snapshot\n      scope: "Department != 'Stores'"`)
 
@@ -156,7 +156,7 @@ describe('a configuration', () => {
     expect(platform.baseUrl).toBe(address)
   })
 
-  test('lays its own fields over those of a preset', async () => {
+  test('overrides fields of a preset with its own', async () => {
     await using folder = await exportFolder()
     const text = minimal.replace(
       /fields:[\s\S]*/,
@@ -314,7 +314,7 @@ describe('a configuration without connections', () => {
     await expect(loading).rejects.toThrow(/TOKEN is not set/)
   })
 
-  test('gets its first one behind all that stands in it', async () => {
+  test('gets its first one appended to its text', async () => {
     const proposal = propose(
       await readTable({
         name: 'people.csv',
@@ -357,7 +357,7 @@ describe('references', () => {
     expect(configured.platform.inFlight).toBe(8)
   })
 
-  test('that are digits stay texts where a text is asked for', async () => {
+  test('that are digits stay texts if a text is expected', async () => {
     await using folder = await exportFolder()
 
     const { connections } = await load(folder, minimal.replace('Acme HRIS', `'\${env:NAME}'`), {
@@ -368,7 +368,7 @@ describe('references', () => {
     expect(connections.get('acme')?.target).toEqual({ name: '0042' })
   })
 
-  test('that are digits are refused as the text that they are where a text is asked for', async () => {
+  test('that are digits are checked as texts if a text is expected', async () => {
     await using folder = await exportFolder()
     const text = `server: { token: "\${env:TOKEN}" }\n${minimal}`
 
@@ -388,7 +388,7 @@ describe('references', () => {
 })
 
 describe('secrets', () => {
-  test('are read on demand and never print', async () => {
+  test('are read on demand and never printed', async () => {
     await using folder = await exportFolder()
     const text = `database: \${env:DATABASE_URL}\nserver: { token: "\${env:TOKEN}" }\n${minimal}`
     const env = { KEY: key, TOKEN: 'token-of-the-daemon', DATABASE_URL: 'postgres://me:password-of-mine@db/rollcall' }
@@ -486,7 +486,7 @@ describe('the feeds of a connection', () => {
     expect(inspect(source, { depth: 9 })).toContain('[secret]')
   })
 
-  test('take the form of the export from the preset, below their own words', async () => {
+  test('take the form of the export from the preset unless they set their own', async () => {
     await using folder = await exportFolder()
     const preset = minimal.replace(/fields:[\s\S]*/, 'preset: successfactors\n')
 
@@ -917,7 +917,7 @@ async function refusal(folder: ExportFolder, text: string, env: NodeJS.ProcessEn
   return message.replaceAll(join(folder.path, 'rollcall.yaml'), 'FILE').replaceAll(folder.path, 'FOLDER')
 }
 
-/** What a JSON Schema says about one setting; all that is looked at here. */
+/** The part of a JSON Schema about one setting that these tests read. */
 type Setting = {
   readonly description?: string
   readonly const?: unknown

@@ -6,7 +6,7 @@ import { MappingPatch } from '../../../src/identity/mapping/mapping.ts'
 
 const docs = new URL('../../../docs/', import.meta.url)
 const pages = (await readdir(docs)).filter((file) => file.endsWith('.md'))
-/** Of messages and of a page, and no settings. */
+/** Names in messages and on a page that are no settings. */
 const otherNames = ['data', 'reminder']
 
 const sourceSchema = z.object({
@@ -32,7 +32,7 @@ function namesIn(schema: unknown, names = new Set<string>()): Set<string> {
 }
 
 describe('the settings', () => {
-  test.each(pages)('that %s names with a value are taken by the configuration', async (page) => {
+  test.each(pages)('that %s names with a value exist in the configuration', async (page) => {
     const text = await readFile(new URL(page, docs), 'utf8')
 
     const named = [...text.matchAll(/`([a-z][A-Za-z]+): [^`\n]+`/g)].map(([, name = '']) => name)
@@ -48,7 +48,7 @@ describe('the settings', () => {
     expect(missing).toEqual([])
   })
 
-  test.each(Object.keys(MappingPatch.shape))('can say "%s", which a preset may hold, of each source', (part) => {
+  test.each(Object.keys(MappingPatch.shape))('can have "%s", which a preset may set, for each source', (part) => {
     const kinds = sourceSchema.parse(jsonSchema()).properties.connections.additionalProperties.properties.source.oneOf
 
     expect(kinds.map(({ properties }) => part in properties)).toEqual(['csv', 'sftp', 'http'].map(() => true))

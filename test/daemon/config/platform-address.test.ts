@@ -83,7 +83,7 @@ describe('the address of the platform', () => {
     await expect(refused).rejects.not.toThrow(/sesame/)
   })
 
-  test('is of no use if Node is told to take every server for the right one, which is refused', async () => {
+  test('is refused if Node is told to trust every server', async () => {
     const refused = load('region: eu', { NODE_TLS_REJECT_UNAUTHORIZED: '0' })
 
     await expect(refused).rejects.toMatchObject({
@@ -95,7 +95,7 @@ describe('the address of the platform', () => {
 })
 
 describe('the certificate of the platform', () => {
-  /** What becomes of a request to a platform that speaks TLS in this way, and how many requests came through. */
+  /** The result of a request to a platform with these TLS options, and how many requests arrived. */
   async function requestOver(options: tls.TlsOptions, { host = '127.0.0.1', caFile = 'ca.pem' as string | null } = {}) {
     const page = { data: [], pagination: { cursor: null, totalCount: 0 } }
     await using server = await startHrServer(json(page), options)
@@ -136,7 +136,7 @@ describe('the certificate of the platform', () => {
     })
   })
 
-  test('counts for nothing below TLS 1.2, also if Node is started to allow that', async () => {
+  test('is not trusted below TLS 1.2, even if Node is started to allow that', async () => {
     const { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS } = tls
     const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
     try {
@@ -152,7 +152,7 @@ describe('the certificate of the platform', () => {
     }
   })
 
-  test('is asked for where the server speaks plain http', async () => {
+  test('is required: a server that speaks plain http is refused', async () => {
     await using server = await startHrServer(json({}))
     const config = await load(`baseUrl: 'https://127.0.0.1:${server.port}/public/v2'`)
     await using platform = openPlatform(config, null)

@@ -11,7 +11,7 @@ import { typical } from '../../helpers/presets/typical-exports.ts'
 const presets = await readPresets()
 const names = [...presets.keys()]
 
-/** Systems that do not say by a key who the manager is. */
+/** Systems whose exports do not name the manager by a key. */
 const withoutManagerKeys = ['gusto', 'odoo', 'orangehrm', 'personio', 'personio-de', 'zoho-people']
 
 describe('every preset', () => {
@@ -30,7 +30,7 @@ describe('every preset', () => {
     expect(results).toEqual(observationsOf(file, typical[name] as ExportContent))
   })
 
-  test.each(names)('%s has nothing to warn of in its typical export but managers without a key', async (name) => {
+  test.each(names)('%s gives no warning for its typical export except about managers without a key', async (name) => {
     const { findings } = await readFixture(`${name}.csv`, name)
 
     expect(findings.map(({ check }) => check)).toEqual(withoutManagerKeys.includes(name) ? ['manager-by-name'] : [])
@@ -91,11 +91,14 @@ describe('an export in another shape', () => {
     ['with the day first and slashes', 'hibob-day-first.csv', 'hibob', dayFirst('/'), {}],
   ]
 
-  test.each(cases)('%s reads the same once the connection says so', async (_case, file, name, own, telling) => {
-    const { results } = await readFixture(file, name, own)
+  test.each(cases)(
+    '%s reads the same once the connection describes that shape',
+    async (_case, file, name, own, telling) => {
+      const { results } = await readFixture(file, name, own)
 
-    expect(results).toEqual(observationsOf(file, { ...(typical[name] as ExportContent), ...telling }))
-  })
+      expect(results).toEqual(observationsOf(file, { ...(typical[name] as ExportContent), ...telling }))
+    },
+  )
 })
 
 describe('a trap', () => {
@@ -220,7 +223,7 @@ describe('a trap', () => {
   })
 })
 
-/** Every name that a rule, as a preset writes it, has for its columns. */
+/** All column names in a rule of a preset. */
 function columnsOf(rule: unknown): string[] {
   if (typeof rule === 'string') return [rule]
   if (typeof rule !== 'object' || rule === null) return []

@@ -121,7 +121,7 @@ describe('a connection of records', () => {
     expect(of?.shape.attributesOf({ identityId: 'E1', '.name': 'Ana' })).toEqual({ id: 'E1', name: 'Ana' })
   })
 
-  test('takes of a preset the key alone', async () => {
+  test('takes only the key from a preset', async () => {
     const text = records.replace(/ {6}fields:\n.*\n/, '      preset: generic\n')
 
     const { source } = await connectionOf(text)
@@ -358,7 +358,7 @@ describe('a connection of people is refused with its place:', () => {
 })
 
 describe('a linked connection', () => {
-  test('reads what the other one reads, with its key, its time zone and its secrets, and on no schedule of its own', async () => {
+  test("reads what its owner reads, with the owner's key, time zone and secrets, and has no schedule", async () => {
     const text = people.replace(
       '    also:',
       "    schedule: { cron: '0 2 * * *', timeZone: Asia/Tokyo }\n    blackouts: [{ from: '22:00', to: '05:00' }]\n    also:",
@@ -384,7 +384,7 @@ describe('a linked connection', () => {
     expect(linked.verify).toMatchObject({ timeZone: 'Asia/Tokyo', blackouts: [window] })
   })
 
-  test('has a status, a scope, guards and an absence of its own, and none of those of the other', async () => {
+  test("has its own status, scope, guards and absence, and none of its owner's", async () => {
     const own = `        status: { column: Laptop, leftWhen: [returned] }
         scope: "Laptop != ''"
         absence: hold
@@ -412,7 +412,7 @@ describe('a linked connection', () => {
     expect(custom.digest).not.toBe(usual.digest)
   })
 
-  test('may be one of people too, and name the column of its key', async () => {
+  test('may carry people too, and name the column of its key', async () => {
     const text = people.replace(
       / {8}target: .*\n {8}record:\n.*\n/,
       '        target: { id: 7 }\n        fields: { identityId: Other ID, email: Mail }\n',
@@ -497,7 +497,7 @@ describe('a linked connection', () => {
     expect(message).toContain(positionOf(text, mark))
   })
 
-  test('needs an export: events are no source to share', async () => {
+  test('needs an export: events cannot be shared', async () => {
     const webhook = `    webhook:
       recipe: generic
       secrets: ['\${env:PASSWORD}']

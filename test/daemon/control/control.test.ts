@@ -48,7 +48,7 @@ async function installed(): Promise<
   return { ...(await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })), platform: client }
 }
 
-/** Asks for a run and waits until it has come to rest. */
+/** Requests a run and waits until it has ended or is held. */
 async function runOnce(client: ControlClient): Promise<Run> {
   const started = await client.startRun({ params: { connection: 'acme' }, body: {} })
   if (started.status !== 201) throw new Error(`no run was started: ${JSON.stringify(started)}`)
@@ -75,7 +75,7 @@ describe.each(databases)('the control API on $name', ({ createDatabase }) => {
     return { at, ...daemon, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
-  test('runs a sync on request and tells everything about it', async () => {
+  test('runs a sync on request and returns everything about it', async () => {
     await using opened = await open()
     const { at, client } = opened
     await at.writeExport([...staff(3), { id: 'E0009', start: '2026-02-31' }])
@@ -235,7 +235,7 @@ describe('a daemon', () => {
     expect(new Set(statuses)).toEqual(new Set([401, 429]))
   })
 
-  test('answers over TCP to those who know the configured token', async () => {
+  test('answers over TCP to callers with the configured token', async () => {
     await using at = await installed()
     await using daemon = await start(at, { token: 'token-of-the-daemon' })
     const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: 'token-of-the-daemon' })
@@ -243,7 +243,7 @@ describe('a daemon', () => {
     expect(await client.about({})).toMatchObject({ status: 200, body: { daemon: { pid: process.pid } } })
   })
 
-  test('listens to no one over TCP who has guessed twenty tokens within a minute, and tells the log once', async () => {
+  test('refuses a TCP caller who guessed twenty tokens within a minute, and logs that once', async () => {
     await using at = await installed()
     const reported: unknown[] = []
     const events = silentEvents((event) => event.event === 'control.refused' && reported.push(event))
@@ -287,7 +287,7 @@ describe('a daemon', () => {
     expect(await get('/reference/')).toMatchObject({ statusCode: 401 })
   })
 
-  test('says where it listens while it runs, and no longer', async () => {
+  test('says where it listens only while it runs', async () => {
     await using at = await installed()
 
     let during: unknown
@@ -318,7 +318,7 @@ describe('a daemon', () => {
     expect(await second.client.status({})).toMatchObject({ status: 200 })
   })
 
-  test('catches up at start with the night that it was down for', async () => {
+  test('makes up at start for the night that it missed', async () => {
     await using at = await installed()
     await at.writeExport(staff(3))
     const config = await loadConfig(at.configFile, process.env)

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A run of which the platform takes nothing for as long as it gives this answer. */
+/** A run whose requests the platform refuses with this answer. */
 async function stuck(answer: typeof refused | typeof limited) {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
@@ -53,7 +53,7 @@ function elsewhere({ sync }: World): World['sync'] {
   return { ...sync, platform: { ...sync.platform, rateLimiter } }
 }
 
-test('the first failed request is told at once, by every process, and is over with the first answer', async () => {
+test('every process reports a failed request at once, until the first answer', async () => {
   await using opened = await stuck(refused)
   const { world, run, platform } = opened
   const other = elsewhere(world)
@@ -73,7 +73,7 @@ test('the first failed request is told at once, by every process, and is over wi
   expect(await delayOf(other, await world.runOf(run.id))).toBe(null)
 })
 
-test('a pause that the platform asks for is told with its end', async () => {
+test('a pause that the platform asks for is reported with its end', async () => {
   await using opened = await stuck(limited)
   const { world, run } = opened
 
@@ -90,7 +90,7 @@ test('a run that waits says which run goes first, how much of it is left, and wh
   expect(delay).toContain(`run ${run.id.slice(0, 8)} goes first, 1 change to go; the platform has not answered since`)
 })
 
-test('a run that has spent the requests of the moment says how long it waits for the next ones', async () => {
+test('a run that has used its request budget says how long it waits', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { sync } = world
@@ -112,7 +112,7 @@ test('a run that has spent the requests of the moment says how long it waits for
   expect(await delayOf(sync, run)).toMatch(/^waiting for the request budget \([1-6] s\)$/)
 })
 
-test('what a source makes its run wait for is told while it is opened', async () => {
+test('the reason why a source makes its run wait is reported while it is opened', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   Object.assign(world.sync, { sourceWaits: new Map() })

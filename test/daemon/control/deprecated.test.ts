@@ -47,7 +47,7 @@ async function get(address: string) {
   return { status, deprecation: headers.get('deprecation'), link: headers.get('link'), text: await response.text() }
 }
 
-test('what was called unserved or wanted has its old path, field and metric beside the new ones', async () => {
+test('the old path, field and metric of what was called unserved or wanted exist beside the new ones', async () => {
   await using opened = await openDaemon()
   const { url, ended } = opened
   const api = `${url}${controlPrefix}`

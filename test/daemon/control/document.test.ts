@@ -25,7 +25,7 @@ const described = new Map(
   Object.values(paths).flatMap((path) => Object.values(path).map((one) => [one.operationId, one])),
 )
 
-test('every operation that takes something has an example, which it would take', () => {
+test('every operation with a body or parameters has an example that it accepts', () => {
   const wrong = operations.flatMap(([name, { params, query, body, takesBytes }]) => {
     const example = controlExamples[name as keyof typeof controlExamples]
     if (!params && !body && !query) return []
@@ -41,7 +41,7 @@ test('every operation that takes something has an example, which it would take',
   expect(wrong).toEqual([])
 })
 
-test('the document is valid, and every operation stands in a chapter of it', async () => {
+test('the document is valid, and every operation is in one of its chapters', async () => {
   const document = controlDocument('1.2.3')
 
   expect(await new Validator().validate(structuredClone(document) as Record<string, unknown>)).toMatchObject({
@@ -66,10 +66,10 @@ async function serve({ requestsPerMinute }: { requestsPerMinute: number }) {
   return { ask, [Symbol.asyncDispose]: () => app.close() }
 }
 
-test('the refusals of size and of rate that are declared are what comes', async () => {
+test('the declared refusals of size and rate are the ones that occur', async () => {
   const declares = (status: number) =>
     operations.filter(([name]) => String(status) in (described.get(name)?.responses ?? {}))
-  // How large a stream of bytes may be is for its handler to say.
+  // The handler of a stream of bytes limits its size itself.
   const large = declares(413).filter(([, { takesBytes }]) => !takesBytes)
   await using server = await serve({ requestsPerMinute: large.length })
 
@@ -83,7 +83,7 @@ test('the refusals of size and of rate that are declared are what comes', async 
   expect(tooMany.every(({ headers }) => Number(headers['retry-after']) > 0)).toBe(true)
 })
 
-test('the document and the page that shows it are there for those who may use the API', async () => {
+test('the document and its page are served to callers who may use the API', async () => {
   const app = await createApp()
   await using _closing = { [Symbol.asyncDispose]: () => app.close() }
   serveDocument(app, {

@@ -38,7 +38,7 @@ async function sendEndlessly({ url, adminToken }: EmptyDaemon) {
       sentBytes += 64 * 1024
     }
   }
-  // It ends with the connection, which is what ends it.
+  // The request fails when the connection ends, as intended.
   const pumping = pipeline(spaces, sending).catch(() => {})
   try {
     const [answer] = (await once(sending, 'response')) as [IncomingMessage]
@@ -51,7 +51,7 @@ async function sendEndlessly({ url, adminToken }: EmptyDaemon) {
 }
 
 describe('nothing is kept of', () => {
-  test('a stream that never ends, as soon as the limit is passed', async () => {
+  test('a stream that never ends, once the limit is passed', async () => {
     const { status, message, sentBytes } = await sendEndlessly(empty)
 
     expect([status, message]).toEqual([413, expect.stringMatching(/^the export is larger than 1 MiB/)])
@@ -92,7 +92,7 @@ describe('nothing is kept of', () => {
 describe('a visit', () => {
   const settings = { name: 'HR', folder: 'exports', timeZone: 'UTC' }
 
-  test('sees its own export alone, which goes when another one is given, and takes turns with few others', async () => {
+  test('sees only its own export, which another upload replaces, and shares the daemon with few other visits', async () => {
     const [ana, ben] = [await empty.newToken('ana', 'admin'), await empty.newToken('ben', 'admin')]
     const first = await empty.upload('people.csv', exportOf(2), ana)
 
@@ -117,7 +117,7 @@ describe('a visit', () => {
     await expect.poll(own.uploads).toEqual([])
   })
 
-  test('writes nothing where the configuration was edited meanwhile, or a key is wrong, or another visit was first', async () => {
+  test('writes nothing if the configuration was edited meanwhile, a key is wrong, or another visit was first', async () => {
     await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
     const ben = await own.newToken('ben', 'admin')
     const [mine, his] = [await own.upload('people.csv', exportOf(2)), await own.upload('people.csv', exportOf(2), ben)]

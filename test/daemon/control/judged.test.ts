@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import type { ControlContext } from '../../../src/daemon/control/control-context.ts'
-import { guardedHandlers } from '../../../src/daemon/control/handlers.ts'
+import { checkedHandlers } from '../../../src/daemon/control/handlers.ts'
 import type { ChangeKind } from '../../../src/identity/change.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { requestRun, retractPerson } from '../../../src/sync/sync.ts'
@@ -26,7 +26,7 @@ const mapping = Mapping.parse({
   status: { column: 'Status', leftWhen: ['Inactive'], employedWhen: ['Active'] },
 })
 
-/** A company of thirty in three teams, who all move to another domain in the night in which twelve of them leave. */
+/** A company of thirty in three teams. In one night all move to another mail domain, and twelve leave. */
 async function heldWorld() {
   const { client } = await host.tenant()
   const stack = new AsyncDisposableStack()
@@ -70,7 +70,7 @@ const contextOf = ({ sync }: World): ControlContext => ({
 
 async function changesOf(world: World, runId: string, { kind, values }: { kind?: ChangeKind; values: boolean }) {
   const query = { limit: 500, values, ...(kind !== undefined && { kind }) }
-  return (await guardedHandlers.listChanges(contextOf(world), { params: { runId }, query })).body
+  return (await checkedHandlers.listChanges(contextOf(world), { params: { runId }, query })).body
 }
 
 test('each leaver, return and retraction says who it is and why, to those who may see values', async () => {
@@ -102,12 +102,12 @@ test('each leaver, return and retraction says who it is and why, to those who ma
   expect(movers.data.some((mover) => 'person' in mover)).toBe(false)
 })
 
-test('without that right it shows keys, dates and evidence alone', async () => {
+test('without that right only keys, dates and evidence are shown', async () => {
   await using held = await heldWorld()
   const { world, run } = held
 
   const { data } = await changesOf(world, run.id, { values: false })
-  const { body: summary } = await guardedHandlers.summarizeRun(contextOf(world), {
+  const { body: summary } = await checkedHandlers.summarizeRun(contextOf(world), {
     params: { runId: run.id },
     query: { values: false },
   })
@@ -127,7 +127,7 @@ test('a summary counts by field and by manager, leavers of the same manager toge
   await using held = await heldWorld()
   const { world, run } = held
 
-  const { body } = await guardedHandlers.summarizeRun(contextOf(world), {
+  const { body } = await checkedHandlers.summarizeRun(contextOf(world), {
     params: { runId: run.id },
     query: { values: true },
   })

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('the report lists the departures of accepted plans, and adds up: who left, who was taken back, who is held', async () => {
+test('the report lists the departures of accepted plans, and counts who left, who was taken back and who is held', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const people = staff(20)

@@ -30,7 +30,7 @@ async function modeOf(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777
 }
 
-test('the socket is for its account alone, in a folder for it alone', async () => {
+test('only its account can use the socket and its folder', async () => {
   const path = await listenLocally(dataDir, listen)
 
   expect(path).toBe(join(dataDir, 'control', 'daemon.sock'))
@@ -61,7 +61,7 @@ test('a data folder with a long path has its socket below the folder for tempora
   expect(other).not.toBe(path)
 })
 
-test('so has one on a file system that holds no sockets', async () => {
+test('a data folder on a file system without sockets has it there too', async () => {
   const tried: string[] = []
   const path = await listenLocally(dataDir, async (at) => {
     tried.push(at)
@@ -74,7 +74,7 @@ test('so has one on a file system that holds no sockets', async () => {
   expect(distrust(path, dataDir)).toBeNull()
 })
 
-test('a socket that a killed daemon left is replaced, and so is a file in its place', async () => {
+test('a socket that a killed daemon left is replaced, and so is a file with its name', async () => {
   await mkdir(join(dataDir, 'control'))
   await writeFile(join(dataDir, 'control', 'daemon.sock'), '')
 
@@ -83,7 +83,7 @@ test('a socket that a killed daemon left is replaced, and so is a file in its pl
   expect((await stat(path)).isSocket()).toBe(true)
 })
 
-test('a daemon that lives keeps its socket, and the second one is refused', async () => {
+test('a running daemon keeps its socket, and a second one is refused', async () => {
   const path = await listenLocally(dataDir, listen)
 
   const second = listenLocally(dataDir, listen)
@@ -95,7 +95,7 @@ test('a daemon that lives keeps its socket, and the second one is refused', asyn
   expect((await stat(path)).isSocket()).toBe(true)
 })
 
-test('what cannot be listened at is said with its reason', async () => {
+test('a path that cannot be listened on is reported with the reason', async () => {
   const refused = listenLocally(dataDir, () => Promise.reject(Object.assign(new Error('listen'), { code: 'EACCES' })))
 
   await expect(refused).rejects.toMatchObject({
@@ -104,7 +104,7 @@ test('what cannot be listened at is said with its reason', async () => {
   })
 })
 
-test('what belongs to another account is neither used by a daemon nor trusted by a command', async () => {
+test('a folder of another account is neither used by a daemon nor trusted by a command', async () => {
   const path = await listenLocally(dataDir, listen)
 
   const refused = expect(listenLocally(dataDir, listen, another)).rejects.toMatchObject({

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A connection with a schedule and events, asked as the control API is, on the evening of the 20th of November. */
+/** A connection with a schedule and events, used through the control API, on the evening of 20 November. */
 async function open() {
   const { client } = await host.tenant()
   const world = await openWorld({ client, webhook: webhookFeed() })
@@ -114,7 +114,7 @@ describe('a paused connection', () => {
     expect(await control.getPause(acme)).toEqual({ connection: 'acme', paused: null })
   })
 
-  test('keeps a departure that comes in as an event, and delivers it when the pause is over', async () => {
+  test('stores a departure that arrives as an event, and delivers it when the pause is over', async () => {
     await using opened = await open()
     const { world, client, control } = opened
     await control.pauseConnection({ ...acme, body: statement })
@@ -131,7 +131,7 @@ describe('a paused connection', () => {
     expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
   })
 
-  test('is run by a person all the same, with the events that wait', async () => {
+  test('can still be run by a person, with the events that wait', async () => {
     await using opened = await open()
     const { world, client, control } = opened
     await control.pauseConnection({ ...acme, body: statement })
@@ -148,7 +148,7 @@ describe('a paused connection', () => {
     expect((await control.getPause(acme)).paused).toMatchObject(statement)
   })
 
-  test('is read after the pause if a watched folder said meanwhile that an export has come', async () => {
+  test('is read after the pause if an export arrived in a watched folder meanwhile', async () => {
     await using opened = await open()
     const { world, control } = opened
     const signs: (() => void)[] = []
@@ -168,7 +168,7 @@ describe('a paused connection', () => {
     await expect.poll(async () => (await lastRun(world)).trigger).toBe('file')
   })
 
-  test('is asked for again if the store did not take the request when an export came', async () => {
+  test('has its run requested again if the store refused the request when an export arrived', async () => {
     await using opened = await open()
     const { world } = opened
     let notifyArrival = (): void => {}
@@ -231,7 +231,7 @@ describe('a paused connection', () => {
   })
 })
 
-test('who paused a connection and who ended it is recorded, with the reason', async () => {
+test('who began and who ended a pause is recorded, with the reason', async () => {
   await using opened = await open()
   const { world, control } = opened
 
@@ -251,7 +251,7 @@ test('who paused a connection and who ended it is recorded, with the reason', as
   ])
 })
 
-test('an end of a pause that cannot be one is refused, and so is the end of a pause that is not', async () => {
+test('an impossible end date of a pause is refused, and so is ending a pause that does not exist', async () => {
   await using opened = await open()
   const { control } = opened
   const refusal = (until: string) =>
@@ -279,7 +279,7 @@ test('an end of a pause that cannot be one is refused, and so is the end of a pa
   await expect(control.getPause({ params: { connection: 'nowhere' } })).rejects.toThrow('no connection "nowhere"')
 })
 
-test('a linked connection is not paused by itself, as the other one starts its runs', async () => {
+test('a linked connection cannot be paused by itself, because its owner starts its runs', async () => {
   await using opened = await open()
   const { world, control } = opened
   const linked = { ...world.connection, name: 'records', linkedTo: 'acme' }

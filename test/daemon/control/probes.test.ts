@@ -43,7 +43,7 @@ test.each([
   expect(await inside.ready()).toEqual({ statusCode: 503, status: 'not ready', store: 'ok', queue: expected })
 })
 
-test('who asks often costs no more than one look a second', async () => {
+test('frequent callers cause at most one check a second', async () => {
   const look = vi.fn(fine)
   await using daemon = await serving({ store: look })
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A world that is asked as the control API is. */
+/** A world with the control API. */
 async function open(...schedules: readonly Scheduled[]) {
   return await openWith({ schedules })
 }
@@ -69,7 +69,7 @@ test('problems come page by page, and each page says where the next one begins',
   expect(pages).toEqual([['E0001', 'E0002'], ['E0003', 'E0004'], ['E0005']])
 })
 
-test('a problem tells its age, and when it is tried again', async () => {
+test('a problem has its age, and the time of its next attempt', async () => {
   await using opened = await open(nightly, weekly)
   const { world, sound, control } = opened
   reach(world, refusing(sound, 'E0002'))
@@ -87,7 +87,7 @@ test('a problem tells its age, and when it is tried again', async () => {
   expect(again).toEqual(['2026-11-21T02:00:00.000Z', '2026-11-22T04:00:00.000Z'])
 })
 
-test('a refused person of a connection that no schedule runs waits for whoever asks', async () => {
+test('a refused person of a connection without a schedule waits for a run on request', async () => {
   await using opened = await open()
   const { world, sound, control } = opened
   reach(world, refusing(sound, 'E0002'))
@@ -107,7 +107,7 @@ test('the status counts refused and undeliverable people separately, and the lea
 
   const status = await connectionStatus()
 
-  // Whom it refused is tried again by the run that now waits behind the block.
+  // The run that waits behind the block retries the refused people.
   expect(status).toMatchObject({
     problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 1 } },
     blocked: { status: 401, code: 'key_refused', probeAt: expect.stringMatching(/Z$/) },
@@ -174,7 +174,7 @@ test('blocked people are listed page by page with their age, possible leavers fi
   expect(await connectionStatus()).toMatchObject({ blockedPeople: { people: 4, leavers: 2, rows: 0 } })
 })
 
-test('a caller who asks for values is told names page by page, and the audit trail who looked', async () => {
+test('a caller who asks for values gets names page by page, and the audit trail records who looked', async () => {
   await using opened = await open()
   const { world, control } = opened
   reach(world, withWrongKey(host))
@@ -235,13 +235,13 @@ test('names are returned only with values, which a viewer may not request', asyn
 
 type Page<T> = { readonly data: readonly T[]; readonly next: string | null }
 
-/** What the audit trail was told of callers who looked, or were refused it. */
+/** The audit entries about callers who saw values or were refused them. */
 async function looks({ sync }: World): Promise<unknown[]> {
   const acts = await sync.store.db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
   return acts.map(({ entry }) => readEntry(entry)).filter((entry) => /seen|access/.test(entry?.act ?? ''))
 }
 
-test('a connection that nobody knows has no problems and no block', async () => {
+test('an unknown connection has no problems and no block', async () => {
   await using opened = await open()
   const { control } = opened
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** A world that is asked as the console asks. */
+/** A world with the control API as the console uses it. */
 async function open(...schedules: readonly Scheduled[]): Promise<World & { readonly control: Control }> {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
@@ -32,7 +32,7 @@ async function open(...schedules: readonly Scheduled[]): Promise<World & { reado
   return Object.assign(world, { control })
 }
 
-test('the history of a connection tells the people of each day and what was accepted', async () => {
+test('the history of a connection has the people of each day and what was accepted', async () => {
   await using world = await open()
   const { control, clock } = world
   await world.night(staff(20))
@@ -69,7 +69,7 @@ test('the changes of a run are searched by key and, by those who see values, by 
   expect(await searchFor('e1@', { values: true, kind: 'leave' })).toEqual([[], true])
 })
 
-test('each look at values of people is an act of the audit trail that names no value', async () => {
+test('each look at values of people is an audit entry that names no value', async () => {
   await using world = await open()
   const { control } = world
   await world.night(staff(3))
@@ -92,7 +92,7 @@ test('each look at values of people is an act of the audit trail that names no v
   expect(JSON.stringify(looks)).not.toMatch(/e2@|Person 2|person\b(?!\.)/)
 })
 
-test('the audit trail is read from the newest act on, narrowed to acts, people and those who did them', async () => {
+test('the audit trail is read from the newest entry on, filtered by act, person and actor', async () => {
   await using world = await open()
   const { control } = world
   const { db } = world.sync.store
@@ -118,12 +118,12 @@ test('the audit trail is read from the newest act on, narrowed to acts, people a
   expect(await read({ runId, act: 'run.planned' })).toEqual([['run.planned rollcall'], false])
   expect(await read({ connection: 'other' })).toEqual([[], false])
   expect(all.find(({ act }) => act === 'hold_back.placed')).toMatchObject({
-    says: 'a person holds leavings of a person back until a day',
+    says: 'a person held back the departures of somebody until a day',
     details: { until: '2026-12-24', reason: 'HR is asked' },
   })
 })
 
-test('a schedule tells its next ten times, and none while its connection is paused without an end', async () => {
+test('a schedule lists its next ten times, and none while its connection is paused without an end', async () => {
   const nightly = { cron: '0 2 * * *', timeZone: 'Europe/Berlin' }
   await using world = await open({ connection: 'acme', purpose: 'read', schedule: nightly })
   const { control } = world
@@ -144,7 +144,7 @@ test('a schedule tells its next ten times, and none while its connection is paus
   expect(await next()).toEqual([['read', [], expect.objectContaining({ reason: 'HR moves still', until: null })]])
 })
 
-test('each export is told with what became of it, and with the columns that were read and left', async () => {
+test('each export is listed with its outcome, and with the columns that were read and not read', async () => {
   await using world = await open()
   const { control, source, clock } = world
   await world.night(staff(20))
@@ -168,7 +168,7 @@ test('each export is told with what became of it, and with the columns that were
   })
 })
 
-test('an export whose header is not understood leaves none of its columns behind', async () => {
+test('an export whose header is not understood stores none of its columns', async () => {
   await using world = await open()
   const { control, source } = world
   source.headers = ['E0001', 'ana@acme.example', 'Ana', '', '', '', '']

@@ -78,7 +78,7 @@ test('a store on PostgreSQL belongs to its data folder, and another one or none 
   await expect(opened()).rejects.toMatchObject({ message: expect.stringContaining('of another installation') })
 })
 
-test('a store that processes work on is not accepted, and one that cannot be takes nothing from the data folder', async () => {
+test('a store that other processes use cannot be accepted, and a failed acceptance leaves the data folder as it is', async () => {
   await using known = await createPostgresDatabase()
   await using busy = await createPostgresDatabase()
   await using work = await openWorkplace({ baseUrl, key: 'x', database: known.at })

@@ -37,7 +37,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
     await at[Symbol.asyncDispose]()
   })
 
-  /** Listens, and waits for what is expected to be heard. */
+  /** Listens, and waits for the expected number of events. */
   async function listen(live: Live, connection?: string) {
     const received: LiveEvent[] = []
     const leave = await live.listen({ connection, onEvent: (event) => received.push(LiveEvent.parse(event)) })
@@ -48,7 +48,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
     }
   }
 
-  test('a listener is told how everything stands, and then each change of its connection', async () => {
+  test('a listener gets the current state, and then each change of its connection', async () => {
     using live = startLive(store.db)
     const ofAcme = await storeRun(store.db, { state: 'delivering', at: now })
     const ofGlobex = await storeRun(store.db, { connection: 'globex', state: 'delivering', at: now })
@@ -71,7 +71,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
     ])
   })
 
-  test('a run that is long past is told of when it ends', async () => {
+  test('a run that is not among the newest is reported when it ends', async () => {
     using live = startLive(store.db)
     const held = await storeRun(store.db, { state: 'held', at: new Date('2026-10-01') })
     for (let index = 0; index < 25; index++) await storeRun(store.db, { state: 'unchanged', at: now })
@@ -123,7 +123,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
     expect(received).toHaveLength(1)
   })
 
-  test('is served as server-sent events to those who are admitted, and ends when the server closes', async () => {
+  test('is served as server-sent events to callers who are admitted, and ends when the server closes', async () => {
     using live = startLive(store.db)
     const app = await createApp()
     const admit = async ({ headers }: { headers: { authorization?: string } }) => {
@@ -151,7 +151,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
   })
 })
 
-/** A store that has nothing, of which each statement waits until the gate is opened. */
+/** An empty store whose statements wait until the gate is opened. */
 function gatedStore() {
   let gate = Promise.withResolvers<void>()
   const held = { statements: 0 }
@@ -183,7 +183,7 @@ function gatedStore() {
   }
 }
 
-test('there is one next look, however often listeners come and go while the store is looked at', async () => {
+test('only one further read is scheduled, however often listeners come and go while the store is read', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   using _real = { [Symbol.dispose]: () => void vi.useRealTimers() }
   const store = gatedStore()
@@ -208,7 +208,7 @@ test('there is one next look, however often listeners come and go while the stor
   expect([vi.getTimerCount(), store.held.statements]).toEqual([0, before])
 })
 
-/** Serves a stream of which the test says what is heard. `who`: the caller by the request; null: no one any more. */
+/** Serves a stream whose events the test sends. `who` names the caller of a request; null if the caller may no longer listen. */
 async function serveHeard(who: (request: FastifyRequest) => string | null) {
   const listeners = new Set<Listener>()
   const live: Live = {
@@ -229,12 +229,12 @@ async function serveHeard(who: (request: FastifyRequest) => string | null) {
   return { listeners, url, [Symbol.asyncDispose]: () => app.close() }
 }
 
-test('one caller is told no more often than a person has windows, and another caller is told all the same', async () => {
+test('a caller may have at most 16 streams, and another caller is served meanwhile', async () => {
   await using served = await serveHeard(({ headers }) => String(headers.authorization))
   const listen = async (name: string) => {
     const leaving = new AbortController()
     const answer = await fetch(served.url, { headers: { authorization: name }, signal: leaving.signal })
-    // An answer that nobody holds any more would be given up.
+    // Returned with the function, because an unreferenced response would be garbage collected and closed.
     return { answer, leave: () => leaving.abort() }
   }
 
@@ -262,7 +262,7 @@ test('a stream ends soon after the caller may not listen any more', async () => 
   await vi.waitUntil(() => served.listeners.size === 0, { timeout: 30_000 })
 })
 
-test('a reader who takes nothing from the connection is left, and what was meant for them is not kept', async () => {
+test('a reader who takes nothing from the connection is disconnected, and their events are not kept', async () => {
   await using served = await serveHeard(() => 'ana')
   const { hostname, port, pathname } = new URL(served.url)
   const socket = createConnection({ host: hostname, port: Number(port) })
@@ -284,7 +284,7 @@ test('a reader who takes nothing from the connection is left, and what was meant
   expect(served.listeners.size).toBe(0)
 })
 
-test('a reader who does not read is cut off before much waits for them', async () => {
+test('a reader who does not read is disconnected before many events wait', async () => {
   const stream = new EventStream()
 
   for (let index = 0; index < 10_000 && !stream.destroyed; index++) stream.sendEvent('run', { text: 'x'.repeat(1000) })

@@ -16,7 +16,7 @@ import { exportFolder } from '../../helpers/sources/exports.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
 
 const examples = fileURLToPath(new URL('../../../config/examples/', import.meta.url))
-/** What Node tells of a process, of which the examples use this. */
+/** Node's own process metrics that the examples use. */
 const ofProcess = ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes', 'up']
 
 let host: Host
@@ -38,7 +38,7 @@ function namesOf(samples: Iterable<string>): Set<string> {
   return new Set([...samples].map((sample) => sample.replace(/\{.*$/, '').replace(/_(?:bucket|sum|count)$/, '')))
 }
 
-test('a run that changes nothing is not remembered once it has ended', async () => {
+test('a run without changes is not remembered once it has ended', async () => {
   const metrics = createMetrics()
   const run = { runId: 'r1', connection: 'acme' }
   const read = { event: 'run.read', ...run, rejected: 2 } as Event
@@ -51,7 +51,7 @@ test('a run that changes nothing is not remembered once it has ended', async () 
 })
 
 describe('two processes on one store', () => {
-  test('serve what was done and what is, the same of the store, by names and labels of the catalogue, and no key', async () => {
+  test('serve counters and gauges with names and labels of the catalogue, the same values of the store, and no key', async () => {
     await using stack = new AsyncDisposableStack()
     const { key } = await host.tenant()
     const database = stack.use(await createPostgresDatabase()).at
@@ -79,7 +79,7 @@ describe('two processes on one store', () => {
         return name in catalogue && catalogue[name as MetricName].type === 'store'
       })
     let one = await scrape(worker.url)
-    // What the run leaves to be tidied up may still go on while the first of the two is asked.
+    // Clean-up after the run may still change the store between the two scrapes.
     await expect
       .poll(
         async () => {
@@ -114,7 +114,7 @@ describe('two processes on one store', () => {
     for (const name of ofProcess.slice(0, 2)) expect(served).toContain(name)
   })
 
-  test('say so if the store is away, and still tell what they count', async () => {
+  test('say so if the store cannot be reached, and still serve their own counters', async () => {
     await using stack = new AsyncDisposableStack()
     const { key } = await host.tenant()
     const server = await createPostgresDatabase()
@@ -211,7 +211,7 @@ describe('the examples', () => {
     expect(grouped).toEqual([])
   })
 
-  test('are rules that Prometheus takes, and that tell of a leaver who is late and of a daemon that is gone', async () => {
+  test('are rules that Prometheus accepts, and that fire for a late leaver and a missing daemon', async () => {
     await using folder = await exportFolder()
     const rules = join(examples, 'prometheus-alerts.yaml')
     const file = await folder.write(

@@ -33,7 +33,7 @@ function triedAt(baseUrl: string, bearer: string) {
   return testPermissions({ client, baseUrl }, new AbortController().signal)
 }
 
-/** How many rows each table of the platform holds, and which they are. */
+/** The number of rows in each table of the platform, and a checksum of them. */
 async function everything(): Promise<Record<string, unknown>> {
   const { db } = at.platform.database
   const tables = await sql<{ name: string }>`
@@ -46,13 +46,13 @@ async function everything(): Promise<Record<string, unknown>> {
       await sql`select count(*), md5(string_agg(t::text, '|' order by t::text)) as sum from ${sql.raw(name)} t`.execute(
         db,
       )
-    // When a key was used last is noted by every request.
+    // Every request records when its key was last used.
     contents[name] = /api_keys$/.test(name) ? null : rows
   }
   return contents
 }
 
-test('a key that may do everything is found to, and the platform holds what it held before', async () => {
+test('a key with every permission is recognised, and the platform is left unchanged', async () => {
   const { name } = await at.newAccount()
   const key = await keyOf(name, 'all')
   const before = await everything()
@@ -64,7 +64,7 @@ test('a key that may do everything is found to, and the platform holds what it h
   expect(await everything()).toEqual(before)
 })
 
-test('each permission that a key lacks is named, the writing ones as well', async () => {
+test('each permission that a key lacks is named, also permissions to write', async () => {
   const { name } = await at.newAccount()
   const needed = ofPeople.map(({ permissions: [first = ''] }) => first)
 
@@ -82,7 +82,7 @@ test('each permission that a key lacks is named, the writing ones as well', asyn
   expect(vital.length).toBe(5)
 })
 
-test('what a key lacks that only some runs need is a warning of check, and not well', async () => {
+test('a missing permission that only some runs need is a warning of check', async () => {
   const { name } = await at.newAccount()
   await using work = await openWorkplace({ baseUrl: at.platform.baseUrl, key: await keyOf(name, vital) })
   await work.drop('people.csv', 'Employee ID,Email\n1,ana@acme.example\n')
@@ -96,12 +96,12 @@ test('what a key lacks that only some runs need is a warning of check, and not w
   expect(lacking.map(({ level }) => level)).toEqual(ofPeople.filter(({ isVital }) => !isVital).map(() => 'warning'))
 })
 
-test('of a connection of records, each permission that a key lacks is named, and nothing of people is asked', async () => {
+test('for a connection of records, each missing permission is named, and none about people is required', async () => {
   const { name } = await at.newAccount()
   const needed = neededPermissions(['records']).map(({ permissions: [first = ''] }) => first)
   const before = await everything()
 
-  // To make a connection, the permission to write its data suffices as well.
+  // The permission to write data also allows making a connection.
   for (const lacking of needed.filter((one) => one !== 'custom-connections-post')) {
     const key = await keyOf(
       name,
@@ -124,7 +124,7 @@ test('of a connection of records, each permission that a key lacks is named, and
   expect(Object.keys(await everything())).toEqual(Object.keys(before))
 })
 
-test('a key that only reads may not write', async () => {
+test('a key that may only read is reported as unable to write', async () => {
   const { name } = await at.newAccount()
 
   const results = await tried(await keyOf(name, 'all-read'))
@@ -137,7 +137,7 @@ test('a key that only reads may not write', async () => {
   ])
 })
 
-test('a key that is refused as such, and an account without the feature, say so', async () => {
+test('an invalid key, and an account without the feature, are named as such', async () => {
   const without = await at.newAccount({ entitlements: [] })
 
   await expect(tried('no key')).rejects.toMatchObject({

@@ -102,7 +102,7 @@ function changed<T>(change: (body: T) => T): Fault {
   }
 }
 
-test('a platform that keeps to its contract meets every assumption, and holds nothing of the probe afterwards', async () => {
+test('a platform that keeps its contract meets every assumption, and holds nothing of the probe afterwards', async () => {
   const checks = await probed()
 
   expect(unmet(checks)).toEqual([])
@@ -132,7 +132,7 @@ test('detects results in another order', async () => {
   const checks = await probed()
 
   expect(unmet(checks)).toEqual([
-    'failed the results of a batch stand in its order: no: a bad one and a good one are answered 200, 400. So the refusal of one person may be put down to another',
+    'failed the results come in the order of the batch: no: a bad one and a good one are answered 200, 400. So the refusal of one person may be attributed to another',
   ])
   expect(checks.find(({ level }) => level === 'failed')?.code).toBe('contract_differs')
   expect(await connections()).toEqual([])
@@ -163,7 +163,7 @@ test('detects a leaving date that can be written twice', async () => {
   expect(await connections()).toEqual([])
 })
 
-test('a list without those who have left is seen, and where the platform does not update one person, that is no failure', async () => {
+test('detects a list without leavers, and a platform that cannot update one person is no failure', async () => {
   type List = { data: { separatedAt: string | null }[] }
   const current = changed<List>((list) => ({
     ...list,
@@ -179,7 +179,7 @@ test('a list without those who have left is seen, and where the platform does no
     expect.stringMatching(/^failed a leaving date is written once: no: the person is not listed/),
     expect.stringMatching(/^failed a cleared date can be set again: no: the person is not listed/),
     expect.stringMatching(/^warning one person can be updated \(PUT\): warning: no: the platform answers 404/),
-    // Left since, and brought back as such.
+    // The person left before the removal, and comes back as a leaver.
     expect.stringMatching(/^failed sending a removed person brings the record back: no: the person is not listed/),
   ])
 })
@@ -258,7 +258,7 @@ test('a connection is removed also if the answer to its creation was lost', asyn
   expect(await connections()).toEqual([])
 })
 
-test('a stop in the middle lets the change under way end, removes what was made, and is thrown', async () => {
+test('a stop in the middle waits for the change under way, removes what was made, and is thrown', async () => {
   const controller = new AbortController()
   const held = proxy.hold((request) => isBatch(request) && request.identityIds.length === 2)
   const results: CheckResult[] = []
@@ -281,7 +281,7 @@ test('whoever leaves the results early leaves nothing behind', async () => {
   expect(await connections()).toEqual([])
 })
 
-test('what could not be removed is said, and the next probe finds and removes it', async () => {
+test('the probe reports what it could not remove, and the next probe finds and removes it', async () => {
   proxy.fault(({ operation, path }) =>
     operation === 'deleteCustomConnection' && !path.endsWith('/0') ? faults.answer({ status: 503 }) : faults.pass,
   )
@@ -320,7 +320,7 @@ test('a connection of the same name that holds other people is not touched', asy
   expect(await connections()).toMatchObject([{ id }])
 })
 
-test('the command asks for a yes where no terminal is, and ends with 0, or with 70 where an assumption does not hold', async () => {
+test('the command requires --yes without a terminal, and exits with 0, or with 70 if an assumption does not hold', async () => {
   await using work = await openWorkplace({ baseUrl: proxy.baseUrl, key: await keyOf('all') }, { hasStore: true })
   await work.drop('people.csv', 'Employee ID,Email\n1,ana@acme.example\n')
 
@@ -333,7 +333,7 @@ test('the command asks for a yes where no terminal is, and ends with 0, or with 
   expect(good).toMatchObject({ exit: 0, stderr: '' })
   expect(good.stdout).toContain('✔ a leaving date is written once: after 2020-02-29 the platform holds 2020-01-31\n')
   expect(bad).toMatchObject({ exit: 70, document: { ok: false } })
-  expect(unmet(bad.document.checks)).toEqual([expect.stringContaining('stand in its order')])
+  expect(unmet(bad.document.checks)).toEqual([expect.stringContaining('in the order of the batch')])
   expect(await connections()).toEqual([])
 })
 

@@ -16,11 +16,11 @@ describe('the way in which dates are written', () => {
     expect(dateEvidence(cells, usual)).toEqual({ kind: 'one', form: { format }, unread: 0 })
   })
 
-  test('is not told by placeholders alone, though some of them are dates', () => {
+  test('is not derived from placeholders alone, although some of them are dates', () => {
     expect(dateEvidence(['1900-01-01', '1900-01-01', '2099-12-31', '00.00.0000'], usual)).toEqual({ kind: 'none' })
   })
 
-  test('counts cells, and not the different texts in them', () => {
+  test('is derived from the number of cells, not of different texts', () => {
     const days = Array.from({ length: 30 }, (_, index) => `2026-10-${String(index + 1).padStart(2, '0')}`)
     const open = ['open', 'open', 'open']
     const manyOpen = Array.from({ length: 30 }, () => 'open')
@@ -38,7 +38,7 @@ describe('the way in which dates are written', () => {
     expect(dateEvidence(cells, usual)).toEqual({ kind: 'one', form: { format: 'iso' }, unread: 0 })
   })
 
-  test('is spelled out where one format reads all of them', () => {
+  test('is one format if that reads all of them', () => {
     expect(dateEvidence(['2026-10-31', '2026-10-30'], usual)).toMatchObject({ form: { format: 'yyyy-MM-dd' } })
     expect(dateEvidence(['2026-10-31T08:00:00', '2026-10-30T08:00:00'], usual)).toMatchObject({
       form: { format: "yyyy-MM-dd'T'HH:mm:ss" },

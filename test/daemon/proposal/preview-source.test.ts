@@ -26,7 +26,7 @@ async function workFolder(files: Readonly<Record<string, string | Uint8Array>>) 
   return { path, look, ...rest }
 }
 
-test('a folder is looked at by its newest export, and named by a pattern', async () => {
+test('of a folder the newest export is previewed, and the path becomes a pattern', async () => {
   await using at = await workFolder({ 'exports/old.csv': 'old,old\n', 'exports/new.csv': text })
   await utimes(join(at.path, 'exports', 'old.csv'), 1, 1)
 
@@ -49,7 +49,7 @@ test('a file with a date in its name stands for those that follow', async () => 
   expect({ source, later }).toEqual({ source: { type: 'csv', path: 'people-[0-9]*.csv' }, later: null })
 })
 
-test('a file without one leaves open which name later ones have, and says whether other files would be read', async () => {
+test('a file without a date leaves open how later ones are named, and the preview says whether other files would be read', async () => {
   await using at = await workFolder({
     'people.csv.gz': gzipSync(text),
     'people-archive.csv.gz': '',
@@ -83,7 +83,7 @@ test.each([
   expect(matches.map(({ file }) => file.name).toSorted()).toEqual(exports.toSorted())
 })
 
-test('a packed export is unpacked as far as it is looked at', async () => {
+test('a packed export is unpacked only as far as the preview reads', async () => {
   await using at = await workFolder({ 'people.zip': await zipOf({ 'people.csv': text }) })
 
   const { head } = await at.look('people.zip')
@@ -144,7 +144,7 @@ describe('what cannot be an export is refused in a sentence', () => {
   })
 })
 
-test('an export on an SFTP server is looked at with a secret from a file, which is named and not copied', async () => {
+test('an export on an SFTP server is previewed with a secret from a file, which is referenced and not copied', async () => {
   await using server = await sshServer()
   await using at = await workFolder({ secret: `${account.password}\n` })
   await mkdir(join(server.folder, 'exports'))
@@ -171,7 +171,7 @@ test('an export on an SFTP server is looked at with a secret from a file, which 
   await expect(at.look(address.replace('@', ':word@'))).rejects.toThrow(/others can read a password/)
 })
 
-test('an export behind an address is looked at with a token from a file', async () => {
+test('an export at an address is previewed with a token from a file', async () => {
   const authorizations: (string | undefined)[] = []
   const server = createServer((request, response) => {
     authorizations.push(request.headers.authorization)

@@ -18,7 +18,7 @@ function fieldsOf({ fields }: Awaited<ReturnType<typeof proposed>>): Record<stri
 }
 
 describe.each([...presets.keys()])('the sample of %s', (name) => {
-  test('is known by its columns, and leaves nothing to ask', async () => {
+  test('is recognised by its columns, and raises no question', async () => {
     const proposal = await proposed(await readFile(new URL(`../../../config/samples/${name}.csv`, import.meta.url)))
 
     expect(proposal.preset).toBe(name)
@@ -33,7 +33,7 @@ describe.each([...presets.keys()])('the sample of %s', (name) => {
   })
 })
 
-test('a preset that leaves a status out on purpose gets none: it does not tell leavers from people on leave', async () => {
+test('no status is proposed if the preset leaves it out on purpose, because it does not distinguish leavers from people on leave', async () => {
   const proposal = await proposed(
     await readFile(new URL('../../../config/samples/successfactors.csv', import.meta.url)),
   )
@@ -72,7 +72,7 @@ describe('how dates are written', () => {
     expect(questions).toEqual([])
   })
 
-  test('is told by another column where one leaves two readings', async () => {
+  test('is derived from another column if one has two readings', async () => {
     const { dates } = await proposed(`${rows(['31/01/2020', '03/04/2022'])}\n`)
 
     expect(dates[1]).toMatchObject({
@@ -81,7 +81,7 @@ describe('how dates are written', () => {
     })
   })
 
-  test('is asked where no date decides it, and never guessed', async () => {
+  test('is asked if no date decides it, and never guessed', async () => {
     const text = `${rows(['02/03/2020', '03/04/2022'], ['05/06/2021', ''])}\n`
 
     const open = await proposed(text)
@@ -98,7 +98,7 @@ describe('how dates are written', () => {
     })
   })
 
-  test('is asked where a few dates of one column say another form than the next column: they may be mistyped', async () => {
+  test('is asked if a few dates of one column have another format than the next column, because they may be typing errors', async () => {
     const dates = Array.from({ length: 11 }, (_, at) => [
       `01/${13 + at}/2020`,
       `0${1 + (at % 9)}/0${1 + ((at + 3) % 9)}/2026`,
@@ -134,7 +134,7 @@ describe('how dates are written', () => {
 })
 
 describe('the key', () => {
-  test('is asked for where two columns could be it', async () => {
+  test('is asked for if two columns could be it', async () => {
     const proposal = await proposed('Employee ID,Worker ID,Email\n1,a,x@example.com\n2,b,y@example.com\n')
 
     expect(proposal.questions).toEqual([{ about: 'identityId', choices: ['Employee ID', 'Worker ID'] }])
@@ -161,7 +161,7 @@ describe('the key', () => {
   })
 })
 
-test('an export of no known system is read by what others call its columns and by what its cells hold', async () => {
+test('an export of an unknown system is read by usual column names and by its cells', async () => {
   const proposal = await proposed(
     'Personalnummer,Contact,Vorname,Austrittsdatum\n7,ana@example.com,Ana,\n8,bo@example.com,Bo,31.01.2026\n',
     { preset: 'generic' },
@@ -177,7 +177,7 @@ test('an export of no known system is read by what others call its columns and b
   expect(proposal.dates).toMatchObject([{ format: 'dd.MM.yyyy' }])
 })
 
-test('columns that say no more of one system than of any other are read by the generic preset', async () => {
+test('columns that point to no system are read by the generic preset', async () => {
   const { preset } = await proposed(
     'Employee ID,Work Email,Employment Status\n1,a@example.com,Active\n2,b@example.com,Active\n',
   )
@@ -213,7 +213,7 @@ describe('statuses', () => {
     expect(proposal.mapping.status?.employedWhen).not.toContain('Active')
   })
 
-  test('may stay open, and are then asked for no more', async () => {
+  test('may stay open, and are then not asked for again', async () => {
     const proposal = await proposed(text, { statuses: { Gardening: 'open' } })
 
     expect(proposal.questions).toEqual([])
@@ -221,7 +221,7 @@ describe('statuses', () => {
   })
 })
 
-test('who is a contractor is asked where the value says nothing', async () => {
+test('who is a contractor is asked if the value does not tell', async () => {
   const text = 'Worker ID,Contractor\n1,yes\n2,no\n3,perhaps\n'
 
   const open = await proposed(text)
@@ -244,7 +244,7 @@ describe('a status that means different things in different systems', () => {
     },
   )
 
-  test('means what a preset says of its system, where the export is of that system for certain', async () => {
+  test('means what a preset says, if the export is certainly of that system', async () => {
     const sample = await readFile(new URL('../../../config/samples/personio.csv', import.meta.url), 'utf8')
     const named = await proposed(text.replace('Worker ID', 'Personnel number'), { preset: 'personio' })
     const guessed = await proposed(text.replace('Worker ID', 'Personnel number'))
@@ -254,7 +254,7 @@ describe('a status that means different things in different systems', () => {
     expect(guessed.questions).toMatchObject([{ about: 'status', value: 'Inactive' }])
   })
 
-  test('is asked for although the preset that fits best lists it, where nothing shows that the export is of its system', async () => {
+  test('is asked for although the best preset lists it, if nothing shows that the export is of that system', async () => {
     const { preset, questions, mapping } = await proposed(
       'Personnel Number,Email,First Name,Last Name,Position,Hire Date,Status\n1,a@example.com,A,B,N,2020-01-31,Active\n2,b@example.com,C,D,N,2020-01-31,Inactive\n',
     )
@@ -276,7 +276,7 @@ describe('who has left', () => {
   const dated = 'Worker ID,Email,Vanished,Born\n1,a@example.com,,1990-01-01\n2,b@example.com,2026-10-31,1991-02-02\n'
   const stated = 'Worker ID,Email,Situation here\n1,a@example.com,Active\n2,b@example.com,Terminated\n'
 
-  test('is asked for where a column that is not read could say it', async () => {
+  test('is asked for if an unread column could tell', async () => {
     const byDate = await proposed(dated.replace('Born', 'Date of Birth'))
     const byStatus = await proposed(stated)
 
@@ -284,7 +284,7 @@ describe('who has left', () => {
     expect(byStatus.questions).toEqual([{ about: 'leavers', dates: [], statuses: ['Situation here'] }])
   })
 
-  test('is asked for where no row has a leaving date, and a status that is not read could say it', async () => {
+  test('is asked for if no row has a leaving date, and an unread status could tell', async () => {
     const text = await readFile(new URL('../../fixtures/presets/successfactors-no-exit-dates.csv', import.meta.url))
 
     const open = await proposed(text)
@@ -317,7 +317,7 @@ describe('who has left', () => {
     })
   })
 
-  test('is asked for where no row has a leaving date and a flag has both of its values', async () => {
+  test('is asked for if no row has a leaving date and a flag has both values', async () => {
     const both = await proposed('Worker ID,Termination Date,Active\n1,,TRUE\n2,,FALSE\n')
     const one = await proposed('Worker ID,Termination Date,Active\n1,,TRUE\n2,,TRUE\n')
 
@@ -335,7 +335,7 @@ describe('who has left', () => {
     },
   )
 
-  test('has a note where a leaving date is read and the statuses beside it are not', async () => {
+  test('has a note if a leaving date is read and the statuses beside it are not', async () => {
     const rows = ['1,,Active', '2,2026-10-31,Terminated', '3,,Terminated']
 
     const { notes } = await proposed(`Worker ID,Termination Date,Situation here\n${rows.join('\n')}\n`)
@@ -351,14 +351,14 @@ describe('who has left', () => {
     expect(fields).toContainEqual(expect.objectContaining({ field: 'status', why: 'as you said' }))
   })
 
-  test('is not asked for once a person says that no column tells', async () => {
+  test('is not asked for once a person says that no column shows it', async () => {
     const { questions, notes } = await proposed(dated, { fields: { separatedAt: null } })
 
     expect(questions).toEqual([])
     expect(notes).toContainEqual(expect.stringContaining('No column says who has left.'))
   })
 
-  test('has a note where a status is read and the dates beside it are not', async () => {
+  test('has a note if a status is read and the dates beside it are not', async () => {
     const { notes } = await proposed('Worker ID,Status,Vanished\n1,Active,\n2,Terminated,2026-10-31\n')
 
     expect(notes).toContainEqual(expect.stringContaining('No leaving date is read. If "Vanished" is the last day'))
@@ -417,7 +417,7 @@ test.each([
 })
 
 describe('several rows of a person', () => {
-  test('are told apart by a value that exactly one of them has', async () => {
+  test('are distinguished by a value that exactly one of them has', async () => {
     const rows = ['1,Nurse,Yes', '1,Trainer,No', '2,Nurse,Yes', '3,Nurse,No', '3,Cook,Yes']
 
     const { mapping, questions, notes } = await proposed(`Worker ID,Job Title,Primary Position\n${rows.join('\n')}\n`)
@@ -436,7 +436,7 @@ describe('several rows of a person', () => {
     expect(notes).toContainEqual(expect.stringContaining('1 row lacks one of their own'))
   })
 
-  test('are not told apart by a day that two of them have', async () => {
+  test('are not distinguished by a day that two of them have', async () => {
     const rows = ['1,Nurse,2024-01-31', '1,Trainer,2024-01-31', '2,Nurse,2024-01-31', '3,Nurse,2024-01-31']
 
     const { mapping } = await proposed(`Worker ID,Job Title,Effective Date\n${rows.join('\n')}\n`)
@@ -444,7 +444,7 @@ describe('several rows of a person', () => {
     expect(mapping.severalRows).toBeUndefined()
   })
 
-  test('are told apart by the day from which a row holds', async () => {
+  test('are distinguished by the day from which a row applies', async () => {
     const rows = ['1,Nurse,2024-01-31', '1,Trainer,2026-01-31', '2,Nurse,2024-01-31']
 
     const { mapping } = await proposed(`Worker ID,Job Title,Effective Date\n${rows.join('\n')}\n`)
@@ -454,14 +454,14 @@ describe('several rows of a person', () => {
 })
 
 describe('which row of a person counts', () => {
-  test('is not told by a number or a flag that is not called the main row: it could hide the row of a leaver', async () => {
+  test('is not derived from a number or a flag that is not named as the main row, because it could hide the row of a leaver', async () => {
     const numbered = await proposed('Worker ID,Sequence,Status\n1,1,Active\n1,2,Terminated\n2,1,Active\n')
     const flagged = await proposed('Worker ID,Insured,Status\n1,Yes,Active\n1,No,Terminated\n2,Yes,Active\n')
 
     expect([numbered.mapping.scope, flagged.mapping.scope]).toEqual([undefined, undefined])
   })
 
-  test('is never told by a No, which rows that are not the main one have', async () => {
+  test('is never derived from a No, because rows other than the main one have it', async () => {
     const rows = ['1,No,Nurse', '1,Yes,Cook', '2,No,Nurse', '2,Yes,Cook']
 
     const { mapping } = await proposed(`Worker ID,Primary Position,Job Title\n${rows.join('\n')}\n`)
@@ -469,7 +469,7 @@ describe('which row of a person counts', () => {
     expect(mapping.scope).toBe('`Primary Position` = "Yes"')
   })
 
-  test('is not told where the main row is called by words of which none says yes, and by a No alone', async () => {
+  test('is not derived from a main-row column without a word for yes, or with a No alone', async () => {
     const rows = ['1,nein,Nurse', '1,,Cook', '2,nein,Nurse', '2,,Cook']
 
     const { mapping } = await proposed(`Worker ID,Hauptstelle,Job Title\n${rows.join('\n')}\n`)
@@ -479,7 +479,7 @@ describe('which row of a person counts', () => {
 })
 
 describe('both names in one column', () => {
-  test('are not split at a blank where the last name stands first: nothing tells where it ends', async () => {
+  test('are not split at a space if the last name comes first, because nothing shows where it ends', async () => {
     const blank = await proposed('Worker ID,Apellidos y nombre\n1,García López Ana\n2,Nowak Jan\n')
     const comma = await proposed('Worker ID,Nazwisko i imię\n1,"Kowalski, Jan"\n2,"Nowak, Anna"\n')
 
@@ -520,20 +520,20 @@ describe('both names in one column', () => {
     expect(notes).toContainEqual(expect.stringContaining(`"${header}" is split at`))
   })
 
-  test('are split where the column is called as the first name is in another language', async () => {
+  test('are split if the column is called "first name" in another language', async () => {
     const { mapping } = await proposed('Worker ID,Nome\n1,Ana Okoro\n2,Bo Berg\n')
 
     expect(mapping.fields).toMatchObject({ firstName: { expression: expect.any(String) } })
   })
 
-  test('are not split where a column holds the first name', async () => {
+  test('are not split if a column holds the first name', async () => {
     const { mapping } = await proposed('Worker ID,First Name,Full Name\n1,Ana,Ana Okoro\n2,Bo,Bo Berg\n')
 
     expect(mapping.fields?.firstName).toBeUndefined()
   })
 })
 
-test('managers that are the key of nobody are told with the cause, and mended where decimals are it', async () => {
+test('managers whose key nobody has are reported with the cause, and corrected if decimals are the cause', async () => {
   const rows = ['1000,,', '1001,1000.0,', '1002,1000.0,']
 
   const decimals = await proposed(`Employee ID,Manager ID,Email\n${rows.join('\n')}\n`)
@@ -547,14 +547,14 @@ test('managers that are the key of nobody are told with the cause, and mended wh
   )
 })
 
-test('managers are not looked for in a part of an export: they may stand in the rest', async () => {
+test('unknown managers are not reported for a part of an export, because they may be in the rest', async () => {
   const text = Buffer.from('Employee ID,Manager ID,Email\n1,7,\n2,7,\n')
   const table = await readTable({ name: 'people.csv', bytes: text, isWhole: false, hasFinalLineEnd: true })
 
   expect(propose(table, presets).notes.join()).not.toContain('the key of nobody')
 })
 
-test('cells that stand for no date are added to those that the preset lists', async () => {
+test('placeholders for a missing date are added to those of the preset', async () => {
   const sample = await readFile(new URL('../../../config/samples/sap-hcm.csv', import.meta.url), 'utf8')
 
   const { mapping } = await proposed(sample.replace('31.12.9999', '31.12.4712'))
@@ -562,7 +562,7 @@ test('cells that stand for no date are added to those that the preset lists', as
   expect(mapping.fields?.separatedAt).toEqual({ blankWhen: ['31.12.9999', '00.00.0000', '31.12.4712'] })
 })
 
-test('cells that stand for no date are blank, and are counted as cells', async () => {
+test('placeholders for a missing date are blank, and are counted as cells', async () => {
   const rows = Array.from({ length: 9 }, (_, at) => `${at},2020-01-3${at % 2},${at < 8 ? '0000-00-00' : '2026-10-31'}`)
 
   const { mapping, notes, dates } = await proposed(`Worker ID,Hire Date,Termination Date\n${rows.join('\n')}\n`)
@@ -582,7 +582,7 @@ test('a date that cannot be read is counted once for each cell that has it', asy
   expect(notes).toContain('3 dates in "Hire Date" cannot be read so; "rollcall check" says where.')
 })
 
-test('a format that a person gives and that reads no date gets a note', async () => {
+test('a format from a person that reads no date has a note', async () => {
   const { dates, notes } = await proposed('Worker ID,Hire Date\n1,31.01.2020\n', { dateFormat: 'MM/dd/yyyy' })
 
   expect(dates).toMatchObject([{ format: 'dd.MM.yyyy' }])
@@ -591,7 +591,7 @@ test('a format that a person gives and that reads no date gets a note', async ()
   )
 })
 
-test('the whole export is looked at, and what comes late in it', async () => {
+test('the whole export is examined, including its last rows', async () => {
   const rows = Array.from({ length: 730 }, (_, at) => (at < 700 ? `${at},,Active` : `${at},10/31/2026,Terminated`))
 
   const { table, dates, statuses } = await proposed(`Worker ID,Termination Date,Status\n${rows.join('\n')}\n`)

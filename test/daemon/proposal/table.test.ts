@@ -25,7 +25,7 @@ const Form = fc.record({
   ),
 })
 
-test('whatever the dialect of an export is, it is told from its beginning', async () => {
+test('the dialect of an export is recognised from its beginning', async () => {
   await fc.assert(
     fc.asyncProperty(Form, async ({ delimiter, lineEnd, encoding, mark, quotesAll, titles, columns, cells }) => {
       const sign = signs[delimiter]
@@ -37,7 +37,7 @@ test('whatever the dialect of an export is, it is told from its beginning', asyn
         ...header.slice(1).map((_name, at) => cells[(row * 7 + at) % cells.length] ?? ''),
       ])
       const lines = [...titles, ...[header, ...rows].map((row) => row.map(written).join(sign))]
-      // UTF-16 without a mark is told by its zeros; windows-1252 needs a sign of its own.
+      // UTF-16 without a mark is recognised by its zero bytes; windows-1252 needs a letter that is not ASCII.
       const text = `${encoding === 'windows-1252' ? lines.join(lineEnd).replace('W0', 'Wé') : lines.join(lineEnd)}${lineEnd}`
       const bytes = iconv.encode(text, encoding, { addBOM: mark && encoding !== 'windows-1252' })
 
@@ -51,7 +51,7 @@ test('whatever the dialect of an export is, it is told from its beginning', asyn
   )
 })
 
-test('a second line of headers is told, whatever its words are', async () => {
+test('a second header line is recognised, whatever its words are', async () => {
   const table = await readTable(
     head('STATUS,USERID,FIRSTNAME,HR\nSTATUS,USERID,First Name,Human Resource\nactive,1,Ana,NO_HR\n'),
   )
@@ -59,13 +59,13 @@ test('a second line of headers is told, whatever its words are', async () => {
   expect(table).toMatchObject({ headerLine: 1, linesAfterHeader: 1, rows: [['active', '1', 'Ana', 'NO_HR']] })
 })
 
-test('of a long export the last line of the beginning counts only if it is whole', async () => {
+test('in a part of a long export, the last line is used only if it is whole', async () => {
   const table = await readTable(head('Worker ID;Name\n1;Ana\n2;Bo', { isWhole: false }))
 
   expect(table.rows).toEqual([['1', 'Ana']])
 })
 
-test('rows of another width and a total are told, and do not count', async () => {
+test('rows of another width and a total are reported and not counted', async () => {
   const table = await readTable(head('Worker ID,Name\n1,Ana\n2,Bo\n3\n4,Cy\nTotal,4\n'))
 
   expect(table.rows.map(([key]) => key)).toEqual(['1', '2', '4', 'Total'])
@@ -75,7 +75,7 @@ test('rows of another width and a total are told, and do not count', async () =>
   ])
 })
 
-test('a last line without a line end is told, so that the export is not refused later', async () => {
+test('a last line without a line end is noticed, so that the export is not refused later', async () => {
   const table = await readTable({ ...head('Worker ID,Name\n1,Ana'), hasFinalLineEnd: false })
 
   expect(table).toMatchObject({ lastLine: 'any', rows: [['1', 'Ana']] })
@@ -110,19 +110,19 @@ describe('text that is not UTF-8', () => {
     ])
   })
 
-  test('that can be read in several ways is refused by letters, and names nobody', async () => {
+  test('that has several readings is refused with sample letters, and no name', async () => {
     await expect(readTable(list('Erdős Szűcs Gergő', 'windows-1250'))).rejects.toThrow(
       'people.csv is not UTF-8, and can be read as windows-1252 (letters õû) or windows-1250 (letters őű) or windows-1257 (letters õū): look which letters are right, and say which one it is with --encoding',
     )
   })
 
-  test('that reads badly in every way is refused', async () => {
+  test('that has no sensible reading is refused', async () => {
     await expect(readTable(list('Иванов Петрова Сергей', 'koi8-r'))).rejects.toThrow(
       'people.csv is not UTF-8, and no encoding that is known here reads it well: have it exported as UTF-8, or say which one it is with --encoding',
     )
   })
 
-  test('is read as a person says', async () => {
+  test('is read in the encoding that a person names', async () => {
     const table = await readTable(list('Erdős Szűcs', 'windows-1250'), { encoding: 'windows-1250' })
 
     expect(table.rows).toEqual([
@@ -134,7 +134,7 @@ describe('text that is not UTF-8', () => {
     )
   })
 
-  test('is told from whole lines of a longer export', async () => {
+  test('is recognised from whole lines of a longer export', async () => {
     const { bytes } = list('山田 すずき 佐藤', 'shift_jis')
 
     const table = await readTable({ ...head(bytes.subarray(0, -2)), isWhole: false })
@@ -149,7 +149,7 @@ describe('text that is not UTF-8', () => {
   })
 })
 
-test('a row that names the columns again is told, and does not count', async () => {
+test('a repeated header row is reported and not counted', async () => {
   const table = await readTable(head('ID,Name,On\n1,Ana,2020-01-31\nOn,ID,Name\n2020-01-31,2,Bo\n'))
 
   expect(table.rows).toEqual([
@@ -159,7 +159,7 @@ test('a row that names the columns again is told, and does not count', async () 
   expect(table.notes).toEqual(['Line 3 names the columns again: have the parts exported one by one.'])
 })
 
-test('what cannot be read to its end is told, and its first rows do not pass for all', async () => {
+test('an export that cannot be read to its end is reported, and its first rows are not taken for all', async () => {
   const rows = Array.from(
     { length: 40_000 },
     (_, at) => `${at},${at === 20_000 ? '"' : ''}Ana Maria Okoro-van der Berg,2020-01-31`,

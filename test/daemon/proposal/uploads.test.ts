@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { openUploads } from '../../../src/daemon/proposal/uploads.ts'
 
-test('an upload that cannot be removed when its time is over is reported, and ends nothing', async () => {
+test('an expired upload that cannot be removed is reported, and the daemon continues', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'uploads-'))
   const folder = join(parent, 'uploads')
   const reported = Promise.withResolvers<unknown>()
@@ -15,7 +15,7 @@ test('an upload that cannot be removed when its time is over is reported, and en
   await uploads.take(Readable.from([Buffer.from('id\n1\n')]), {
     name: 'people.csv',
     principal: 'ada',
-    // Whatever is removed below the folder from then on fails: a file is no folder.
+    // From now on removing anything below the folder fails, because a file has its name.
     check: async () => {
       await rename(folder, join(parent, 'away'))
       await writeFile(folder, '')
@@ -26,7 +26,7 @@ test('an upload that cannot be removed when its time is over is reported, and en
   await rm(parent, { recursive: true })
 })
 
-test('of two uploads of one person that arrive at the same time the last one is kept alone', async () => {
+test('of two simultaneous uploads of one person only the last is kept', async () => {
   const folder = join(await mkdtemp(join(tmpdir(), 'uploads-')), 'uploads')
   const limits = { maxBytes: 1000, maxUploads: 2, maxIdleMs: 60_000 }
   await using uploads = await openUploads(folder, { now: () => new Date(), failed: () => {}, limits })

@@ -6,7 +6,7 @@ import { violationsOn } from '../../helpers/axe.ts'
 import { leaverDocument, reportDocument } from '../../helpers/leaver-documents.ts'
 import { startChromium } from '../../helpers/servers/chromium.ts'
 
-/** What HR systems hold, or could be made to hold. */
+/** Values that an HR system holds, or that an attacker could put into one. */
 const hostile = [
   '=HYPERLINK("http://evil.example","click")',
   '+1+1',
@@ -45,13 +45,13 @@ describe('the table', () => {
     expect(rows[4]?.identityId).toBe('\\u0009=1+1')
   })
 
-  test('names no one where values were not asked for', () => {
+  test('names no one unless values were requested', () => {
     expect(leaversCsv(reportDocument([leaverDocument()])).split('\r\n')[0]).not.toMatch(/name|email/)
   })
 })
 
 describe('the page', () => {
-  test('opens in a browser as text alone: it runs nothing, asks for nothing and can be read by everybody', async () => {
+  test('is plain text in a browser: it runs nothing, loads nothing and is accessible', async () => {
     await using chromium = await startChromium()
     const page = await chromium.browser.newPage()
     const requests: string[] = []
@@ -87,7 +87,7 @@ describe('the page', () => {
     expect(complaints).toEqual([])
   })
 
-  test('shows signs that cannot be seen as their codes', () => {
+  test('shows invisible characters as their codes', () => {
     const text = leaversPage(report)
 
     expect(text).toContain('abc\\u202efdp.exe')

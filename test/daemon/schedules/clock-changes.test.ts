@@ -5,7 +5,7 @@ const minuteMs = 60_000
 const stepMs = 15 * minuteMs
 const dayMs = 24 * 60 * minuteMs
 
-/** What a daemon starts that looks every quarter of an hour from the day before a night to the day after it, and when it does. */
+/** The slots that a daemon starts, and when, if it checks every quarter hour from the day before a night to the day after it. */
 async function startedAround(night: string, schedule: Schedule): Promise<string[]> {
   const taken = new Set<string>()
   const started: string[] = []
@@ -34,7 +34,7 @@ async function startedAround(night: string, schedule: Schedule): Promise<string[
 
 const berlin = { timeZone: 'Europe/Berlin', spring: '2026-03-29', autumn: '2026-10-25' }
 const newYork = { timeZone: 'America/New_York', spring: '2026-03-08', autumn: '2026-11-01' }
-// Its clock moves by half an hour, and on the other half of the globe.
+// Lord Howe: its clock changes by half an hour, and in the southern seasons.
 const lordHowe = { timeZone: 'Australia/Lord_Howe', spring: '2026-10-04', autumn: '2026-04-05' }
 
 describe('a nightly run begins once a night', () => {
@@ -111,7 +111,7 @@ describe('a blackout', () => {
     expect(next?.toISOString()).toBe(expected)
   })
 
-  test('that is not over yet lets the night before count as the newest', () => {
+  test('that is not over yet leaves the night before as the newest due time', () => {
     const blackouts = [{ from: '01:00', to: '04:00', timeZone: 'Europe/Berlin' }]
 
     const during = latestSlot({ ...nightly, blackouts }, new Date('2026-11-20T02:59:59Z'))
@@ -120,7 +120,7 @@ describe('a blackout', () => {
     expect([during?.name, after?.name]).toEqual(['2026-11-19T02:00', '2026-11-20T02:00'])
   })
 
-  test('of hours lets a run of every quarter begin once at its end', async () => {
+  test('of several hours lets a run of every quarter hour begin once at its end', async () => {
     const blackouts = [{ from: '00:00', to: '22:00', timeZone: 'UTC' }]
 
     const started = await startedAround('2026-11-20', { cron: '*/15 * * * *', timeZone: 'UTC', blackouts })
@@ -147,7 +147,7 @@ describe('jitter', () => {
     expect(starts.some((at, i) => otherNights[i] !== at + 2 * dayMs)).toBe(true)
   })
 
-  test('is the same in each process, and lets a slot be due at that time and not before', () => {
+  test('is the same in each process, and makes a slot due at that time and not before', () => {
     const startsAt = nextSlotAt(spread('acme'), before) ?? before
 
     const slots = [-1, 0].map((ms) => latestSlot(spread('acme'), new Date(startsAt.getTime() + ms))?.name)

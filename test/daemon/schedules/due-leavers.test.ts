@@ -26,7 +26,7 @@ const linked = `    also:
     verify: never
 `
 
-/** A place where tomorrow's leaver was delivered, and whose export is now missing. */
+/** An installation that has delivered a person who leaves tomorrow, and whose export is now missing. */
 async function openWithDueLeaver(connection = '') {
   const { client, key } = await host.tenant()
   await using opening = new AsyncDisposableStack()
@@ -47,7 +47,7 @@ async function openWithDueLeaver(connection = '') {
 /** The clock of the day on which the leaving date has come. */
 const later = () => new Date(Date.now() + 2 * dayMs)
 
-test('without a daemon, a command waits for the leaving dates that are due, also of linked connections, though the export is missing', async () => {
+test('without a daemon, a command sends the leaving dates that are due, also of linked connections, although the export is missing', async () => {
   await using opened = await openWithDueLeaver(linked)
   const { config, first, leavingDate, tomorrow } = opened
   await using assembly = await assemble(config, { events: silentEvents(() => {}), now: later, tracesRuns: true })
@@ -81,7 +81,7 @@ test('without a daemon, a command waits for the leaving dates that are due, also
   ])
 })
 
-test('a daemon that starts sends the leaving dates whose day came while it was down, though there is no export', async () => {
+test('a daemon sends at start the leaving dates whose day came while it was down, although there is no export', async () => {
   await using opened = await openWithDueLeaver()
   const { config, first, before, leavingDate, tomorrow } = opened
 

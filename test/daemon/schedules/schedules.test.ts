@@ -19,7 +19,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: berlin('30 2 * * *') }
 const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: berlin('0 4 * * 0') }
 
-/** A store with schedules, and a daemon that can be started again and again on it. */
+/** A store with schedules, on which a daemon can be started repeatedly. */
 async function openNights(...scheduled: readonly Scheduled[]) {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
@@ -111,7 +111,7 @@ describe('the slot that is due', () => {
     expect(slot).toMatchObject({ name, at: new Date(at) })
   })
 
-  test('is none where the schedule never comes to pass', () => {
+  test('does not exist if the schedule never occurs', () => {
     const never = berlin('0 0 30 2 *')
 
     const slots = [
@@ -124,7 +124,7 @@ describe('the slot that is due', () => {
 })
 
 describe('a nightly schedule', () => {
-  test('asks for one run a night, however often it looks', async () => {
+  test('requests one run a night, however often it is checked', async () => {
     await using nights = await openNights()
     const tick = nights.startDaemon()
     nights.at('2026-11-19T12:00:00Z')
@@ -170,7 +170,7 @@ describe('a nightly schedule', () => {
     expect(nights.missed).toEqual(['2026-11-24T02:30'])
   })
 
-  test('is taken by one of several daemons', async () => {
+  test('is claimed by only one of several daemons', async () => {
     await using nights = await openNights()
     nights.at('2026-11-19T12:00:00Z')
     const daemons = [nights.startDaemon(), nights.startDaemon(), nights.startDaemon()]
@@ -182,7 +182,7 @@ describe('a nightly schedule', () => {
     expect(await nights.runs()).toHaveLength(1)
   })
 
-  test('runs nothing for the nights before it was first known', async () => {
+  test('runs nothing for the nights before it was first seen', async () => {
     await using nights = await openNights()
     nights.at('2026-11-20T12:00:00Z')
 
@@ -232,7 +232,7 @@ describe('a connection with a schedule for reading and one for reading back', ()
     expect(nights.missed).toEqual([])
   })
 
-  test('repairs by the latter what the platform has lost, though HR says nothing new', async () => {
+  test('repairs with the second what the platform has lost, although HR has nothing new', async () => {
     await using nights = await openNights(weekly)
     const { world, client } = nights
     await world.night(staff(3))
@@ -255,7 +255,7 @@ describe('a connection with a schedule for reading and one for reading back', ()
     expect([...(await peopleOn(client)).keys()].sort()).toEqual(['E0001', 'E0002', 'E0003'])
   })
 
-  test('that meet at one time takes both', async () => {
+  test('starts both if they are due at the same time', async () => {
     const both = berlin('0 4 * * 0')
     await using nights = await openNights({ ...nightly, schedule: both }, { ...weekly, schedule: both })
     nights.at('2026-11-19T12:00:00Z')
@@ -268,7 +268,7 @@ describe('a connection with a schedule for reading and one for reading back', ()
     expect(runs.map(({ feed }) => feed).sort()).toEqual(['roster', 'source'])
   })
 
-  test('go on where the slot of another connection cannot be taken, which stays due', async () => {
+  test('continues if the slot of another connection cannot be claimed, and that slot stays due', async () => {
     await using nights = await openNights()
     const { db } = nights.world.sync.store
     const failed: unknown[] = []
@@ -291,7 +291,7 @@ describe('a connection with a schedule for reading and one for reading back', ()
     expect((await listRuns(db, { limit: 10 })).map(({ connection }) => connection).sort()).toEqual(['acme', 'beta'])
   })
 
-  test('does not take one for the history of the other', async () => {
+  test('does not confuse the history of one with that of the other', async () => {
     await using nights = await openNights(nightly, weekly)
     nights.at('2026-11-19T12:00:00Z')
     await createSchedules([nightly], scheduleTasks(nights.world.sync))()
@@ -304,7 +304,7 @@ describe('a connection with a schedule for reading and one for reading back', ()
     expect(nights.missed).toEqual(['2026-11-22T02:30'])
   })
 
-  test('says of a missed slot which of them it was', async () => {
+  test('says which of them a missed slot belongs to', async () => {
     await using nights = await openNights(nightly, weekly)
     nights.at('2026-11-19T12:00:00Z')
     await createSchedules([weekly], scheduleTasks(nights.world.sync))()

@@ -30,7 +30,7 @@ function openBatches({ patienceMs = 10_000 } = {}) {
   return {
     add: (...events: NewEvent[]) => events.map((one) => batches.add(one)),
     reported,
-    /** The store's call of this number, once it has come. */
+    /** The store's call with this number, once it was made. */
     async call(number: number): Promise<Call> {
       while (calls[number] === undefined) await next.promise
       return calls[number]
@@ -40,7 +40,7 @@ function openBatches({ patienceMs = 10_000 } = {}) {
 
 const stored = (count: number): Receipt[] => Array.from({ length: count }, () => 'stored')
 
-test('what comes while a batch is written makes the next one', async () => {
+test('events that arrive while a batch is written form the next one', async () => {
   const batches = openBatches()
   const first = batches.add(event('a'), event('b'))
   const one = await batches.call(0)
@@ -58,7 +58,7 @@ test('what comes while a batch is written makes the next one', async () => {
   expect(batches.reported).toEqual(['committed a,b', 'committed c,d'])
 })
 
-test('a batch holds 200 events or four MiB at most, but one event in any case', async () => {
+test('a batch holds at most 200 events or four MiB, but at least one event', async () => {
   const batches = openBatches()
   const mebibyte = 1024 * 1024
   const many = Array.from({ length: 201 }, (_, index) => event(`${index}`))
@@ -76,7 +76,7 @@ test('a batch holds 200 events or four MiB at most, but one event in any case', 
   expect(await Promise.all(answers)).toHaveLength(205)
 })
 
-test('a failed batch fails for all that are in it and for nobody else', async () => {
+test('a failed batch fails for its own events and no others', async () => {
   const batches = openBatches()
   const [a, b] = batches.add(event('a'), event('b'))
   const one = await batches.call(0)
@@ -92,7 +92,7 @@ test('a failed batch fails for all that are in it and for nobody else', async ()
   expect(batches.reported).toEqual(['failed a,b', 'committed c'])
 })
 
-test('a batch that does not come back holds up no other, and is told of when it does', async () => {
+test('a batch that hangs delays no other, and is reported when it ends', async () => {
   const batches = openBatches({ patienceMs: 50 })
   const [a] = batches.add(event('a'))
   const one = await batches.call(0)
@@ -111,7 +111,7 @@ test('a batch that does not come back holds up no other, and is told of when it 
   expect(batches.reported).toEqual(['failed a', 'committed b', 'committed a', 'committed c'])
 })
 
-test('a store that never answers is given four batches, and goes on when it answers again', async () => {
+test('a store that does not answer gets at most four batches, and the next ones when it answers again', async () => {
   const batches = openBatches({ patienceMs: 20 })
   const calls: Call[] = []
   for (let turn = 0; turn < 4; turn += 1) {

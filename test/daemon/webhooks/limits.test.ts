@@ -25,7 +25,7 @@ async function answerOf(socket: Socket): Promise<string> {
 }
 
 describe('bodies', () => {
-  test('a body at the limit is taken, and one byte more is not', async () => {
+  test('a body at the limit is accepted, and one byte more is refused', async () => {
     await using served = await serveInbox({ settings: { bodyLimitBytes: 2048 } })
     const atLimit = JSON.stringify('x'.repeat(2046))
 
@@ -35,7 +35,7 @@ describe('bodies', () => {
     expect(answers[1]?.body).toMatchObject({ statusCode: 413, code: 14130, name: 'TooLarge' })
   })
 
-  test('a body of no stated length is refused as soon as it is too large', async () => {
+  test('a body without a stated length is refused as soon as it is too large', async () => {
     await using served = await serveInbox({ settings: { bodyLimitBytes: 1024 } })
     let pulled = 0
     const endless = new ReadableStream({
@@ -51,13 +51,13 @@ describe('bodies', () => {
       () => 'connection ended',
     )
 
-    // The connection may end before the client has read why.
+    // The connection may end before the client has read the answer.
     expect([413, 'connection ended']).toContain(answer)
     expect(pulled).toBeLessThan(1000)
     expect((await served.send(body)).status).toBe(200)
   })
 
-  test('many slow senders keep nobody else waiting, and are sent away', async () => {
+  test('many slow senders delay nobody else, and are refused', async () => {
     await using served = await serveInbox({ limits: { arrivalMs: 400 } })
     const sockets = await Promise.all(Array.from({ length: 100 }, () => beginRequest(served.url, { begun: '{"a' })))
     const away = Promise.all(sockets.map(answerOf))
@@ -75,7 +75,7 @@ describe('bodies', () => {
 })
 
 describe('a full inbox', () => {
-  test('has the sender come again later, and takes events again once there is room', async () => {
+  test('makes the sender try again later, and accepts events again once there is room', async () => {
     await using served = await serveInbox({ settings: { inboxLimit: 3 } })
     for (const id of ['1', '2', '3']) await served.send(body, { id })
 
@@ -94,7 +94,7 @@ describe('a full inbox', () => {
     })
   })
 
-  test('is full also when everything comes at once, and for its own connection only', async () => {
+  test('is full also if everything arrives at once, and only for its own connection', async () => {
     await using served = await serveInbox({ settings: { inboxLimit: 10 } })
 
     const answers = await Promise.all(Array.from({ length: 60 }, (_, id) => served.send(body, { id: `${id}` })))
@@ -119,13 +119,13 @@ describe('a full inbox', () => {
 })
 
 describe('a store in trouble', () => {
-  test('an event that the store does not take in time is refused, and is taken when it is sent again', async () => {
+  test('an event that the store does not accept in time is refused, and is accepted when it is sent again', async () => {
     await using served = await serveInbox({ createDatabase: createPostgresDatabase, limits: { patienceMs: 2000 } })
     const lock = await lockInbox(served.store.pool)
     const late = { event: 'webhook.failed', connection: 'acme', reason: expect.any(String) }
 
     const silent = await Promise.all([served.send(body, { id: '1' }), served.send(body, { id: '2', to: 'beta' })])
-    // Senders are told a few milliseconds before it is known of their batch.
+    // Senders get their answer a few milliseconds before the outcome of their batch is known.
     await expect.poll(() => served.loggedEvents).toContainEqual(late)
     await lock.release()
     const again = await Promise.all([served.send(body, { id: '1' }), served.send(body, { id: '2', to: 'beta' })])
@@ -137,7 +137,7 @@ describe('a store in trouble', () => {
     expect(await served.inbox()).toHaveLength(2)
   })
 
-  test('events are refused while the store is away', async () => {
+  test('events are refused while the store cannot be reached', async () => {
     await using served = await serveInbox()
     await served.store.pool.query('alter table inbox rename to elsewhere')
 
@@ -151,7 +151,7 @@ describe('a store in trouble', () => {
   })
 })
 
-test('closing answers what is under way, once it is kept', async () => {
+test('closing waits until events under way are stored and answered', async () => {
   await using served = await serveInbox({ createDatabase: createPostgresDatabase })
   const lock = await lockInbox(served.store.pool)
   const sent = Promise.all(['1', '2', '3'].map((id) => served.send(body, { id })))
@@ -166,12 +166,12 @@ test('closing answers what is under way, once it is kept', async () => {
   expect(await served.inbox()).toHaveLength(3)
 })
 
-/** Lets nobody use the table until it is released. */
+/** Locks the table for everybody until it is released. */
 async function lockInbox(pool: Pool) {
   const client = await pool.connect()
   await client.query('begin; lock table rollcall.inbox in access exclusive mode')
   return {
-    /** Resolves when somebody stands before the lock. */
+    /** Resolves when a statement waits for the lock. */
     async waitedFor() {
       const waiting =
         "select count(*)::int as count from pg_locks where not granted and relation = 'rollcall.inbox'::regclass"
@@ -184,7 +184,7 @@ async function lockInbox(pool: Pool) {
   }
 }
 
-test(`${floodSize} requests that nobody has signed make four lines of log, and the sender who signs is served`, async () => {
+test(`${floodSize} unsigned requests make four log lines, and the sender who signs is served`, async () => {
   const lines: unknown[] = []
   {
     await using served = await serveInbox({ createDatabase: createPostgresDatabase })

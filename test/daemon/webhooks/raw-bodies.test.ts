@@ -6,7 +6,7 @@ import { createApp } from '../../../src/http/server/app.ts'
 
 const bodyLimit = 1000
 
-/** A server that gives bodies back; below /held it holds them until it is told. */
+/** A server that echoes bodies; under /held it keeps them until the test releases them. */
 async function serveBodies(options: Partial<RawBodiesOptions> = {}) {
   const app = await createApp()
   const arrived = Promise.withResolvers<void>()
@@ -43,7 +43,7 @@ test('bytes arrive as they are', async () => {
   expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes)
 })
 
-test('a body that has not been given back counts for the next one', async () => {
+test('a body that is not released yet uses up the limit of the next one', async () => {
   await using server = await serveBodies({ budgetBytes: 1500 })
   const first = server.send('/held', 'x'.repeat(1000))
   await server.arrived
@@ -58,7 +58,7 @@ test('a body that has not been given back counts for the next one', async () => 
   expect(tooMuch.headers.get('retry-after')).toBe('5')
 })
 
-test('what was refused, was too slow or was broken off counts for nothing afterwards', async () => {
+test('a request that was refused, too slow or broken off uses up no limit afterwards', async () => {
   await using server = await serveBodies({ budgetBytes: 1500, arrivalMs: 200 })
   const { hostname, port } = new URL(server.url)
 

@@ -21,7 +21,7 @@ describe.each(databases)('a webhook on $name', ({ createDatabase }) => {
     expect(served.loggedEvents).toEqual([{ event: 'webhook.stored', connection: 'acme', stored: 1, duplicates: 0 }])
   })
 
-  test('an event that comes again is answered alike and not stored twice', async () => {
+  test('a repeated event gets the same answer and is not stored twice', async () => {
     await using served = await serveInbox({ createDatabase })
     await served.send(body, { id: 'msg_1' })
 
@@ -35,7 +35,7 @@ describe.each(databases)('a webhook on $name', ({ createDatabase }) => {
     ])
   })
 
-  test('of many that come at once none is lost and none is stored twice', async () => {
+  test('of many simultaneous events none is lost and none is stored twice', async () => {
     await using served = await serveInbox({ createDatabase })
     const ids = Array.from({ length: 300 }, (_, index) => `msg_${index % 150}`)
 
@@ -82,7 +82,7 @@ describe('who is let in', () => {
     expect(late.body).toEqual(unsigned.body)
   })
 
-  test('a body that was changed on the way is refused', async () => {
+  test('a body that was changed in transit is refused', async () => {
     await using served = await serveInbox()
 
     const answer = await served.post('/webhooks/acme', body.replace('E1', 'E2'), served.signed(body))
@@ -91,7 +91,7 @@ describe('who is let in', () => {
     expect(await served.inbox()).toEqual([])
   })
 
-  test('a name that nobody has is not found, signed or not', async () => {
+  test('an unknown name is not found, signed or not', async () => {
     await using served = await serveInbox()
 
     const answers = [await served.send(body, { to: 'gamma' }), await served.post('/webhooks/gamma', body, {})]
@@ -115,7 +115,7 @@ describe('who is let in', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('a secret that cannot be read is our failure: the sender is asked to come again', async () => {
+  test('a secret that cannot be read is our failure: the sender is asked to try again', async () => {
     await using served = await serveInbox({ secrets: () => Promise.reject(new Error('EACCES')) })
 
     const answer = await served.send(body)
@@ -159,7 +159,7 @@ describe('what is sent', () => {
     expect(await served.inbox()).toEqual([])
   })
 
-  test('what is no JSON and not signed is refused for the signature', async () => {
+  test('a body that is neither JSON nor signed is refused for the signature', async () => {
     await using served = await serveInbox()
 
     const answer = await served.post('/webhooks/acme', 'name=Ana', {})
@@ -177,7 +177,7 @@ describe('what is sent', () => {
     expect(await pendingCount(served.store.db, 'acme')).toBe(0)
   })
 
-  test('what a sender tries the address with is answered and not stored', async () => {
+  test("a sender's test of the address is answered and not stored", async () => {
     const settings = { recipe: 'hibob', secrets: ['bob'] }
     await using served = await serveInbox({ settings, secrets: async () => ['bob'] })
 
@@ -190,7 +190,7 @@ describe('what is sent', () => {
     expect(await served.inbox()).toEqual([])
   })
 
-  test('without an id of the sender, equal bodies are one event', async () => {
+  test('without an id from the sender, equal bodies are one event', async () => {
     await using served = await serveInbox({ settings: { recipe: 'github' }, secrets: async () => ['hub'] })
 
     const answers = [
@@ -203,7 +203,7 @@ describe('what is sent', () => {
     expect(await served.inbox()).toMatchObject([{ eventId: null }, { eventId: null }])
   })
 
-  test('a notice without an id is stored each time: an equal one was perhaps answered by a run long ago', async () => {
+  test('a notice without an id is stored each time, because a run may have handled an equal one long ago', async () => {
     await using served = await serveInbox({
       settings: { recipe: 'github', thin: true },
       secrets: async () => ['hub'],
@@ -215,7 +215,7 @@ describe('what is sent', () => {
     expect(await served.inbox()).toMatchObject([{ state: 'pending' }, { state: 'pending' }])
   })
 
-  test('an id that no database could keep still tells events apart', async () => {
+  test('an id that no database can store still distinguishes events', async () => {
     await using served = await serveInbox({ settings: { id: '/id' } })
 
     const answers = [
@@ -229,7 +229,7 @@ describe('what is sent', () => {
   })
 })
 
-test('the rest of the server still takes JSON only', async () => {
+test('the rest of the server still accepts JSON only', async () => {
   await using served = await serveInbox()
 
   const answer = await served.post('/webhooks', body, { 'content-type': 'text/plain' })

@@ -7,8 +7,8 @@ import type { Db, RunRow } from '../../../src/store/schema.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
 import type { ExpectedPerson } from '../model/hr-model.ts'
 
-/** So many findings of one kind are named; the rest is counted. */
-const mostNamed = 20
+/** Maximum number of findings of one kind that are named; the rest is counted. */
+const maxNamed = 20
 
 const fields = [
   'email',
@@ -228,6 +228,6 @@ function least(numbers: readonly number[]): number {
 }
 
 function few(findings: readonly string[]): string[] {
-  if (findings.length <= mostNamed) return [...findings]
-  return [...findings.slice(0, mostNamed), `… and ${findings.length - mostNamed} more like "${findings[mostNamed]}"`]
+  if (findings.length <= maxNamed) return [...findings]
+  return [...findings.slice(0, maxNamed), `… and ${findings.length - maxNamed} more like "${findings[maxNamed]}"`]
 }

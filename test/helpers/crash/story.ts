@@ -31,8 +31,8 @@ const connection = `    delivery: { batchSize: 4, updateWave: 2 }
     guards: ${JSON.stringify({ ...noLimits, rejectedRows: undefined })}
 `
 
-/** So many people HR knows before it stops hiring; nights then take as long as those before. */
-const mostPeople = 200
+/** Maximum number of people before HR stops hiring, so that later nights do not take longer. */
+const maxPeople = 200
 /** How long it may take until the end of a process is known whose connections have ended. */
 const dyingMs = 5000
 /** How many people HR begins with. */
@@ -277,7 +277,7 @@ function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
   for (const { id } of returners) hr.comeBack(id, today.toString())
   for (const { id } of movers) hr.change(id, { title: `Title ${hr.nights.length}.${dice.integer(0, 99)}` })
   for (const { id } of vanished) hr.vanish(id)
-  const joiners = hr.people.size < mostPeople ? dice.integer(2, 4) : 0
+  const joiners = hr.people.size < maxPeople ? dice.integer(2, 4) : 0
   for (let i = 0; i < joiners; i++) hr.hire(nameOf(hr.people.size + 1))
   return leavers.map(({ id }) => id)
 }

@@ -22,12 +22,12 @@ export const feeds = ['snapshot', 'delta', 'event'] as const
 
 /** What may be known of a person before. */
 export const pasts = {
-  'joined before': 'employed, and on the platform so',
+  'joined before': 'employed, also on the platform',
   new: 'not known',
   'separated before': 'left on 2026-03-31, as HR stated',
   'separated by absence before': 'left on 2026-03-31, inferred',
   'deferred before': 'employed, with the leaving date 2026-12-31',
-  retracted: 'taken back as sent in error',
+  retracted: 'deleted as sent in error',
 } as const
 
 export type DateName = keyof typeof dates
@@ -43,7 +43,7 @@ export const outcomes = {
   before: 'has left, on the date that was known before',
   'waits before': 'is employed until the date that was known before',
   unknown: 'is not sent',
-  withheld: 'is withheld, whatever HR says',
+  withheld: 'is not sent, whatever HR says',
 } as const
 export type Outcome = keyof typeof outcomes
 

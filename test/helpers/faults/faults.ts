@@ -106,7 +106,7 @@ export const faults = {
     play: ({ request, reply }) => reply(answerOf(status, { location: `${to}${request.path}` }, '')),
   }),
 
-  /** An answer with so many megabytes of blanks in front. */
+  /** An answer that begins with this many megabytes of blanks. */
   oversized: (megabytes: number): Fault => ({
     name: 'oversized',
     async play({ forward, begin, response }) {

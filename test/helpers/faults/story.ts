@@ -112,7 +112,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       return await world.runOf(id)
     },
 
-    /** What the daemon does every minute, after so many of them. */
+    /** Moves the clock by this many minutes, then does what the daemon does every minute. */
     async goBy(minutes: number): Promise<void> {
       world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
       await sweep(sync)

@@ -23,7 +23,7 @@ type Person = {
   observation: Observation | null
 }
 
-const noDate = { date: null, people: 0, of: 0 }
+const noDate = { date: null, people: 0, base: 0 }
 
 /** A night in which the guards held an ordinary export. */
 export type NeedlessHold = { readonly date: string; readonly reasons: readonly string[] }
@@ -36,7 +36,7 @@ const runsLookedAt = 90
 const daysListedAfterwards = 60
 
 /**
- * So many nights of a company in which nothing is wrong: hires and notices, most of them from the first or to the last day of a month,
+ * Simulates nights of a company in which nothing is wrong: hires and notices, most of them from the first or to the last day of a month,
  * contractors who become employees, promotions with a round in spring, marriages, managers who change, a summer with interns, corrected dates, some that
  * come back, and a few cells that are broken for a while. Each export is planned and judged as a run does it; what is held is
  * approved in the morning.

@@ -8,8 +8,8 @@ type Call = (input: Input) => Promise<AnyAnswer>
 type Input = { readonly body?: unknown; readonly params?: unknown; readonly query?: unknown }
 
 /**
- * The next so many requests go wrong in this way; before that, those of the script have their fates one after the other. `late`: requests
- * that were given up and are under way still. `sparesReads`: the script is about requests that change something.
+ * The next requests fail in this way; before them, the script decides each request in turn. `late`: requests that were given up and are
+ * still under way. `passesReads`: the script is only for requests that change something.
  */
 export type Outage = {
   fault: FaultName | null

@@ -112,8 +112,8 @@ export function createHr(count = 0) {
     },
 
     /**
-     * Everybody whom the platform has to hold once these events were accepted, in this order; without an argument every night so
-     * far, with a number the first so many. What was told in between (a run that failed, or is held) has changed nothing.
+     * Everybody whom the platform has to hold once these events were accepted, in this order. Default: every night so far. A number: that
+     * many first nights. Messages in between (of a run that failed or is held) have no effect.
      */
     expected(accepted: readonly HrMessage[] | number = nights.length): Map<string, ExpectedPerson> {
       return whatFollows(typeof accepted === 'number' ? nights.slice(0, accepted) : accepted)

@@ -19,7 +19,7 @@ export type Setup = {
   readonly updateWave: number
 }
 
-/** When work is interrupted: by the death of the process, or by its signal, at the so many-th thing that it does, or change that it makes. */
+/** When work is interrupted: by the death of the process or by its signal, at its nth action or its nth change. */
 export type Interruption = { readonly how: 'dies' | 'aborts'; readonly at: 'any' | 'change'; readonly number: number }
 
 export type TestSystem = Awaited<ReturnType<typeof openTestSystem>>
@@ -125,7 +125,7 @@ export async function openTestSystem({ host, at, setup }: { host: Host; at: stri
     },
 
     /**
-     * Works on jobs, several at a time: so many rounds of everything that is queued. `stalled`: what a dead process was at comes
+     * Works on jobs, several at a time, in this number of rounds over the queue. `stalled`: jobs of a dead process come
      * back from the queue. Doubled jobs run twice at the same time.
      */
     async work({

@@ -68,7 +68,7 @@ function latest(runs: readonly Run[]): Run | null {
   return ended.toSorted((a, b) => (a.finishedAt ?? '').localeCompare(b.finishedAt ?? '')).at(-1) ?? null
 }
 
-/** The people whose record on the platform differs from HR's data. */
+/** The people whose record on the platform differs from HR's export. */
 function differing(
   expected: ReturnType<typeof expectedNow>,
   platform: Awaited<ReturnType<typeof peopleOn>>,

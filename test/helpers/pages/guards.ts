@@ -1,4 +1,4 @@
-import { limitRows } from '../../../src/identity/guards/limits.ts'
+import { limitDefinitions } from '../../../src/identity/guards/limits.ts'
 
 const title = '### Limits\n'
 const end = '\n### Always\n'
@@ -11,7 +11,7 @@ const note = `A limit has a \`count\` and a \`share\`; the plan is held when bot
 export function guardsPage(page: string): string {
   const [before = ''] = page.split(title, 1)
   const after = page.slice(page.indexOf(end))
-  const limits = Object.entries(limitRows).map(([name, { counts, against, count, share }]) => [
+  const limits = Object.entries(limitDefinitions).map(([name, { counts, against, count, share }]) => [
     `\`${name}\``,
     counts,
     against,

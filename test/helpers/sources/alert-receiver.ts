@@ -18,7 +18,7 @@ export type AlertReceiver = AsyncDisposable & {
   readonly tests: readonly AlertTestMessage[]
   /** How many requests came in whose signature was not good. */
   untrusted(): number
-  /** Resolves when so many were received. */
+  /** Resolves when this many messages were received. */
   has(count: number): Promise<void>
 }
 

@@ -65,7 +65,7 @@ export async function serveInbox({
     /** The events that were logged. */
     loggedEvents,
     signed,
-    /** Posts a body with the headers of its sender, and with others over them. */
+    /** Posts a body with the headers of a signed event. `headers` override them. */
     async send(body: string | Uint8Array, { to = 'acme', headers = {}, ...sign }: SendOptions = {}): Promise<Answered> {
       return await post(`${url}/webhooks/${to}`, body, { ...signed(body, sign), ...headers })
     },

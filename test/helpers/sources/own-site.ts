@@ -51,7 +51,7 @@ export type Site = AsyncDisposable & {
   night(): Promise<void>
   /** Starts another daemon, on a machine of its own as far as files go. */
   daemon(): Promise<SiteDaemon>
-  /** From now on lets so many batches through, and keeps those that follow. */
+  /** Lets this many further batches through, and delays those that follow. */
   gateAfter(batches: number, options?: GateOptions): Gate
   /**
    * Resolves when every run has come to rest, however often the daemon did not answer meanwhile; tells how the newest one ended that

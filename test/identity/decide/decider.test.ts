@@ -132,7 +132,7 @@ test('rows with a start on or after the leaving date are counted, except for peo
   decider.book.add(leaver(5, '2026-11-10'))
   decider.book.add(leaver(6, '2020-01-06'))
 
-  expect(decider.book.account.startsAfterLeaving).toEqual({ count: 3, line: 3 })
+  expect(decider.book.counts.startsAfterLeaving).toEqual({ count: 3, line: 3 })
 })
 
 describe('several rows of a person', () => {

@@ -3,7 +3,7 @@ import { decide } from '../../../src/identity/decide/decide.ts'
 import { tally } from '../../../src/identity/decide/tally.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
-import { Guards, limitRows } from '../../../src/identity/guards/limits.ts'
+import { Guards, limitDefinitions } from '../../../src/identity/guards/limits.ts'
 import type { FieldName } from '../../../src/identity/record.ts'
 import { calm } from '../../helpers/guards/calm.ts'
 import { companySizes, tripPoints } from '../../helpers/guards/trip-points.ts'
@@ -161,12 +161,12 @@ describe('a first plan', () => {
     ],
     [
       'sameStart',
-      { sameStart: { date: '1900-01-01', people: 900, of: 1000 } },
+      { sameStart: { date: '1900-01-01', people: 900, base: 1000 } },
       '900 of 1000 people start on 1900-01-01; the limit is 500',
     ],
     [
       'sameLeaving',
-      { sameLeaving: { date: '2001-01-01', people: 590, of: 600 } },
+      { sameLeaving: { date: '2001-01-01', people: 590, base: 600 } },
       '590 of 600 people who have left did so on 2001-01-01; the limit is 300',
     ],
   ])('is held by %s, with the reason and its usual cause', (name, facts, reason) => {
@@ -207,7 +207,7 @@ describe('the trip points', () => {
   test('are those of every limit', () => {
     const shrink = ['shrinkRows']
     expect(Object.keys(tripPoints).toSorted()).toEqual(
-      [...Object.keys(limitRows).filter((name) => name !== 'shrink'), ...shrink].toSorted(),
+      [...Object.keys(limitDefinitions).filter((name) => name !== 'shrink'), ...shrink].toSorted(),
     )
   })
 
@@ -238,7 +238,7 @@ function factsOf(name: string, { size, actual }: { size: number; actual: number 
   const first = { isFirst: true, joiners: size }
   if (name === 'leftJoiners' || name === 'unnamedJoiners') return { ...first, [name]: actual }
   if (name === 'sameStart' || name === 'sameLeaving')
-    return { ...first, [name]: { date: '2020-01-06', people: actual, of: size } }
+    return { ...first, [name]: { date: '2020-01-06', people: actual, base: size } }
   // Small companies cannot lose as many rows as would pass.
   if (name === 'shrinkRows') return { size: sizes({ rows: [size, size - actual] }) }
   return { headcount: size, [name]: actual }

@@ -20,11 +20,11 @@ type Export = {
   readonly rows: readonly (readonly string[])[]
   readonly headers?: readonly string[]
   readonly rules?: Mapping
-  /** What expressions say of each row; it stands behind the cells of the header. */
+  /** The results of expressions for each row, which follow its cells. */
   readonly results?: readonly string[]
 }
 
-/** The lines that are about no person, and what is said about them. The first row stands in line 2. */
+/** The lines that are not about a person, and the findings about them. The first row has line 2. */
 function look({ rows, headers: names = headers, rules = mapping, results = [] }: Export) {
   const compiled = compileMapping(rules, names)
   if (!compiled.ok) throw new Error(compiled.missing.join())
@@ -104,10 +104,10 @@ describe('a row of totals', () => {
   })
 
   test.each<[string, readonly string[]]>([
-    ['behind its word', ['Total', '3', '', '', '', '', '']],
+    ['after the word for a total', ['Total', '3', '', '', '', '', '']],
     ['as the only other column', ['Count', '3']],
     ['with decimals', ['Total employees', '3.00', '', '', '', '', '12']],
-  ])('with its number of rows in the key column is no person: %s', (_where, cells) => {
+  ])('with the number of rows in the key column is no person: %s', (_where, cells) => {
     const shifted = [headers[1], headers[0], ...headers.slice(2)].map(String).slice(0, cells.length)
     const rules = cells.length > 2 ? mapping : Mapping.parse({ fields: { identityId: 'Worker ID', lastName: 'Name' } })
     const people = ['Ana', 'Ben', 'Cem'].map((name, at) => [name, `100${at}`, ...ana.slice(2)].slice(0, cells.length))
@@ -115,7 +115,7 @@ describe('a row of totals', () => {
     expect(look({ headers: shifted, rules, rows: [...people, cells] }).lines).toEqual([5])
   })
 
-  test('is no person whatever precedes its word', () => {
+  test('is no person, whatever precedes the word for a total', () => {
     const people = Array.from({ length: 61 }, (_, at) => ana.with(0, String(2001 + at)))
 
     expect(look({ rows: [...people, ['61', 'Total', '', '', '', '', '']] }).lines).toEqual([63])
@@ -166,7 +166,7 @@ describe('a person stays a person', () => {
     ['whose key holds a word for a total', ['SUM17', '', '', '', '', '', '']],
     ['whose name is that of a column', ['1001', 'Name', 'Status', '', '', 'Start', '']],
     ['whose cells stand in brackets', ['1001', '(Ana)', '(none)', '', '', '(Active)', '']],
-    ['all of whose cells stand in brackets, below another one', ['(ana)', '(Ana)', '', '', '', '(Active)', '']],
+    ['with all cells in brackets, below another person', ['(ana)', '(Ana)', '', '', '', '(Active)', '']],
     ['whose key and name say total', ['Total', '2', '', '', '', '', '', '', 'Ana']],
     ['whose key is the name of its column', ['Worker ID', 'Ana', '', '', '', '', '']],
     ['with few words of the header', ['Worker ID', 'Ana', 'ana@example.com', '20200106', '', 'Status', '']],
@@ -239,7 +239,7 @@ describe('a second header', () => {
     })
   })
 
-  test('on every page is named, with the help that fits', () => {
+  test('on every page is reported, with fitting advice', () => {
     expect(look({ rows: [ana, headers, ana, headers, ana] })).toEqual({
       lines: [3, 5],
       findings: [
@@ -306,7 +306,7 @@ describe('a second header in another order', () => {
     expect(isReordered(cells)).toBe(false)
   })
 
-  test.each(['#', ''])('is not a row of signs alone below a column called "%s"', (sign) => {
+  test.each(['#', ''])('is not a row of punctuation below a column called "%s"', (sign) => {
     const names = [sign, ...headers]
 
     expect(isReordered(['', '', '-', '-', '', '', '-', ''], mapping, names)).toBe(false)

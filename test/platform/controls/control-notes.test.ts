@@ -22,7 +22,7 @@ describe.each(databases)('control notes on $name', ({ createDatabase }) => {
     await opened[Symbol.asyncDispose]()
   })
 
-  /** A control of its own for a test. */
+  /** A separate control for a test. */
   const newControl = async () => {
     controls += 1
     const params = { workspaceId: company.workspaceId }

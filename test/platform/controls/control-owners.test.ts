@@ -29,7 +29,7 @@ describe.each(databases)('control owners on $name', ({ createDatabase }) => {
   })
 
   type Params = { workspaceId: number; controlId: number }
-  /** A control of its own for a test, with these owners. */
+  /** A separate control for a test, with these owners. */
   const newControl = async (ownersIds: number[] = []): Promise<Params> => {
     controls += 1
     const params = { workspaceId: company.workspaceId }

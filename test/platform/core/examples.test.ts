@@ -69,7 +69,7 @@ test.each(['# Keys', '# Lists and pages', '# Errors', '# Limits', '# Examples'])
   },
 )
 
-/** What creates comes first and what deletes last, there in the opposite order. */
+/** Operations that create come first, and those that delete come last, in the opposite order. */
 function inOrder(): Shown[] {
   const of = (...methods: string[]) => everyOperation().filter(({ method }) => methods.includes(method))
   return [...of('post'), ...of('get', 'put'), ...of('delete').reverse()]

@@ -36,7 +36,7 @@ describe.each(databases)('pages on $name', ({ createDatabase }) => {
     await opened[Symbol.asyncDispose]()
   })
 
-  /** A connection with that many people, each written a millisecond after the one before where `apart`. */
+  /** A connection with that many people. With `apart`, each is written a millisecond after the previous one. */
   async function connectionWith(count: number, { apart = false } = {}) {
     const connectionId = await newHrisConnection(client)
     const keys = Array.from({ length: count }, (_, index) => `p${String(index).padStart(3, '0')}`)
@@ -64,7 +64,7 @@ describe.each(databases)('pages on $name', ({ createDatabase }) => {
     return { keys: data.map(({ identityId }) => identityId), pagination, cursor: pagination.cursor ?? undefined }
   }
 
-  /** Walks a list to its end, and lets something happen after each page. */
+  /** Reads a list to its end, and runs a callback after each page. */
   async function walk(
     connectionId: number,
     query: Order & { size: number },

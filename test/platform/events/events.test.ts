@@ -20,7 +20,7 @@ describe.each(databases)('events on $name', ({ createDatabase }) => {
   let connectionId: number
   let userId: number
 
-  // One event a minute, from 11:00 on: two of the connection, two of the workspace, one of the schedule, one of nobody and nothing.
+  // One event a minute, from 11:00 on: two of the connection, two of the workspace, one of the schedule, one without actor and object.
   beforeAll(async () => {
     opened = await openTestPlatform(createDatabase)
     account = await opened.newAccount()

@@ -16,7 +16,7 @@ describe.each(databases)('the events of writes to connections on $name', ({ crea
     await opened[Symbol.asyncDispose]()
   })
 
-  /** What was recorded about a connection: kinds of events with the keys they name. */
+  /** The events about a connection: their kinds with the keys that they name. */
   async function recorded(connectionId: number): Promise<string[]> {
     const rows = await opened.platform.database.db
       .selectFrom('events')

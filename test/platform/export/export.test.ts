@@ -32,7 +32,7 @@ async function exported(operator: Operator): Promise<string> {
   return written
 }
 
-/** The export without its first line, which names the moment it was made at. */
+/** The export without its first line, which holds the time of the export. */
 function contentOf(document: string): string {
   return document.slice(document.indexOf('\n'))
 }

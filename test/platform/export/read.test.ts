@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const heapMb = 32
 const rows = 150_000
 
-/** Reads an export of several times the memory that it has, as a stream that is made while it is read. */
+/** Reads an export of several times its memory limit. The export is generated while it is read. */
 const reading = `
   import { parentPort } from 'node:worker_threads'
   import { readExport } from '${new URL('../../../src/platform/export/read.ts', import.meta.url)}'

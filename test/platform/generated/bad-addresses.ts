@@ -18,7 +18,7 @@ const wrongUuids = [
   '{00000000-0000-4000-8000-000000000000}',
   'urn:uuid:00000000-0000-4000-8000-000000000000',
 ]
-/** Texts that are no id of any kind, or the id of nothing; which of both, the parameter's own schema says. */
+/** Texts that are either no id, or an unknown id. The parameter's own schema decides which. */
 const unlikelyIds = [
   ...['0', '-1', '1.5', '1e3', '1e400', '-1e400', '0x10', '007', '+999', ' 999', '9'.repeat(20), '9007199254740993'],
   ...['NaN', 'Infinity', 'null', 'undefined', 'true', '[object Object]', 'abc', '٣', '..', '.', '*', '999,998', '[]'],
@@ -29,7 +29,7 @@ const unlikelyIds = [
 ]
 /** What follows a prefix such as `email:` in references by another key. */
 const unlikelyKeys = ['', ' ', 'nobody', 'nobody@one.example', 'x'.repeat(3000), '%', '\u{1f600}', ...sqlFragments]
-/** Segments that are not text in UTF-8, or no segment any more once they are decoded. */
+/** Segments that are not UTF-8, or that are no single segment once they are decoded. */
 const rawSegments = [
   '%',
   '%zz',
@@ -46,7 +46,7 @@ const rawSegments = [
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const tooLongForPath = 5000
 
-/** Requests that would succeed if they did not name what is not there. */
+/** Requests that are valid except that they name unknown objects. */
 export const badAddresses: readonly Badness[] = [
   {
     kind: 'ids that cannot be',
@@ -109,7 +109,7 @@ function idCases(world: World, named: NamedOperation): (Case & { readonly isMalf
   })
 }
 
-/** What a reference by another key begins with, such as `email:`. */
+/** The prefix of a reference by another key, such as `email:`. */
 function prefixOf(field: z.ZodType): string | undefined {
   const patterns = alternativesOf(jsonSchemaOf(field)).map(({ pattern = '' }) => /^\^([a-z-]+:)/.exec(pattern)?.[1])
   return patterns.find((prefix) => prefix !== undefined)

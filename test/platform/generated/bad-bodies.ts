@@ -35,7 +35,7 @@ const uuids = ['00000000-0000-4000-8000-00000000000', '{00000000-0000-4000-8000-
 const megabyte = 1024 * 1024
 const deepest = 100
 
-/** Bodies that would succeed, if one of their fields were not what it is. */
+/** Bodies that are valid except for one field. */
 export const badBodies: readonly Badness[] = [
   {
     kind: 'values of the wrong type',
@@ -75,7 +75,7 @@ export const badBodies: readonly Badness[] = [
   {
     kind: 'texts too long or not storable',
     concerns: (operation) => leaves(operation).some(isText),
-    // Whatever a schema says: no text goes without a limit, and none holds what a database refuses.
+    // Whatever the schema allows: every text has a limit, and none may contain characters that a database refuses.
     cases: (world, named) => changed(world, named, ({ alternatives }) => alternatives.flatMap(unfitTexts)),
   },
   {
@@ -102,7 +102,7 @@ export const badBodies: readonly Badness[] = [
   },
 ]
 
-/** The cases that the operation's own schema refuses; what it allows is no mistake. */
+/** The cases that the operation's own schema refuses. Values that it allows are valid. */
 function judged(world: World, named: NamedOperation, values: (field: Field) => readonly unknown[]): Case[] {
   return changed(world, named, values).filter(({ request }) => !allows(named.operation, String(request.body)))
 }

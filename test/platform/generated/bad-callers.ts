@@ -3,10 +3,10 @@ import type { Badness, Case } from './bad-cases.ts'
 import { isReading, type NamedOperation, permissionsOf, validCall } from './operations.ts'
 import type { World } from './world.ts'
 
-// Node takes 16 KiB of headers; what is a little longer arrives in one piece and can be answered before the connection ends.
+// Node accepts 16 KiB of headers. Slightly longer ones arrive in one piece, so that they can be answered before the connection ends.
 const tooLongForHeaders = 20_000
 
-/** Requests that would succeed, if it were not for who sends them. */
+/** Requests that would succeed from another caller. */
 export const badCallers: readonly Badness[] = [
   {
     kind: 'no valid key',

@@ -5,20 +5,20 @@ import type { RawAnswer, RawRequest } from '../helpers/raw-requests.ts'
 import type { NamedOperation } from './operations.ts'
 import type { World } from './world.ts'
 
-/** One request that must change nothing, with the statuses that may answer it. */
+/** A request that must change nothing, with the allowed statuses of the answer. */
 export type Case = {
   readonly label: string
   readonly request: RawRequest
   readonly expected: readonly number[]
-  /** A success is allowed that refuses every item by itself. */
+  /** Whether a success is allowed that refuses every item. */
   readonly byItem?: boolean
 }
 
-/** One way in which requests can be bad, for every operation that can receive such requests. */
+/** A kind of bad request, generated for every operation that can receive it. */
 export type Badness = {
   readonly kind: string
   readonly concerns: (operation: Operation, name: string) => boolean
-  /** Its requests lead to another operation, or to none. */
+  /** Whether its requests lead to another operation or to none. */
   readonly leadsElsewhere?: boolean
   readonly cases: (world: World, named: NamedOperation) => readonly Case[] | Promise<readonly Case[]>
 }
@@ -48,7 +48,7 @@ function wrongBody({ status, body }: RawAnswer): string | null {
   return parsed.data.statusCode === status ? null : 'the body names another status'
 }
 
-// A refusal never holds a value of the request, so none of these words can be one.
+// A refusal never quotes a value of the request, so a match comes from the validator.
 function rawWords({ status, text }: RawAnswer): string | null {
   const match = status === 400 || status === 207 ? validatorWords.exec(text)?.[0] : undefined
   return match === undefined ? null : `"${match}" is a word of a validator`

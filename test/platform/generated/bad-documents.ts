@@ -70,7 +70,7 @@ const notObjects = [
 const depth = 50_000
 const bodyLimitBytes = 10 * 1024 * 1024
 
-/** Bodies that are no documents of the kind that the operation reads. */
+/** Bodies of another format than the operation reads. */
 export const badDocuments: readonly Badness[] = [
   {
     kind: 'bodies that are no JSON',
@@ -79,7 +79,7 @@ export const badDocuments: readonly Badness[] = [
       ...broken.map((body) => withBody(world, named, body, [400])),
       ...cut(world, named).map((body) => withBody(world, named, body, [400])),
       ...(named.operation.body ? [withBody(world, named, '', [400])] : []),
-      // In the name of a field that would be ignored, so that nothing else is wrong with the body.
+      // In the name of an ignored field, so that the rest of the body is valid.
       withBody(world, named, Buffer.from(validText(world, named).replace('{', '{"\xe4":1,'), 'latin1'), [400]),
       withBody(world, named, Buffer.from(validText(world, named), 'utf16le'), [400]),
     ],

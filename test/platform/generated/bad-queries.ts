@@ -9,7 +9,7 @@ import { everyList, isReading, type NamedOperation, validCall } from './operatio
 import { sqlFragments, wordsOfJavaScript } from './rubbish.ts'
 import type { World } from './world.ts'
 
-/** Already percent-encoded. Which of them a parameter cannot be, its own schema says. */
+/** Values, already percent-encoded. The parameter's own schema says which are invalid. */
 const unlikelyValues = [
   ...['', '0', '-1', '1.5', '501', '1e3', '1e400', '0x10', '007', '%201', '9'.repeat(20), '9007199254740993'],
   ...[
@@ -36,15 +36,15 @@ const unlikelyValues = [
   ...[...wordsOfJavaScript, ...sqlFragments].map(encodeURIComponent),
 ]
 const unstorable = ['%00', 'a%00b']
-/** What is no text in UTF-8 is read as it stands, and judged as such. */
+/** A value that is not UTF-8 is read undecoded, and checked in that form. */
 const undecodable = ['%', '%zz', '%E0%A4%A', '%ff', '%ED%A0%80']
 const longest = 12_000
 const tooLongForHeaders = 20_000
 const unknownParameters = 'page=3&__proto__=1&constructor=1&toString=1&a[b][c]=1&%00=1&%=1&&=&sizes=0&order=x&[]=1'
-/** What may change from page to page. */
+/** Parameters that may change from page to page. */
 const unbound = new Set(['cursor', 'size', 'includeTotalCount', 'expand[]'])
 
-/** Queries of every kind. What a parameter's schema allows is tried too, where it can do no harm: it must have a listed answer. */
+/** Queries of every kind. Values that the parameter's schema allows are tried too if they do no harm, and must get a listed answer. */
 export const badQueries: readonly Badness[] = [
   {
     kind: 'queries that mean nothing',
@@ -159,7 +159,7 @@ function filterValue(schema: JsonSchema): string {
   return String(inner.enum?.at(-1) ?? exampleOf(inner, () => undefined))
 }
 
-/** Whether a parameter can only say what it says by itself, such as the only order that a list has. */
+/** Whether a parameter has only one possible value, such as the only order of a list. */
 function hasOneValue(field: z.ZodType): boolean {
   return alternativesOf(jsonSchemaOf(field)).every(({ enum: members }) => members?.length === 1)
 }

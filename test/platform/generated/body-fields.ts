@@ -21,7 +21,7 @@ export class RawJson {
   }
 }
 
-/** The schema of an operation's body, with that of its items where they are judged one by one. */
+/** The schema of an operation's body, with that of its items if they are checked one by one. */
 export function bodySchemaOf({ body, item }: Operation): JsonSchema {
   if (body === undefined) return {}
   const schema = jsonSchemaOf(body)
@@ -56,7 +56,7 @@ export function bodyWith(example: unknown, path: Path, value: unknown): string {
   return toJson(replaced(example, path, value))
 }
 
-/** What stands at a place of a body or an answer; undefined where there is no such place. */
+/** The value at a place of a body or an answer; undefined if there is no such place. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((inner, key) => (isContainer(inner) ? inner[key] : undefined), value)
 }

@@ -24,7 +24,7 @@ export function declaredStatuses(document: Document, { method, path }: Operation
   return Object.keys(entry?.responses ?? {}).map(Number)
 }
 
-/** Reads answers as the document has them: formats are checked, and whatever it does not name is a complaint. */
+/** Checks answers against the document: formats are checked, and members that it does not name are reported. */
 export function strictReader(document: Document) {
   const ajv = formats.default(new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true }))
   const { schemas } = document.components
@@ -44,7 +44,7 @@ export function strictReader(document: Document) {
   }
 }
 
-/** A schema in which objects have no properties but those that it names. */
+/** A schema whose objects allow only the properties that it names. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed)
   if (typeof schema !== 'object' || schema === null) return schema

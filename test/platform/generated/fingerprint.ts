@@ -1,9 +1,9 @@
 import type { Queryable } from '../../../src/database/pool.ts'
 
-/** For every table of the platform the number of its rows and a checksum of what they hold. */
+/** The number of rows and a checksum of their content, for every table of the platform. */
 export type Fingerprint = Readonly<Record<string, string>>
 
-/** Takes fingerprints of all tables there are; `before` and `after` of a test are to be equal. */
+/** Takes fingerprints of all tables. Those before and after a test must be equal. */
 export async function fingerprints(pool: Queryable): Promise<() => Promise<Fingerprint>> {
   const tables = await pool.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'platform' order by 1`,

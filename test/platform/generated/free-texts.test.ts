@@ -7,10 +7,10 @@ import { nastyTexts } from './rubbish.ts'
 
 /** A key of a record is never empty, and never longer than a short column. */
 const keys = nastyTexts.filter((text) => text !== '' && [...text].length <= 191)
-/** As a property it would change how objects behave, and is refused. */
+/** All but `__proto__`, which is refused because it would change how objects behave. */
 const properties = nastyTexts.filter((text) => text !== '__proto__')
 
-// What the generated tests of texts cannot see, since no schema names these fields.
+// Texts that the generated tests cannot cover, because no schema names these fields.
 describe.each(databases)(
   'texts that are nasty to computers, where no field is named, on $name',
   ({ createDatabase }) => {

@@ -77,7 +77,7 @@ describe.each(bothDatabases)('a client generated from the document on $name', ({
   )
 })
 
-/** The client, as TypeScript that Node runs as it is. */
+/** The client as TypeScript that Node runs directly. */
 async function generate(document: Document, folder: string, baseUrl: string): Promise<Generated> {
   const [source, target] = [join(folder, 'openapi.json'), join(folder, 'client.mts')]
   await writeFile(source, JSON.stringify(document))
@@ -88,7 +88,7 @@ async function generate(document: Document, folder: string, baseUrl: string): Pr
   return client
 }
 
-/** The arguments by the names that the generated function takes apart: parameters without their brackets, and the body. */
+/** The arguments by the names that the generated function takes apart: parameters without brackets, and the body. */
 function argumentsOf(operation: Generated[string], { params, query, body }: ReturnType<typeof validCall>): unknown[] {
   const names = /^function \w+\(\{([^}]*)\}/.exec(operation.toString())?.[1]
   if (names === undefined) return []
@@ -103,7 +103,7 @@ function takesExpansions({ query }: Operation): boolean {
   return query !== undefined && 'expand[]' in query.shape
 }
 
-// A batch answers 207 where some of it was refused, which none of these calls asks for.
+// A batch answers 207 if some items were refused, which happens in none of these calls.
 function successesOf({ operation }: NamedOperation): number[] {
   return Object.keys(operation.success)
     .map(Number)

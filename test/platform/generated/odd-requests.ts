@@ -10,7 +10,7 @@ const largest = [
 ]
 const unknownKeys = { unknown: 1, toString: 'x', constructor: null, '': [], nested: { deeper: [{}] } }
 
-/** A request that is odd in every way that is allowed, all at once. */
+/** A valid request with every allowed oddity at once. */
 export function oddRequest(http: RawClient, company: Company, named: NamedOperation): RawRequest {
   const { body, ...call } = validCall(named, company.things)
   const { path, method } = http.requestOf(named, call, company.key)
@@ -42,7 +42,7 @@ export function largeRequests(http: RawClient, company: Company, named: NamedOpe
     .map((body) => ({ ...request, body }))
 }
 
-/** The body with fields twice, of which the last one counts, with keys that nobody knows, and with white space. */
+/** The body with repeated fields, of which the last is used, with unknown keys, and with white space. */
 function oddText({ operation }: NamedOperation, body: unknown): string {
   const [valid] = Array.isArray(body) ? body : [body]
   const [unknown] = allows(operation, JSON.stringify(wrapped(body, { ...valid, ...unknownKeys })))

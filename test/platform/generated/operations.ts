@@ -24,14 +24,14 @@ export const everyOperation: readonly NamedOperation[] = platformAreas.flatMap((
   Object.entries(operations).map(([name, operation]) => ({ name: name as OperationName, operation })),
 )
 
-/** Every operation that reads a list by pages. What changes a list may answer a page of it, but no walk begins there. */
+/** Every operation that reads a list by pages. Operations that change a list may answer a page too, but are left out. */
 export const everyList: readonly NamedOperation[] = everyOperation.filter(({ operation }) => {
   if (!isReading(operation)) return false
   const [answer] = Object.values(operation.success)
   return answer instanceof z.ZodObject && 'data' in answer.shape && 'pagination' in answer.shape
 })
 
-/** Every feature that the table asks for, and those that its expansions do. */
+/** Every feature that an operation or one of its expansions requires. */
 export const everyEntitlement: readonly string[] = [
   ...new Set(everyOperation.flatMap(({ operation }) => operation.entitlement ?? [])),
   'CUSTOM_FIELDS_AND_FORMULAS',
@@ -39,7 +39,7 @@ export const everyEntitlement: readonly string[] = [
 
 export const permissionsOf = ({ permission = [] }: Operation): readonly string[] => [permission].flat()
 
-/** A call that succeeds in a company with these things. Reading ones ask for everything that can be expanded. */
+/** A call that succeeds in a company with these objects. Reading calls expand everything. */
 export function validCall({ name, operation }: NamedOperation, things: Things): Call {
   return {
     params: paramsOf({ name, operation }, things),
@@ -48,13 +48,13 @@ export function validCall({ name, operation }: NamedOperation, things: Things): 
   }
 }
 
-/** What to say first of a valid call that was refused. */
+/** The beginning of the message about a valid call that was refused. */
 export function suspicion({ name, operation }: NamedOperation): string {
   const isGuessed = operation.body !== undefined && fixtureOf(name).body === undefined
   return isGuessed ? `no fixture for the body of ${name}, and what its schema gives was refused: ` : ''
 }
 
-/** The status with which an id is refused that does not exist for the caller. */
+/** The status of a refusal of an id that does not exist for the caller. */
 export function absentStatus({ errors, success, method }: Operation): number {
   if (errors.includes(404)) return 404
   if (method === 'DELETE' && 204 in success) return 204

@@ -1,6 +1,6 @@
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 
-/** What has a meaning to a database that is asked carelessly. */
+/** Texts that mean something in a carelessly built SQL statement. */
 export const sqlFragments: readonly string[] = [
   "' or '1'='1",
   "'; drop table platform.accounts; --",
@@ -10,7 +10,7 @@ export const sqlFragments: readonly string[] = [
   '%',
 ]
 
-/** What has a meaning to objects that are used as dictionaries. */
+/** Names that mean something to objects used as dictionaries. */
 export const wordsOfJavaScript: readonly string[] = [
   '__proto__',
   'constructor',
@@ -19,7 +19,7 @@ export const wordsOfJavaScript: readonly string[] = [
   'hasOwnProperty',
 ]
 
-/** What no text can hold that is stored. */
+/** Characters that no stored text may contain. */
 export const unstorableTexts: readonly string[] = ['\0', 'a\0b', '\ud800', 'a\udc00', '\udc00\ud800', '\ud83d']
 
 const awkward = [
@@ -27,7 +27,7 @@ const awkward = [
   ...['\r\n', ' x ', '\t', '\u00a0', '\\', '\\u0000', '\ufffd', 'İ', 'ß', '\u{10ffff}', '\u{1f600}'.repeat(60)],
 ]
 
-/** What text is known to break programs. All of it can be stored. */
+/** Texts that are known to break programs. All of them can be stored. */
 export const nastyTexts: readonly string[] = [
   ...new Set([...naughtyStrings, ...awkward, ...sqlFragments, ...wordsOfJavaScript]),
 ]

@@ -4,7 +4,7 @@ import { fixtureOf } from './fixtures/areas.ts'
 import { alternativesOf, type JsonSchema } from './json-schema.ts'
 import { everyOperation, type NamedOperation } from './operations.ts'
 
-/** Every operation that stores texts which may be anything. */
+/** Every operation that stores free texts. */
 export const writersOfTexts: readonly NamedOperation[] = everyOperation.filter((named) => freeNames(named).length > 0)
 
 /** The texts of a body that have no format, and that its fixture does not exclude. */
@@ -22,7 +22,7 @@ export function isAllowed(named: NamedOperation, body: unknown, field: Field, te
   return allows(named.operation, bodyWith(body, field.path, text))
 }
 
-/** What makes the text that stands in a field where it cannot hold the one that is tried. */
+/** The function that makes the text for a field that cannot hold the tested one. */
 export function otherwiseOf({ name }: NamedOperation, field: Field): ((number: number) => string) | undefined {
   const fate = fixtureOf(name).texts?.[fieldName(field)]
   return fate && 'otherwise' in fate ? fate.otherwise : undefined

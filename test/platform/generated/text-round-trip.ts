@@ -13,10 +13,10 @@ import {
 } from './operations.ts'
 import { fieldName, isAllowed, otherwiseOf } from './text-fields.ts'
 
-/** Where texts are written and read. */
+/** The fields in which texts are written and read. */
 export type Desk = { readonly http: RawClient; readonly company: Company; readonly named: NamedOperation }
 
-/** What was read for a text, one value for each field that it was written to; a field that cannot hold it has none. */
+/** The values read for a text, one for each field that it was written to. A field that cannot hold the text has none. */
 export type ReadBack = { readonly text: string; readonly values: readonly unknown[] }
 
 type Entry = Readonly<Record<string, unknown>>
@@ -26,8 +26,8 @@ const fullPage = 500
 const longestWord = 4
 
 /**
- * Writes every text to all of the fields at once and reads it back. What makes things makes one for each text, and they are
- * listed in the end; what changes a thing changes the same one again and again, longer texts several at a time.
+ * Writes every text to all of the fields at once and reads it back. An operation that creates creates one object for each text, and all are
+ * listed at the end. An operation that updates changes the same object repeatedly, with several longer texts at a time.
  */
 export async function roundTrip(desk: Desk, fields: readonly Field[], texts: readonly string[]): Promise<ReadBack[]> {
   const { operation } = desk.named
@@ -98,7 +98,7 @@ function packed(texts: readonly string[], fields: readonly Field[]): string[] {
   return pack === '' ? packs : [...packs, pack]
 }
 
-/** Everything that the list beside the operation has, by id. */
+/** All entries of the list that belongs to the operation, by id. */
 async function listed(desk: Desk): Promise<ReadonlyMap<unknown, Entry>> {
   const { http, company, named } = desk
   const { readBy } = fixtureOf(named.name)

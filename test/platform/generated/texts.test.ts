@@ -11,7 +11,7 @@ import { roundTrip } from './text-round-trip.ts'
 import { openCompany } from './world.ts'
 
 const tooLong = ['x'.repeat(100_000), '\u{1f600}'.repeat(50_000)]
-// Both engines keep texts in the same way: one of them shows it for all, the other for a sample.
+// Both engines store texts in the same way: one is tested with all texts, the other with a sample.
 const step = { PostgreSQL: 1, PGlite: 8 }
 
 describe.each(databases)('texts that are nasty to computers, on $name', ({ name: engine, createDatabase }) => {

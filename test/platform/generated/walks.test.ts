@@ -32,7 +32,7 @@ describe.each(databases)('lists on $name', ({ createDatabase }) => {
     await opened[Symbol.asyncDispose]()
   })
 
-  /** The company of a list: each has its own, since what is written to one list leaves events in another. */
+  /** The company of a list. Each list has its own, because writing to one list adds events to another. */
   function companyOf({ name }: NamedOperation): Promise<Company> {
     const company = companies.get(name) ?? openCompany(opened)
     companies.set(name, company)
@@ -184,7 +184,7 @@ describe.each(databases)('lists on $name', ({ createDatabase }) => {
 
 type Order = { readonly sort?: unknown; readonly sortDir?: unknown }
 
-/** Every sort and direction that a list offers, and the one that it has when nothing is asked for. */
+/** Every sort and direction that a list offers, and its default. */
 function ordersOf(list: NamedOperation): Order[] {
   const orders = membersOf(list, 'sort').flatMap((sort) =>
     membersOf(list, 'sortDir').map((sortDir) => ({ sort, sortDir })),

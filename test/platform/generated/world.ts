@@ -7,7 +7,7 @@ import { areaFixtures, fixtureOf } from './fixtures/areas.ts'
 import type { Company, Rows, Things } from './fixtures/fixture.ts'
 import { everyEntitlement, everyList, everyOperation, type NamedOperation, permissionsOf } from './operations.ts'
 
-/** A platform with two companies that hold one of every thing, and keys of every sort. */
+/** A platform with two companies that hold one object of every kind, and keys of every kind. */
 export type World = AsyncDisposable & {
   readonly opened: TestPlatform
   readonly http: RawClient
@@ -19,17 +19,17 @@ export type World = AsyncDisposable & {
   readonly newCompany: () => Promise<Company>
 }
 
-/** All of them belong to the first company, unless they could not. */
+/** All keys belong to the first company, except those that cannot. */
 export type Keys = {
   readonly unknown: string
   readonly expired: string
   readonly revoked: string
-  /** Of an account whose terms are open. */
+  /** The key of an account that has not accepted the terms. */
   readonly early: string
   readonly readingOnly: string
-  /** Holds every permission but those of the operation. */
+  /** A key with every permission except those of the operation. */
   readonly without: (named: NamedOperation) => string
-  /** Of an account whose plan has everything but what the operation needs. */
+  /** The key of an account whose plan has every feature except those of the operation. */
   readonly notEntitled: (named: NamedOperation) => string
 }
 
@@ -48,7 +48,7 @@ export async function openWorld(createDatabase: () => Promise<TestDatabase>): Pr
   return { opened, http, mine, theirs, keys, newCompany, fingerprint, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** A new account with one of every thing that the areas know how to make. */
+/** A new account with one object of every kind that the areas can make. */
 export async function openCompany(opened: TestPlatform): Promise<Company> {
   const { name, id } = await opened.newAccount({ entitlements: [...everyEntitlement], termsAcceptedAt })
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'everything', permissions: 'all' } })
@@ -58,14 +58,14 @@ export async function openCompany(opened: TestPlatform): Promise<Company> {
   return { ...empty, things }
 }
 
-/** Gives every list more than one record, so that it has more than one page. What lacks a fixture fails in its own tests. */
+/** Gives every list more than one record, so that it has more than one page. A list without a fixture fails in its own tests. */
 async function fillLists(company: Company): Promise<void> {
   for (const { name } of everyList) {
     for (const number of [1, 2]) await fixtureOf(name).rows?.add(company, number)
   }
 }
 
-/** How the records of a list come, change and go. */
+/** How the records of a list are added, changed and removed. */
 export function rowsFor(name: string): Rows {
   const { rows } = fixtureOf(name)
   if (rows) return rows

@@ -4,7 +4,7 @@ import type { Person } from '../../../src/contract/platform/personnel.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { bodyOf, entitlement, newHrisConnection, type TestPlatform } from './platforms.ts'
 
-/** An account of its own for a test, with one HRIS connection and the people whom a directory already knows. */
+/** A separate account for a test, with one HRIS connection and the people whom a directory already knows. */
 export async function newCompany(
   opened: TestPlatform,
   people: readonly { email: string; firstName: string; lastName: string }[] = [],

@@ -13,9 +13,9 @@ export type ControlCompany = {
   readonly controls: Readonly<Record<string, number>>
   /** The ids of the seeded users by the part of their address before the `@`. */
   readonly users: Readonly<Record<string, number>>
-  /** The ids of what proves its controls, by name. */
+  /** The ids of the evidence for its controls, by name. */
   readonly things: (table: Thing) => Promise<Readonly<Record<string, number>>>
-  /** The account's events of that type, with what they say was written. */
+  /** The account's events of that type, with the values that were written. */
   readonly events: (type: string) => Promise<{ description: string; metadata: Record<string, unknown> }[]>
 }
 

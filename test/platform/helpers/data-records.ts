@@ -58,7 +58,7 @@ export function customConnection(workspaceId: number, schema: Record<string, unk
   }
 }
 
-/** A workspace of that account, made where it has none. */
+/** A workspace of that account, created if it has none. */
 export async function workspaceOf({ platform, clock }: TestPlatform, accountId: number): Promise<number> {
   const { db } = platform.database
   const known = await db.selectFrom('workspaces').select('id').where('account_id', '=', accountId).executeTakeFirst()

@@ -5,7 +5,7 @@ import { bodyOf, entitlement, type PlatformClient, type TestPlatform } from './p
 
 type SeedFields = NonNullable<Parameters<typeof SeedDocument.parse>[0]>
 
-/** An account of its own for a test, with two people, a connection of type MDM and what the test does most. */
+/** A separate account for a test, with two people, a connection of type MDM and shorthands for frequent requests. */
 export async function newInventory(
   opened: TestPlatform,
   { entitlements = [entitlement], customFields = [] }: { entitlements?: string[]; customFields?: SeedFields[] } = {},

@@ -7,7 +7,7 @@ import type { TestPlatform } from './platforms.ts'
 
 export const password = 'correct horse battery'
 
-/** Whoever asks for pages over HTTP with the cookies that they were given, and follows no redirect. */
+/** An HTTP visitor who keeps cookies and follows no redirects. */
 export function newVisitor(opened: TestPlatform) {
   const origin = new URL(opened.platform.baseUrl).origin
   const cookies = new Map<string, string>()
@@ -43,7 +43,7 @@ export function newVisitor(opened: TestPlatform) {
     get,
     post,
     tokenOn,
-    /** Sends a form as the page has it, with the token that it would carry. */
+    /** Sends a form with the token of the page. */
     submit: async (path: string, fields: Readonly<Record<string, string | number>>, from = '/personnel') =>
       post(path, { token: await tokenOn(from), ...fields }),
     signIn: async (name: string, secret = password) =>
@@ -54,7 +54,7 @@ export function newVisitor(opened: TestPlatform) {
 let operators = 0
 let hash: Promise<string> | undefined
 
-/** Somebody signed in already, for all accounts or for one: hashing a password is slow on purpose. */
+/** A visitor with a session, for all accounts or for one. Signing in is skipped because hashing a password is slow on purpose. */
 export async function signedIn(opened: TestPlatform, account: string | null = null) {
   const { db } = opened.platform.database
   operators += 1

@@ -9,14 +9,14 @@ export type Page = {
   readonly ids: readonly Thing[]
   readonly data: readonly unknown[]
   readonly cursor: string | undefined
-  /** The whole object, to see what it leaves out. */
+  /** The whole object, to check which members are absent. */
   readonly pagination: Readonly<Record<string, unknown>>
 }
 
 /** Reads one list of a company page by page. */
 export type Pages = {
   readonly page: (query: Query) => Promise<Page>
-  /** From a query text that is sent as it is. */
+  /** Reads with a query text that is sent unchanged. */
   readonly raw: (query: string) => Promise<Page>
   /** The ids of every page of a walk; `during` runs while each page is fetched. */
   readonly walk: (query: Query, during?: (number: number) => Promise<void>) => Promise<Thing[][]>

@@ -1,7 +1,7 @@
 import type { IdentityRecord } from '../../../src/contract/platform/hris-user-identities.ts'
 import { bodyOf, newHrisConnection, type PlatformClient } from './platforms.ts'
 
-/** A connection of its own for a test, with what the test does most. */
+/** A separate connection for a test, with shorthands for frequent requests. */
 export async function newPeople(client: PlatformClient) {
   const params = { connectionId: await newHrisConnection(client) }
   const named = (key: string) => ({ ...params, userIdentityId: `identity-id:${key}` as const })

@@ -16,9 +16,9 @@ export type TestPlatform = AsyncDisposable & {
   readonly operator: Operator
   readonly clock: Clock
   readonly clientWith: (key: string) => PlatformClient
-  /** A client of a fresh key of that account. */
+  /** A client with a new key of that account. */
   readonly clientOf: (account: string, permissions: KeyInput['permissions']) => Promise<PlatformClient>
-  /** A new account that may do everything, unless told otherwise. */
+  /** A new account with every feature unless the options say otherwise. */
   readonly newAccount: (overrides?: {
     entitlements?: string[]
     termsAcceptedAt?: string | null
@@ -68,7 +68,7 @@ export async function openTestPlatform(
   }
 }
 
-/** The body of an answer with that status; another answer fails the test with what it was. */
+/** The body of an answer with that status. Another status fails the test and is shown. */
 export function bodyOf<S extends number, A extends { readonly status: unknown }>(
   answer: A,
   status: S,

@@ -2,16 +2,16 @@ import { Pool } from 'undici'
 import { requestPath } from '../../../src/http/client/address.ts'
 import type { Call, NamedOperation } from '../generated/operations.ts'
 
-/** A request as it goes over the wire; nothing in it is checked or put right on this side. */
+/** A request as it goes over the wire. The client neither checks nor corrects it. */
 export type RawRequest = {
   readonly method: string
-  /** With the prefix and the query. */
+  /** The path with prefix and query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Buffer
 }
 
-/** `body` is undefined where there is none, or none that is JSON. */
+/** `body` is undefined if there is none or if it is not JSON. */
 export type RawAnswer = { readonly status: number; readonly text: string; readonly body: unknown }
 
 export type RawClient = AsyncDisposable & {
@@ -21,7 +21,7 @@ export type RawClient = AsyncDisposable & {
 
 const connections = 8
 
-/** Sends what no typed client would, over connections that stay open. */
+/** Sends requests that a typed client would not, over connections that stay open. */
 export function openRawClient(baseUrl: string): RawClient {
   const base = new URL(baseUrl)
   const pool = new Pool(base.origin, { connections })

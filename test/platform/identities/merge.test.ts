@@ -24,7 +24,7 @@ const values: fc.Arbitrary<IdentityValues> = fc.record({
   separatedAt: date,
   isContractor: fc.option(fc.boolean()),
 })
-// Mostly few fields, or hardly a pair would leave a record as it is.
+// Mostly few fields, because otherwise hardly any pair would leave a record unchanged.
 const sent: fc.Arbitrary<Partial<IdentityValues>> = fc
   .tuple(values, fc.subarray(fields, { maxLength: 3 }), fc.subarray(fields))
   .chain(([all, few, many]) =>
@@ -35,7 +35,7 @@ const sent: fc.Arbitrary<Partial<IdentityValues>> = fc
       ),
   )
 
-/** What the contract says of a record that meets a submission. */
+/** The contract's rules for merging a submission into a record. */
 function expected(stored: IdentityValues, submitted: Partial<IdentityValues>): IdentityValues {
   const { separatedAt = stored.separatedAt } = submitted
   return { ...stored, ...submitted, separatedAt: separatedAt && (stored.separatedAt ?? separatedAt) }

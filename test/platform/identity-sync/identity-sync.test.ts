@@ -198,7 +198,7 @@ test.each(databases)(
   async ({ createDatabase }) => {
     await using opened = await openTestPlatform(createDatabase)
     const acme = await newCompany(opened)
-    // Set apart from its parts, each of these characters becomes twelve bytes.
+    // When decomposed, each of these characters becomes twelve bytes.
     const firstName = '\u{1d160}'.repeat(191)
     await acme.send([{ identityId: 'a', email: 'ana@acme.example', firstName, isContractor: false }])
 

@@ -31,7 +31,7 @@ function service(overrides: Partial<Parameters<typeof startService>[0]> = {}) {
   return startService({ database: join(folder, 'data'), host: '127.0.0.1', port: 0, sync: null, ...overrides })
 }
 
-/** An account with as many of everything that a seed can name. */
+/** An account with this number of every object that a seed can name. */
 function largeSeed(rows: number): SeedDocument {
   const named = <T>(make: (n: number) => T) => Array.from({ length: rows }, (_, index) => make(index))
   const emails = named((n) => `person-${n}@a.example`)

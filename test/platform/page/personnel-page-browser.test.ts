@@ -6,7 +6,7 @@ import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { newPageCompany, password } from '../helpers/page-visitors.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
-/** Run in the page. */
+/** Runs in the page. */
 const whatHasTheFocus = `(() => {
   const element = document.activeElement
   if (element === document.body) return null
@@ -30,7 +30,7 @@ afterAll(async () => {
   await chromium[Symbol.asyncDispose]()
 })
 
-/** A window of its own, without the cookies of the others. What the page complains about fails the test that asks. */
+/** A separate window without the cookies of the others. Errors in the page's console fail the test. */
 async function newWindow(options: { readonly scripts?: boolean } = {}) {
   const context = await chromium.browser.createBrowserContext()
   const page = await context.newPage()
@@ -56,7 +56,7 @@ async function shown(page: Page, selector: string) {
   return element
 }
 
-/** Resolves when the page, which may load itself anew any number of times, has such an element. */
+/** Resolves when the page has such an element. The page may reload itself before that. */
 async function untilShown(page: Page, selector: string): Promise<void> {
   const matched = Promise.withResolvers<void>()
   const look = () => void page.$(selector).then((element) => element && matched.resolve(), matched.reject)

@@ -334,7 +334,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     ])
   })
 
-  /** Resolves when no sync of the account runs; nothing tells the end of one, so the database is asked. */
+  /** Resolves when no sync of the account runs. No event reports the end of a sync, so this queries the database. */
   async function ended(account: number): Promise<void> {
     const open = opened.platform.database.db
       .selectFrom('identity_sync_attempts')

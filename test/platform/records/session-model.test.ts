@@ -54,13 +54,13 @@ describe.each(databases)('any story of records and sessions on $name', ({ create
         expect(await shown(site)).toEqual(model.shown(model.live))
         for (const name of sessionKeys) expect(await shown(site, name)).toEqual(model.shown(name))
       }),
-      // A story is short enough to be read as it is; telling ever shorter ones takes longer than a test may.
+      // A sequence is short enough to read, and shrinking it would exceed the time limit of the test.
       { numRuns: 20, seed, endOnFailure: true },
     )
   })
 })
 
-/** What the table of states says, with nothing but maps. */
+/** The table of states, implemented with maps only. */
 class Model {
   readonly sessions = new Map<string, SessionStatus>()
   readonly #sets = new Map<string, Map<string, string>>([['', new Map()]])

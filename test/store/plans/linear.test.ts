@@ -13,8 +13,8 @@ import { databases } from '../../helpers/servers/databases.ts'
 const now = new Date('2026-11-20T03:00:00.000Z')
 const known = 4000
 const changed = 1000
-/** A statement may look at so many rows for each row of the plan. Each with all others would be a thousand. */
-const mostRowsEach = 40
+/** Maximum number of rows that a statement may read for each row of the plan. Comparing all pairs would be a thousand. */
+const maxRowsEach = 40
 
 describe.each(databases)('accepting a plan on $name', ({ createDatabase }) => {
   test.each([
@@ -35,8 +35,8 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase }) => {
 
       const second = await lookedAtBy(db, runId)
 
-      expect(first.filter(({ rows }) => rows > mostRowsEach * known)).toEqual([])
-      expect(second.filter(({ rows }) => rows > mostRowsEach * changed + known)).toEqual([])
+      expect(first.filter(({ rows }) => rows > maxRowsEach * known)).toEqual([])
+      expect(second.filter(({ rows }) => rows > maxRowsEach * changed + known)).toEqual([])
       expect(second.length).toBeGreaterThan(15)
       const { rows: due } = await sql<{ people: number }>`
       select people from deliveries where run_id = ${runId} order by batch`.execute(db)
@@ -102,7 +102,7 @@ describe.each(databases)('accepting a plan on $name', ({ createDatabase }) => {
     await acknowledgeVerifiedLeavers(tx, stating)
   }
 
-  /** A run of an export with a change for so many people, of which their entries follow or not. */
+  /** A run of an export with changes for this many people. Their entries follow from the changes or are stored. */
   async function planned(
     db: Db,
     { people, kind, follows = false }: { people: number; kind: 'join' | 'leave'; follows?: boolean },

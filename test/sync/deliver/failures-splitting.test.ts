@@ -4,8 +4,8 @@ import { openStory, type Story } from '../../helpers/faults/story.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 const people = 1000
-/** The whole batch, and the halves that one attempt may send. */
-const mostInOneAttempt = 1 + 100
+/** The request for the whole batch, and those for the halves that one attempt may send. */
+const maxRequestsPerAttempt = 1 + 100
 
 let host: Host
 beforeAll(async () => {
@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-/** Every so many-eth person of the company. */
-function guilty(every: number): string[] {
+/** The keys of every nth person of the company. */
+function everyNth(every: number): string[] {
   const numbers = Array.from({ length: people }, (_, i) => i + 1)
   return numbers.filter((number) => number % every === 0).map((number) => `E${String(number).padStart(4, '0')}`)
 }
@@ -25,7 +25,7 @@ function refuse({ proxy }: Story, ids: readonly string[]): void {
   proxy.fault(({ identityIds }) => (identityIds.some((id) => refused.has(id)) ? answer : faults.pass))
 }
 
-/** Works the run off attempt by attempt; answers how many requests each of them sent. */
+/** Delivers the run attempt by attempt. Returns how many requests each attempt sent. */
 async function attempts(story: Story): Promise<{ state: string; requests: number[] }> {
   let run = await story.night()
   const requests = [story.changes().length]
@@ -39,14 +39,14 @@ async function attempts(story: Story): Promise<{ state: string; requests: number
 }
 
 test.each([
-  { count: 1, every: 700, most: 1 + 2 * 10 },
-  { count: 10, every: 100, most: 2 * 10 * 10 },
-  { count: 1000, every: 1, most: 2 * 1000 + 1000 },
+  { count: 1, every: 700, maxRequests: 1 + 2 * 10 },
+  { count: 10, every: 100, maxRequests: 2 * 10 * 10 },
+  { count: 1000, every: 1, maxRequests: 2 * 1000 + 1000 },
 ])(
-  '$count guilty of 1000 are found with a bounded number of requests, and everybody else is confirmed',
-  async ({ count, every, most }) => {
+  '$count refused people of 1000 are found with a bounded number of requests, and everybody else is confirmed',
+  async ({ count, every, maxRequests }) => {
     await using story = await openStory(host, { people })
-    const ids = guilty(every)
+    const ids = everyNth(every)
     refuse(story, ids)
 
     const { state, requests } = await attempts(story)
@@ -55,8 +55,8 @@ test.each([
 
     expect(ids).toHaveLength(count)
     expect(state).toBe('finished_with_problems')
-    expect(Math.max(...requests)).toBeLessThanOrEqual(mostInOneAttempt)
-    expect(requests.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(most)
+    expect(Math.max(...requests)).toBeLessThanOrEqual(maxRequestsPerAttempt)
+    expect(requests.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(maxRequests)
     expect(refused).toEqual(ids)
     expect(confirmed).toBe(people - count)
     await story.heal()

@@ -100,7 +100,7 @@ describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
     expect(run.state).toBe('delivering')
     expect(batches.length).toBeGreaterThan(0)
     for (const batch of batches) {
-      // A wait that may last forever without a failure is listed if it lasts.
+      // A wait without a failure may last forever, so it becomes a problem if it lasts.
       const lasting = ['circuit_open', 'rate_limited', 'connection_unknown']
       const failing_since = lasting.includes(code) ? expect.any(Date) : null
       expect(batch).toMatchObject({ state: 'due', uncertain: false, failures: 0, failing_since })

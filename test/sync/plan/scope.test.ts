@@ -57,7 +57,7 @@ async function decided(
     ({ change }) => (change ? [`${change.kind} ${change.identityId}`] : []),
   )
   const { book, outOfScopeLeavers, rejects } = decider
-  return { inScope, changes, outside: book.account.outOfScope, outOfScopeLeavers, rejects: rejects() }
+  return { inScope, changes, outside: book.counts.outOfScope, outOfScopeLeavers, rejects: rejects() }
 }
 
 const row = (id: string, dept: string, leavingDate = '') => [id, `${id}@example.com`, dept, leavingDate]

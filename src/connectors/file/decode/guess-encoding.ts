@@ -13,12 +13,12 @@ export type EncodingGuess = {
 const maxLines = 5000
 const maxWords = 3
 const maxLetters = 8
-/** A reading with this many more points than the best one is wrong. */
+/** Points are evidence against a decoding. One with this many more points than the best is wrong. */
 const refutingPoints = 3
 const pointsOfImpossibleWord = 3
-/** If a larger share of words is odd in the best reading, the text is in none of these encodings. */
-const maxOddShare = 0.2
-/** A language decides if it explains nearly all of at least this many differing words, and no language explains those of another reading. */
+/** If a larger share of words is unexplained in the best decoding, the text is in none of these encodings. */
+const maxUnexplainedShare = 0.2
+/** A language decides if it explains nearly all of at least this many differing words, and no language explains those of another decoding. */
 const minWordsOfLanguage = 5
 const minShareOfLanguage = 0.9
 /** In a mixture of languages, one explains at least this share; what no language explains is no text. */
@@ -70,7 +70,7 @@ const candidates: Readonly<Record<string, readonly RegExp[]>> = {
   'windows-1257': baltic.map(alphabet),
   macintosh: western.map(alphabet),
   cp850: western.map(alphabet),
-  // Katakana of half width are what other encodings of Asia look like.
+  // Without half-width katakana: text in other Asian encodings decodes to them.
   shift_jis: [/^[\p{sc=Han}\p{sc=Hiragana}\u30A0-\u30FF々]+$/u],
 }
 
@@ -98,45 +98,46 @@ const misread = new RegExp(`[^\\p{ASCII}\\p{L}\\p{M}\\p{Nd}${signs}]|\\p{L}[${si
  * choose; none means another encoding.
  */
 export function guessEncoding(bytes: Buffer): readonly EncodingGuess[] {
-  const readings = plausibleReadings(Buffer.from(linesBeyondAscii(bytes), 'latin1')).map((reading, _index, all) => {
-    const differing = reading.words.filter((word) => !all.every(({ words }) => words.includes(word)))
-    return { ...reading, differing, share: shareOfLanguage(reading, [reading.words, differing]) }
+  const decodings = plausibleDecodings(Buffer.from(linesBeyondAscii(bytes), 'latin1')).map((decoding, _index, all) => {
+    const differing = decoding.words.filter((word) => !all.every(({ words }) => words.includes(word)))
+    return { ...decoding, differing, share: shareOfLanguage(decoding, [decoding.words, differing]) }
   })
-  const certain = readings.find(
-    (reading) =>
-      reading.differing.length >= minWordsOfLanguage &&
-      reading.share >= minShareOfLanguage &&
-      readings.every((other) => other === reading || other.share <= maxShareOfRival),
+  const certain = decodings.find(
+    (decoding) =>
+      decoding.differing.length >= minWordsOfLanguage &&
+      decoding.share >= minShareOfLanguage &&
+      decodings.every((other) => other === decoding || other.share <= maxShareOfRival),
   )
-  return (certain === undefined ? readings : [certain]).map(({ encoding, differing }) => ({
+  return (certain === undefined ? decodings : [certain]).map(({ encoding, differing }) => ({
     encoding,
     words: differing.slice(0, maxWords),
     letters: [...new Set(lettersOf(differing.join('')))].slice(0, maxLetters).join(''),
   }))
 }
 
-type Reading = {
+type Decoding = {
   readonly encoding: string
   readonly text: string
   /** Each word that has letters beyond ASCII, once. */
   readonly words: readonly string[]
   readonly alphabets: readonly RegExp[]
-  readonly odd: number
-  /** The evidence against it. */
+  /** The number of words that are impossible, or in no language of the encoding. */
+  readonly unexplained: number
+  /** The evidence against this decoding. */
   readonly points: number
 }
 
-/** The readings that no evidence refutes, one for each different text. */
-function plausibleReadings(lines: Buffer): readonly Reading[] {
+/** The decodings that no evidence refutes, one for each different text. */
+function plausibleDecodings(lines: Buffer): readonly Decoding[] {
   const possible = Object.entries(candidates).flatMap(([encoding, alphabets]) => {
     const text = iconv.decode(lines, encoding)
-    return undecodable.test(text) ? [] : [readingOf(encoding, text, alphabets)]
+    return undecodable.test(text) ? [] : [decodingOf(encoding, text, alphabets)]
   })
   const best = Math.min(...possible.map(({ points }) => points))
   return possible
     .filter(({ points }) => points < best + refutingPoints)
-    .filter(({ odd, words }) => odd <= words.length * maxOddShare)
-    .filter((reading) => shareOfLanguage(reading, [reading.words]) >= minShareInMixture)
+    .filter(({ unexplained, words }) => unexplained <= words.length * maxUnexplainedShare)
+    .filter((decoding) => shareOfLanguage(decoding, [decoding.words]) >= minShareInMixture)
     .filter(({ text }, index, all) => all.findIndex((other) => other.text === text) === index)
 }
 
@@ -153,13 +154,13 @@ function linesBeyondAscii(bytes: Buffer): string {
   return [...lines].join('\n')
 }
 
-function readingOf(encoding: string, text: string, alphabets: readonly RegExp[]): Reading {
+function decodingOf(encoding: string, text: string, alphabets: readonly RegExp[]): Decoding {
   const all = [...new Set(text.match(wordsOf))]
   const words = all.filter((word) => lettersOf(word) !== '' || misread.test(word))
   const impossible = words.filter(isImpossible)
-  const foreign = words.filter((word) => !isImpossible(word) && !alphabets.some((one) => isIn(word, one)))
-  const points = impossible.length * pointsOfImpossibleWord + foreign.length
-  return { encoding, text, words, alphabets, odd: impossible.length + foreign.length, points }
+  const inNoLanguage = words.filter((word) => !isImpossible(word) && !alphabets.some((one) => isIn(word, one)))
+  const points = impossible.length * pointsOfImpossibleWord + inNoLanguage.length
+  return { encoding, text, words, alphabets, unexplained: impossible.length + inNoLanguage.length, points }
 }
 
 function isImpossible(word: string): boolean {
@@ -175,13 +176,13 @@ function isIn(word: string, language: RegExp): boolean {
   return language.test(lettersOf(word.toLowerCase()))
 }
 
-/** Its letters beyond ASCII. */
+/** The letters of a word beyond ASCII. */
 function lettersOf(word: string): string {
   return (word.match(letterBeyondAscii) ?? []).join('')
 }
 
 /** The largest share of every list that one language explains. */
-function shareOfLanguage({ alphabets }: Reading, lists: readonly (readonly string[])[]): number {
+function shareOfLanguage({ alphabets }: Decoding, lists: readonly (readonly string[])[]): number {
   const shares = (language: RegExp) => lists.map((words) => shareOf(words, language))
   return Math.max(...alphabets.map((language) => Math.min(...shares(language))))
 }

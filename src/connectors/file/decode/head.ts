@@ -40,7 +40,7 @@ export async function readHeadBytes(chunks: AsyncIterable<Buffer>): Promise<{ by
   return { bytes: Buffer.concat(pieces), isWhole: true }
 }
 
-/** Whether a plain file ends with a line end; null for a compressed one, whose end is not read. */
+/** Whether a plain file ends with a line end; null for a packed one, whose first bytes decoding changes. */
 async function hasLineEndAtEnd(file: ExportFile, head: Buffer): Promise<boolean | null> {
   await using handle = await open(file.path, 'r')
   const first = await handle.read(Buffer.alloc(4), 0, 4, 0)

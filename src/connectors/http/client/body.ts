@@ -15,7 +15,7 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 /** The headers of a response, with names in lower case. */
 export type ResponseHeaders = Dispatcher.ResponseData['headers']
 
-/** How many more bytes all responses of a reading may have. */
+/** The number of bytes that the remaining responses of a read may have together. */
 export type ByteBudget = { remainingBytes: number; readonly maxBytes: number }
 
 type BodyOptions = { readonly label: string; readonly budget: ByteBudget; readonly limits: RequestLimits }

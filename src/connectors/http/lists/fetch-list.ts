@@ -31,7 +31,7 @@ type ListRequest = {
   readonly spool: Spool
   /** The response to the first request. Its body is still to be read. */
   readonly first: HttpResponse
-  /** The name of the list in origins. */
+  /** The name of the list in the origin of a value. */
   readonly name: string
   /** The address in failures. */
   readonly label: string
@@ -44,7 +44,7 @@ export async function fetchList(source: HttpSource, request: ListRequest): Promi
   let page = await readPage(source, first, label)
   await list.add(page)
   const statedTime = source.asOf.from === 'pointer' ? pointer(page.content, source.asOf.pointer) : undefined
-  const totals = totalsOf(source, page)
+  const firstPageTotals = totalsOf(source, page)
   for (let number = 2; ; number += 1) {
     const next = nextPageAddress(source, page)
     if (!next) break
@@ -53,7 +53,7 @@ export async function fetchList(source: HttpSource, request: ListRequest): Promi
     page = await readPage(source, await client.fetch(makeRequest({ url: next, label: nextLabel })), nextLabel)
     await list.add(page)
   }
-  const end = endOfList(source, { page, totals, ...list.totals() })
+  const end = endOfList(source, { lastPage: page, firstPageTotals, ...list.totals() })
   return { ...list.finish(), statedTime, end }
 }
 

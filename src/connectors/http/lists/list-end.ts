@@ -9,14 +9,14 @@ import { type CountStatement, plainName, type Statement, statedByHeaders, stated
 
 const maxLocationCharacters = 100
 
-/** The last page of a list, and how much was read with it. */
-type LastPage = {
-  readonly page: ListPage
-  /** How many records and pages the list has. */
+/** What was read of a list: its last page, and counts over all pages. */
+type ReadList = {
+  readonly lastPage: ListPage
+  /** How many records and pages were read. */
   readonly records: number
   readonly pages: number
   /** The totals that the first page states. */
-  readonly totals: readonly Statement[]
+  readonly firstPageTotals: readonly Statement[]
 }
 
 /** The totals of the whole list that a page states. Many servers state them on the first page only. */
@@ -28,24 +28,27 @@ export function totalsOf(source: HttpSource, page: ListPage): readonly Statement
  * Describes how the end of a list was recognised. Refuses a list whose last page states that there is more: its first pages would pass
  * for the whole company.
  */
-export function endOfList(source: HttpSource, last: LastPage): string {
-  const { label } = last.page
-  const statements = statementsOf(source, last.page)
-  const proofs = statements.filter((statement) => provesEnd(statement, last))
-  const proofTexts = proofs.map((statement) => textOf(statement, last))
-  const more = statedMore(statements, { ...last, proofs, url: source.url })
-  if (more) throw unreadable(`${label}: ${textOf(more, last)}, so this is not the whole list`, helpFor(more, source))
-  const missing = missingNext(source, last)
-  if (missing && proofs.length === 0 && source.pages !== 'single') {
+export function endOfList(source: HttpSource, list: ReadList): string {
+  const { lastPage } = list
+  const { label } = lastPage
+  const statements = statementsOf(source, lastPage)
+  const proofs = statements.filter((statement) => provesEnd(statement, list))
+  const proofTexts = proofs.map((statement) => textOf(statement, list))
+  const more = statedMore(statements, { ...list, proofs, url: source.url })
+  if (more) throw unreadable(`${label}: ${textOf(more, list)}, so this is not the whole list`, helpFor(more, source))
+  const missingText = missingNextText(source, list)
+  if (missingText && proofs.length === 0 && source.pages !== 'single') {
     const help = 'check next; if a list of one page comes without it, write pages: single'
     throw unreadable(`${label} holds nothing at ${source.next}, and nothing says that it is the only page`, help)
   }
-  if (proofs.length === 0) checkNotFull(source, last)
+  if (proofs.length === 0) checkNotFull(source, list)
   if (source.next === undefined)
     return `the only page: ${proofTexts.join('; ') || 'nothing in the answer says that there is more'}`
-  const isAllowed = missing !== null && proofs.length === 0
-  const rule = isAllowed ? `${missing}, as pages: single allows` : (missing ?? emptyNext(source, last.page))
-  return `page ${last.pages} is the last: ${[rule, ...proofTexts].join('; ')}`
+  const isAllowedAsSingle = missingText !== null && proofs.length === 0
+  const rule = isAllowedAsSingle
+    ? `${missingText}, as pages: single allows`
+    : (missingText ?? emptyNextText(source, lastPage))
+  return `page ${list.pages} is the last: ${[rule, ...proofTexts].join('; ')}`
 }
 
 /** Refuses a response that is read as a single file if one of its headers names a next page. */
@@ -63,8 +66,10 @@ function statementsOf(source: HttpSource, { content, headers }: ListPage): reado
 
 /** The statement of the last page, or the total of the first page, that contradicts the end. */
 function statedMore(statements: readonly Statement[], context: EndContext): Statement | undefined {
-  const unrepeated = context.totals.filter(({ kind }) => !statements.some((one) => one.kind === kind && isTotal(one)))
-  return [...statements, ...unrepeated].find((statement) => saysMore(statement, context))
+  const onlyOnFirstPage = context.firstPageTotals.filter(
+    ({ kind }) => !statements.some((one) => one.kind === kind && isTotal(one)),
+  )
+  return [...statements, ...onlyOnFirstPage].find((statement) => saysMore(statement, context))
 }
 
 function isTotal(statement: Statement): boolean {
@@ -79,40 +84,42 @@ function isConsidered({ ignoredStatements = [] }: HttpSource): (statement: State
     )
 }
 
-function missingNext({ next }: HttpSource, { page, pages }: LastPage): string | null {
-  return next !== undefined && pages === 1 && pointer(page.content, next) === undefined ? `${next} is missing` : null
+function missingNextText({ next }: HttpSource, { lastPage, pages }: ReadList): string | null {
+  return next !== undefined && pages === 1 && pointer(lastPage.content, next) === undefined
+    ? `${next} is missing`
+    : null
 }
 
-function emptyNext({ next = '' }: HttpSource, { content }: ListPage): string {
+function emptyNextText({ next = '' }: HttpSource, { content }: ListPage): string {
   const value = pointer(content, next)
   return `${next} is ${value === undefined ? 'missing' : value === null ? 'null' : 'empty'}`
 }
 
 /** Refuses a page with as many records as the address requests: others may follow. */
-function checkNotFull({ url, next, pages: allowed }: HttpSource, { records, page }: LastPage): void {
-  if (next !== undefined || allowed === 'single') return
+function checkNotFull({ url, next, pages: expectedPages }: HttpSource, { records, lastPage }: ReadList): void {
+  if (next !== undefined || expectedPages === 'single') return
   for (const [name, value] of new URL(url).searchParams) {
     if (!sizeName.test(plainName(name)) || Number(value) !== records || records === 0) continue
     const help =
       'ask for more at once, or say with next where the next page is named; if it never has others, write pages: single'
     throw unreadable(
-      `${page.label} holds ${pluralize(records, 'record')}, as many as ${name} asks for, so others may follow`,
+      `${lastPage.label} holds ${pluralize(records, 'record')}, as many as ${name} asks for, so others may follow`,
       help,
     )
   }
 }
 
-/** How servers call the size of a page in an address. */
+/** Names of parameters in an address that request a page size. */
 const sizeName = /^(limit|top|per|perpage|size|pagesize|count|rows|take|first|results|maxresults|limitpagelength)$/
 
 /** What decides whether a statement contradicts the end. `proofs`: the statements that prove it. */
-type EndContext = LastPage & { readonly proofs: readonly Statement[]; readonly url: string }
+type EndContext = ReadList & { readonly proofs: readonly Statement[]; readonly url: string }
 
 function saysMore(statement: Statement, { records, pages, proofs, url }: EndContext): boolean {
   switch (statement.kind) {
     case 'records':
       if (statement.count <= records) return false
-      // The size of a full page is no number of records.
+      // A larger count that is not a total may be the page size. A proven end, or an address that requests that size, explains it.
       return statement.isTotal || !(proofs.some(({ kind }) => kind !== 'pages') || repeatsRequest(statement, url))
     case 'pages':
       return statement.count > pages
@@ -134,12 +141,12 @@ function repeatsRequest({ location, count }: CountStatement, url: string): boole
   return [...new URL(url).searchParams].some(([key, value]) => plainName(key) === name && Number(value) === count)
 }
 
-function provesEnd(statement: Statement, last: LastPage): boolean {
+function provesEnd(statement: Statement, list: ReadList): boolean {
   if (statement.kind === 'noMore') return true
-  return 'count' in statement && isTotal(statement) && statement.count === last[statement.kind]
+  return 'count' in statement && isTotal(statement) && statement.count === list[statement.kind]
 }
 
-function textOf(statement: Statement, read: Pick<LastPage, 'records' | 'pages'> = { records: 0, pages: 0 }): string {
+function textOf(statement: Statement, read: Pick<ReadList, 'records' | 'pages'> = { records: 0, pages: 0 }): string {
   const { kind } = statement
   const subject = `${statement.location.startsWith('/') ? '' : 'the header '}${escapedLocation(statement)}`
   switch (kind) {

@@ -12,7 +12,7 @@ create table inbox (
   state text not null,
   run_id uuid,
   reason text,
-  -- Waits for the held run, although the plan of that run does not contain it.
+  -- The event waits for the held run, although the plan of that run does not contain it.
   joined boolean not null default false,
   -- When a rejected event with a future date takes effect. It is read again then.
   retry_at timestamptz,

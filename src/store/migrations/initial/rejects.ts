@@ -1,6 +1,6 @@
 /** Rows and values that cannot be used, or not yet. */
 export const rejectTables = `
--- Rows and events of a run that could not become records, and cells that cost a record a field.
+-- Rows and events of a run that could not become records, and cells that could not be read, so that a record lacks their field.
 create table rejects (
   run_id uuid not null references runs (id) on delete cascade,
   seq bigint generated always as identity,
@@ -62,7 +62,8 @@ create table waiting_rows (
   connection text not null references connections (name),
   identity_id text collate "C" not null,
   run_id uuid references runs (id) on delete cascade,
-  -- In a row of a plan without \`observation\`: the plan ends what waits for the person up to this day; null: all that waits.
+  -- The day on which the observation takes effect. Without an observation, the row says which waiting rows of the person are deleted once
+  -- the plan is accepted: those of this day, or all if null.
   effective_on date,
   due_at timestamptz,
   observation jsonb

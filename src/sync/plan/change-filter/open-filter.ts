@@ -19,7 +19,7 @@ import { indexVersion, openIndex } from './index-parts.ts'
 const maxChangedShare = 0.2
 const minChangedPeople = 1000
 
-/** What the filter needs of the inputs of a plan. */
+/** The inputs of a plan that the filter needs. */
 type FilterInputs = {
   readonly reading: Reading
   readonly rules: FeedRules
@@ -35,9 +35,9 @@ export type FilterUse = 'skip unchanged' | 'only make an index' | 'none'
 type OpenedFilter = {
   readonly filter: ChangeFilter
   /** A digest of everything besides the records that decides what follows from them. */
-  readonly rules: string
+  readonly rulesDigest: string
   /** Why every record is parsed although there is an index; null if records are skipped, or there is no index. */
-  readonly wholeReason: string | null
+  readonly fullReadReason: string | null
 }
 
 type OpenFilterInput = {
@@ -55,7 +55,7 @@ export function indexKey(db: Db, connection: string): Buffer | null {
   return secret === undefined ? null : Buffer.from(secret.split(':').at(-1) ?? '', 'hex')
 }
 
-/** What an e-mail address is compared by in an index with this key. */
+/** The digest by which an index with this key compares e-mail addresses. */
 export function addressDigest(key: Buffer, email: string): string {
   const hashed = createHash('sha256').update(key).update('address\n').update(email)
   return hashed.digest('latin1').slice(0, digestBytes)
@@ -71,9 +71,10 @@ export async function openChangeFilter(
   const { mapping, context, reading } = inputs
   const { filterable } = reading
   if (use === 'none' || !mapping.ok || !indexing || !filterable || key === null || !canFilter(inputs)) return null
-  const rules = rulesDigest(connection, { inputs, filterable, indexing })
+  const rulesDigest = digestOfRules(connection, { inputs, filterable, indexing })
   if (runId !== null) await db.transaction().execute((tx) => beginIndex(tx, { runId, connection: connection.name }))
-  const last = use === 'skip unchanged' ? await usableIndex(db, { connection, key, rules, today: context.today }) : null
+  const last =
+    use === 'skip unchanged' ? await usableIndex(db, { connection, key, rulesDigest, today: context.today }) : null
   const usable = last !== null && 'index' in last ? last : null
   const filter = createChangeFilter({
     filterable,
@@ -84,13 +85,13 @@ export async function openChangeFilter(
     mapping,
     sampleSize: indexing.sampleSize ?? maxSampleSize,
   })
-  return { filter, rules, wholeReason: last !== null && 'reason' in last ? last.reason : null }
+  return { filter, rulesDigest, fullReadReason: last !== null && 'reason' in last ? last.reason : null }
 }
 
-/** Whether the rows of an export stay the same decision while they stay the same text. */
+/** Whether equal rows lead to equal decisions under these rules, so that unchanged rows can be skipped. */
 function canFilter({ rules, context }: FilterInputs): boolean {
   const { mapping, shape } = rules
-  // The index has no room for what the checks need to know of records of a shape of their own.
+  // For records with a shape of their own, the index lacks what the checks need.
   const isOfPeople = shape === undefined
   return (
     isOfPeople && mapping.severalRows === 'reject' && expressionsOf(mapping).length === 0 && coversEverybody(context)
@@ -102,20 +103,20 @@ type UsableIndex = { readonly index: ExportIndex; readonly changedPeople: readon
 type IndexQuery = {
   readonly connection: SyncConnection
   readonly key: Buffer
-  readonly rules: string
+  readonly rulesDigest: string
   readonly today: string
 }
 
 /** The index of the last accepted export, or why it cannot be used; null if there is none. */
 async function usableIndex(
   db: Db,
-  { connection: { name: connection }, key, rules, today }: IndexQuery,
+  { connection: { name: connection }, key, rulesDigest, today }: IndexQuery,
 ): Promise<UsableIndex | { readonly reason: string } | null> {
   const stored = await acceptedIndex(db, connection)
   if (stored === null) return null
   const index = await openIndex(stored, key)
   if ('reason' in index) return index
-  if (index.head.rules !== rules) return { reason: 'exports are read in another way than the last one was' }
+  if (index.head.rules !== rulesDigest) return { reason: 'exports are read in another way than the last one was' }
   if (today < index.head.day) return { reason: `the last export was read on a later day, ${index.head.day}` }
   const max = Math.max(minChangedPeople, Math.ceil(maxChangedShare * index.size))
   const changed = await changedPeople(db, { connection, most: max + 1 })
@@ -129,7 +130,7 @@ type RulesInput = {
   readonly indexing: NonNullable<SyncContext['indexing']>
 }
 
-function rulesDigest({ configuration }: SyncConnection, { inputs, filterable, indexing }: RulesInput): string {
+function digestOfRules({ configuration }: SyncConnection, { inputs, filterable, indexing }: RulesInput): string {
   const { reading, rules, answers, context } = inputs
   const { mapping, absence, graceRuns, timeZone, future, outOfScope } = rules
   const { aliases, differentPeople } = answers

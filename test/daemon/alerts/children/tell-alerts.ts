@@ -5,7 +5,7 @@ import type { StoreSchema } from '../../../../src/store/schema.ts'
 import { silentEvents } from '../../../../src/telemetry/events.ts'
 import { quietAlerts, secretText, webhookChannel } from '../../../helpers/alert-settings.ts'
 
-// Looks for alert conditions once and tells of it. With `die` it kills itself when it has raised an alert and not told anybody.
+// Checks for alert conditions once and sends alerts. With `die` it kills itself after it has raised an alert and before it sends it.
 const [at = '', url = '', secret = '', how = ''] = process.argv.slice(2)
 const store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
 const events = silentEvents(({ event }) => {

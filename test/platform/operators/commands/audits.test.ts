@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-// The folder belongs to the service, so each of these goes through its operator's interface.
+// The running service locks the folder, so each command uses its operator interface.
 async function run(...args: string[]) {
   const env = { PATH: process.env.PATH, PLATFORM_DATABASE_URL: join(folder, 'data') }
   return await call(['platform', ...args], { env })

@@ -41,7 +41,7 @@ async function runWith(input: string, ...args: string[]) {
   return await call(['platform', ...args], { env: environment(), input })
 }
 
-/** The same in a process of its own. */
+/** Runs the command in a separate process. */
 async function spawned(input: string, ...args: string[]) {
   const child = start(...args)
   child.stdin.end(input)

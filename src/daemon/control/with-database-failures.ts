@@ -4,13 +4,13 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 
 /**
- * Handlers that refuse texts that no database can hold, and that explain an unreachable or failing store to an operator. The same for the
- * server and for a command that does the work itself.
+ * Makes handlers refuse texts that no database can store, and explain an unreachable or failing database to the operator. Server and
+ * commands share it.
  */
-export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx>): Handlers<T, Ctx> {
+export function withDatabaseFailures<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx>): Handlers<T, Ctx> {
   type Handler = (context: Ctx, input: never) => Promise<unknown>
   const wrapped = Object.entries<Handler>(handlers).map(([name, handler]) => {
-    const carefully: Handler = async (context, input) => {
+    const checked: Handler = async (context, input) => {
       const path = nulIn(input)
       if (path !== null) throw new Failure('usage', `${path}: holds the character U+0000, which no text of ours holds`)
       try {
@@ -19,9 +19,9 @@ export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx
         throw databaseFailure(error) ?? error
       }
     }
-    return [name, carefully] as const
+    return [name, checked] as const
   })
-  // One handler for each operation, as before; the type of a table's loop cannot say so.
+  // Still one handler for each operation, which the type of `Object.fromEntries` cannot express.
   return Object.fromEntries(wrapped) as unknown as Handlers<T, Ctx>
 }
 

@@ -7,13 +7,13 @@ import { recordAccess } from '../access/record-access.ts'
 
 /** Who is recorded for an action: the name, and the principal for the rule of two people. */
 type Actor = { readonly by: string; readonly principal: string }
-/** The actor that a permitted handler receives. */
-export type Acting = { readonly actor: Actor }
+/** What a handler receives after the permission check: who acts. */
+export type WithActor = { readonly actor: Actor }
 
-/** What the permission check uses. */
-export type Asking = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now'> }
-/** Operations that each name the lowest role. */
-export type Permitted = Readonly<Record<string, Operation & { readonly permission: Role }>>
+/** What the permission check needs. */
+export type WithCaller = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now'> }
+/** Operations, each with the lowest role that may call it. */
+export type OperationsByRole = Readonly<Record<string, Operation & { readonly permission: Role }>>
 type Input = {
   readonly params?: { readonly connection?: string; readonly runId?: string }
   readonly query?: { readonly values?: boolean; readonly connection?: string }
@@ -22,19 +22,19 @@ type Input = {
 type Reply = { readonly body?: unknown }
 
 /** The lowest role that may see personal values. */
-const seesValues: Role = 'operator'
+const roleForValues: Role = 'operator'
 
 /**
- * Handlers that do only what the caller's role allows, and that know who is recorded. Every call passes here: over HTTP, from the console
- * and from a command that does the work itself. Refusals and shown personal values are recorded in the audit trail.
+ * Makes handlers refuse callers whose role is too low, and passes on who is recorded. Every call passes here: over HTTP, from the console
+ * and from a command without a daemon. Refusals and shown personal values are recorded in the audit trail.
  */
-export function permitted<T extends Permitted, Ctx extends Asking>(
+export function withPermissions<T extends OperationsByRole, Ctx extends WithCaller>(
   table: T,
-  handlers: Handlers<T, Ctx & Acting>,
+  handlers: Handlers<T, Ctx & WithActor>,
 ): Handlers<T, Ctx> {
-  type Handler = (context: Ctx & Acting, input: Input) => Promise<Reply>
+  type Handler = (context: Ctx & WithActor, input: Input) => Promise<Reply>
   const wrapped = Object.entries(table).map(([operation, { permission }]) => {
-    // The table's type ties each handler to its operation; this loop over all of them loses it.
+    // The type of the table relates each handler to its operation; a loop over all of them loses that.
     const handler = handlers[operation as keyof T] as unknown as Handler
     const asCaller = async (context: Ctx, input: Input): Promise<Reply> => {
       const { caller, sync } = context
@@ -60,11 +60,11 @@ export function permitted<T extends Permitted, Ctx extends Asking>(
 function refusalOf({ name, role }: Caller, permission: Role, { query }: Input): Failure | null {
   if (!mayDo(role, permission))
     return new Failure('forbidden', `this takes the role ${permission}, and ${name} has the role ${role}`)
-  if (!query?.values || mayDo(role, seesValues)) return null
+  if (!query?.values || mayDo(role, roleForValues)) return null
   const help = 'ask without values'
   return new Failure(
     'forbidden',
-    `personal values take the role ${seesValues}, and ${name} has the role ${role}: ${help}`,
+    `personal values take the role ${roleForValues}, and ${name} has the role ${role}: ${help}`,
   )
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { By, type Caller, machineCaller, type Role, roles } from '../../../src/contract/control/access.ts'
 import { control } from '../../../src/contract/control/control.ts'
 import { type Operation, operations } from '../../../src/contract/operation.ts'
-import { type Acting, permitted } from '../../../src/daemon/control/permitted.ts'
+import { type WithActor, withPermissions } from '../../../src/daemon/control/with-permissions.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { Failure } from '../../../src/errors.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
@@ -39,8 +39,8 @@ afterAll(() => stack.disposeAsync())
 
 const contextOf = (by: Caller): Context => ({ caller: by, sync: { store, now: () => clock.now } })
 
-const guarded = permitted<typeof table, Context>(table, {
-  look: async (_context: Context & Acting) => ({ status: 200, body: { identityId: 'E0001' } }),
+const checked = withPermissions<typeof table, Context>(table, {
+  look: async (_context: Context & WithActor) => ({ status: 200, body: { identityId: 'E0001' } }),
   decide: async ({ actor }) => ({ status: 200, body: actor }),
 })
 
@@ -62,7 +62,7 @@ async function outcome(call: Promise<{ readonly body: unknown }>): Promise<unkno
 describe('who may', () => {
   test('each role may do what those before it may, and no more', async () => {
     const outcomes = await Promise.all(
-      roles.map((role) => outcome(guarded.decide(contextOf(caller(role)), { body: {} }))),
+      roles.map((role) => outcome(checked.decide(contextOf(caller(role)), { body: {} }))),
     )
 
     expect(outcomes).toEqual([
@@ -75,7 +75,7 @@ describe('who may', () => {
 
   test('a viewer sees no personal values, and an operator does', async () => {
     const look = (role: Role, values: boolean) =>
-      outcome(guarded.look(contextOf(caller(role)), { params: { connection: 'acme' }, query: { values } }))
+      outcome(checked.look(contextOf(caller(role)), { params: { connection: 'acme' }, query: { values } }))
 
     expect(await look('viewer', false)).toEqual({ identityId: 'E0001' })
     expect(await look('viewer', true)).toBe(
@@ -84,8 +84,8 @@ describe('who may', () => {
     expect(await look('operator', true)).toEqual({ identityId: 'E0001' })
   })
 
-  test('the name in a request is not believed, but of the account of this machine', async () => {
-    const decide = (who: Caller, by?: string) => outcome(guarded.decide(contextOf(who), { body: { by } }))
+  test('the name in a request is trusted only from the account of this machine', async () => {
+    const decide = (who: Caller, by?: string) => outcome(checked.decide(contextOf(who), { body: { by } }))
 
     expect(await decide(caller('admin'), 'ana')).toEqual({ by: 'ana', principal: 'token:ana' })
     expect(await decide(caller('admin'), 'ben')).toBe('usage: body.by: says "ben", and the caller is ana: leave it out')
@@ -93,18 +93,18 @@ describe('who may', () => {
     expect(await decide(machineCaller('root'))).toEqual({ by: 'root', principal: 'machine' })
   })
 
-  test('the audit trail is told who saw whose values, and what was refused to whom, once a minute', async () => {
+  test('the audit trail records who saw whose values, and what was refused to whom, once a minute', async () => {
     await store.db.deleteFrom('audit_pending').execute()
     const ana = contextOf({ ...caller('operator'), name: 'told', principal: 'token:told' })
     const viewer = contextOf({ ...caller('viewer'), name: 'told viewer', principal: 'token:viewer' })
     const look = async (who: Context, values: boolean) =>
-      await outcome(guarded.look(who, { params: { connection: 'acme' }, query: { values } }))
+      await outcome(checked.look(who, { params: { connection: 'acme' }, query: { values } }))
 
     for (let again = 0; again < 3; again++) {
       await look(ana, true)
       await look(ana, false)
       await look(viewer, true)
-      await outcome(guarded.decide(viewer, { body: {} }))
+      await outcome(checked.decide(viewer, { body: {} }))
     }
     const within = await acts()
     clock.now = new Date(clock.now.getTime() + 60_000)
@@ -120,12 +120,12 @@ describe('who may', () => {
     expect(later).toHaveLength(within.length + 1)
   })
 
-  test('the audit trail is told of a look also after the clock was a year ahead', async () => {
+  test('the audit trail records that values were seen also after the clock was a year ahead', async () => {
     await store.db.deleteFrom('audit_pending').execute()
     const before = clock.now
     const look = () => {
       const who = contextOf({ ...caller('operator'), name: 'ahead', principal: 'token:ahead' })
-      return outcome(guarded.look(who, { params: { connection: 'acme' }, query: { values: true } }))
+      return outcome(checked.look(who, { params: { connection: 'acme' }, query: { values: true } }))
     }
 
     clock.now = new Date('2027-11-20T10:00:00.000Z')
@@ -139,7 +139,7 @@ describe('who may', () => {
     ])
   })
 
-  test('every operation says the least role, and lists 403 where a role may be too little', () => {
+  test('every operation names its least role, and lists 403 if a role may be too low', () => {
     const wrong = Object.entries<Operation>(control).filter(([, { permission, query, errors }]) => {
       const isKnown = roles.some((role) => role === permission)
       const canRefuse = permission !== 'viewer' || 'values' in (query?.shape ?? {})
@@ -149,7 +149,7 @@ describe('who may', () => {
     expect(wrong.map(([name]) => name)).toEqual([])
   })
 
-  test('what only reads is open to viewers, and what changes something is not', () => {
+  test('viewers may use operations that only read, and none that change something', () => {
     const open = Object.entries(control).filter(([, { permission }]) => permission === 'viewer')
 
     expect(open.filter(([, { method }]) => method !== 'GET').map(([name]) => name)).toEqual(['verifyAudit'])

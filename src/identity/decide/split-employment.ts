@@ -3,8 +3,8 @@ import { changeTo } from '../difference.ts'
 import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry, timedFieldsOf } from '../record.ts'
 import type { DesiredState } from './decide.ts'
 
-/** A decision about a person in two parts: employment, and everything else. */
-type Parted = {
+/** A decision about a person, split in two: employment, and everything else. */
+type SplitDecision = {
   readonly first: { readonly entry: DesiredState | null; readonly change: Change }
   /** The remaining change once the first part was sent; null if there is none. */
   readonly rest: Change | null
@@ -14,12 +14,12 @@ type Parted = {
  * Separates the change of a known person's employment from the change of other values, so that a departure need not wait while the values
  * are in doubt. Returns null if employment does not change, or nothing else does.
  */
-export function partEmployment(
+export function splitEmployment(
   known: RosterEntry,
   change: Exclude<Change, { kind: 'retract' }>,
   entry: DesiredState | null,
   { removes }: { removes: boolean },
-): Parted | null {
+): SplitDecision | null {
   const others = fieldsOf(change.fields).filter(
     (field) => field !== 'separatedAt' && change.fields[field] !== undefined,
   )
