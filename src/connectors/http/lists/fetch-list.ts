@@ -88,13 +88,13 @@ async function readOnce(input: ReadingInput): Promise<CompleteReading> {
 }
 
 function lastPageOf({ rule }: ReadingInput, { collector, total, totals }: ListReading, ended: PagesEnd): LastPage {
-  const { page, signs, refuted, more } = ended
+  const { more, ...end } = ended
   const { records, counts } = collector
   const noMore = more === false && rule.more !== undefined ? [{ kind: 'noMore' as const, location: rule.more }] : []
   const configured = [...(total === null ? [] : [total]), ...noMore]
   const read = counts.findLastIndex((count) => count > 0) + 1
   const pages = isByPosition(rule) ? Math.max(1, read) : counts.length
-  return { page, records, pages, counts, totals, configured, signs, refuted }
+  return { ...end, records, pages, counts, totals, configured }
 }
 
 function asListChange(error: unknown): ListChange {

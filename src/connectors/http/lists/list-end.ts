@@ -29,6 +29,8 @@ export type LastPage = {
   readonly signs: readonly string[]
   /** The kinds of statements of the last page that these signs refute. */
   readonly refuted: readonly Statement['kind'][]
+  /** Whether these signs suffice only together with a total of records. */
+  readonly needsTotal?: boolean
 }
 
 /** `text`: how the end of a list was recognised. `isCounted`: a total that the server states equals the number of records. */
@@ -53,7 +55,7 @@ export function endOfList(settings: ListSettings, rule: PageRule, last: LastPage
   const more = statedMore(statements, { ...last, proofs, settings })
   if (more) throw contradicted(textOf(more, last), { settings, last, statement: more })
   const isCounted = isCountedBy(rule, last, { stated, proofs })
-  if (!isCounted) checkEven(rule, last.counts, last.page.label)
+  if (!isCounted) checkComplete(rule, last)
   const missing = proofs.length === 0 ? missingNext(rule, last) : null
   if (missing !== null) checkAllowed(rule, last)
   const mayBeFull = rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single')
@@ -99,6 +101,16 @@ function isCountedBy(rule: PageRule, last: LastPage, { stated, proofs }: EndProo
   if (!isByPosition(rule) && proofs.some(isOfRecords)) return true
   const totals = [...last.totals, ...stated].filter(isOfRecords)
   return last.totals.some(isOfRecords) && totals.every((statement) => provesEnd(statement, last))
+}
+
+/** Refuses a list without a total of records in which records may be missing. */
+function checkComplete(rule: PageRule, { page, counts, signs, needsTotal }: LastPage): void {
+  if (needsTotal)
+    throw unreadable(
+      `${page.label} names a next page, but ${signs.join('; ')}`,
+      'run it again, or set total below pages',
+    )
+  checkEven(rule, counts, page.label)
 }
 
 /** Refuses a response that is read as a single file if one of its headers names a next page. */

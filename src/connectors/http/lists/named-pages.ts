@@ -7,7 +7,7 @@ import type { ListReading } from './list-reading.ts'
 import type { NamedPager, NamedRule } from './pager.ts'
 
 /** How the reading of the pages ended. */
-export type PagesEnd = Pick<LastPage, 'page' | 'signs' | 'refuted'> & {
+export type PagesEnd = Pick<LastPage, 'page' | 'signs' | 'refuted' | 'needsTotal'> & {
   /** False if the last page states at the pointer `more` that no other follows. */
   readonly more: boolean | null
 }
@@ -27,7 +27,8 @@ export async function readNamedPages(reading: ListReading, rule: NamedRule, page
     if (isEmpty && reading.isTotalReached) return { page, more, signs: ['it is empty'], refuted: ['next'] }
     const following = await reading.fetch(next)
     if (following === null && more) throw contradictedMore(rule, page, 'no content (status 204) behind it')
-    if (following === null) return { page, more, signs: [noContentSign(reading)], refuted: ['next', 'more'] }
+    if (following === null)
+      return { page, more, signs: [noContentSign(reading)], refuted: ['next', 'more'], needsTotal: true }
     page = following
   }
 }
