@@ -115,7 +115,7 @@ async function wrongLists(paged: PagedPeople, people: readonly string[]): Promis
       requests += 1
       return requests === 1 ? people : changed
     })
-    if (!isSame(outcome, people) && !isSame(outcome, changed)) wrong.push(`${name}: ${outcome}`)
+    if (!isSame(outcome, people) && !isSame(outcome, changed)) wrong.push(`${name}: ${outcome.length}`)
   }
   return wrong
 }
