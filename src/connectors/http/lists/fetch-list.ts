@@ -27,7 +27,7 @@ export type FetchedList = Omit<CollectedList, 'sequence'> & {
 }
 
 /** What a list is fetched with. */
-export type ListRequest = {
+type ListRequest = {
   readonly client: HttpClient
   readonly context: Pick<ConnectorContext, 'secret'>
   /** Receives the records. It is cleared when the list is read again. */

@@ -34,9 +34,9 @@ export async function readNamedPages(reading: ListReading, rule: NamedRule, page
 }
 
 /** The refusal of a page that states at the pointer `more` that another one follows, and does not lead to one. */
-export function contradictedMore({ more }: { readonly more?: string }, { label }: ListPage, found: string): Error {
+export function contradictedMore({ more }: { readonly more?: string }, { label }: ListPage, actual: string): Error {
   return unreadable(
-    `${label} states at ${more} that another page follows, and there is ${found}`,
+    `${label} states at ${more} that another page follows, and there is ${actual}`,
     'check more below pages',
   )
 }
