@@ -217,6 +217,8 @@ async function benchList(): Promise<Row[]> {
         ...figures(ours, 'people/s'),
         'bare s': round(bareSeconds),
         'bare MiB': Math.round(bareMib),
+        'CPU s': round(ours.cpuSeconds),
+        'CPU / bare': ratio(ours.cpuSeconds, (bare[0].cpuSeconds + bare[1].cpuSeconds) / 2),
         'time / bare': ratio(ours.seconds, bareSeconds),
         'MiB / bare': ratio(ours.peakMiB, bareMib),
       })

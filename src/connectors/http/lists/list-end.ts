@@ -56,18 +56,23 @@ export function endOfList(settings: ListSettings, rule: PageRule, last: LastPage
   if (more) throw contradicted(textOf(more, last), { settings, last, statement: more })
   const isCounted = isCountedBy(rule, last, { stated, proofs })
   if (!isCounted) checkComplete(rule, last)
-  const missing = proofs.length === 0 ? missingNext(rule, last) : null
-  if (missing !== null) checkAllowed(rule, last)
-  const mayBeFull = rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single')
-  if (mayBeFull && proofs.length === 0) checkNotFull(settings.url, rule, last)
-  const allowed = settings.pages === 'single' ? 'pages: single' : 'allowSingle'
-  const signs = missing === null ? last.signs : [`${missing}, as ${allowed} allows`]
+  const signs = proofs.length === 0 ? signsWithoutProof(settings, rule, last) : last.signs
   const texts = [...signs, ...proofs.map((statement) => textOf(statement, last))].join('; ')
   const isOnly = rule.by === 'undeclared' || rule.by === 'single'
   const text = isOnly
     ? `the only page: ${texts || 'nothing in the answer says that there is more'}`
     : `page ${last.pages} is the last: ${texts}`
   return { text, isCounted }
+}
+
+/** What shows the end if no statement proves it. Refuses an only page that may be the first one of several. */
+function signsWithoutProof(settings: ListSettings, rule: PageRule, last: LastPage): readonly string[] {
+  const missing = missingNext(rule, last)
+  if (missing !== null) checkAllowed(rule, last)
+  if (rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single'))
+    checkNotFull(settings.url, rule, last)
+  const allowed = settings.pages === 'single' ? 'pages: single' : 'allowSingle'
+  return missing === null ? last.signs : [`${missing}, as ${allowed} allows`]
 }
 
 /** Refuses a list with another number of records or pages than the total that the settings point to. */
