@@ -126,7 +126,12 @@ const largeCases: readonly (readonly [Paging, Statements])[] = [
   ['offset', 'nothing'],
   ['page', 'total'],
 ]
-const allCases = pagings.flatMap((by) => statements.map((states) => [by, states] as const))
+/** One page without a stated number is as whole as the server says. */
+const singleCases: readonly (readonly [Paging, Statements])[] = [
+  ['single', 'total'],
+  ['single', 'stated'],
+]
+const allCases = [...singleCases, ...pagings.flatMap((by) => statements.map((states) => [by, states] as const))]
 
 describe.each([
   { count: 7, size: 3, cases: allCases, tags: [] },
