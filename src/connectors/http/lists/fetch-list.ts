@@ -111,5 +111,5 @@ function differentReading(label: string): ListChange {
 
 function changedTooOften({ message, help }: ListChange): Error {
   const problem = `${message}; the list was read again ${maxRereads} times, and it seems to change each time`
-  return unreadable(problem, `run it again when it is not changed; ${help}`)
+  return unreadable(problem, `run it again when nobody changes the list; ${help}`)
 }

@@ -151,7 +151,7 @@ function digestOf(text: string): string {
 }
 
 function helpForRepeated({ by, key, more, total }: PageRule): string {
-  const help = key === undefined ? 'set key' : 'check key'
+  const help = `${key === undefined ? 'set' : 'check'} key, and let the server sort the list`
   if (by === 'undeclared' || by === 'single') return help
   return more === undefined && total === undefined
     ? `${help}; if the server repeats records behind its last page, set more or total`

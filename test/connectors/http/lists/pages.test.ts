@@ -450,11 +450,18 @@ test('pages of different lengths pass where they are allowed, or counted', async
 
 describe('the rows of a list with several pages were true', () => {
   const asOf = { from: 'lastModified' } as const
+  const early = '2026-11-18T02:00:00Z'
+  const late = '2026-11-19T03:00:00Z'
   const modified = (at: string) => ({ 'last-modified': new Date(at).toUTCString() })
-  const first = pageOf(['1'], { next: '?b' }, modified('2026-11-19T03:00:00Z'))
 
-  test('when the earliest page was modified', async () => {
-    const answer = inTurn(first, pageOf(['2'], { next: null }, modified('2026-11-18T02:00:00Z')))
+  test.each([
+    [early, late],
+    [late, early],
+  ])('when the earliest page was modified: %s, %s', async (...[first, second]) => {
+    const answer = inTurn(
+      pageOf(['1'], { next: '?b' }, modified(first)),
+      pageOf(['2'], { next: null }, modified(second)),
+    )
 
     const reading = await read(answer, { pages: byNext, asOf })
 
@@ -462,7 +469,7 @@ describe('the rows of a list with several pages were true', () => {
   })
 
   test('never at a time that a page does not state', async () => {
-    const answer = inTurn(first, pageOf(['2'], { next: null }))
+    const answer = inTurn(pageOf(['1'], { next: '?b' }, modified(late)), pageOf(['2'], { next: null }))
 
     await expect(read(answer, { pages: byNext, asOf })).rejects.toThrow('holds no time at the header Last-Modified')
   })
