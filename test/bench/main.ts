@@ -6,6 +6,7 @@ import { delays, figures, type Row, rate, ratio, round, table } from './figures.
 import { houseRows } from './house.ts'
 import { measureIdle } from './idle.ts'
 import { measureInstalls } from './install.ts'
+import { measureLists } from './list.ts'
 import { type EnvironmentOptions, openEnvironment } from './place.ts'
 import { measurePlans, planComparisons, planRow } from './plan.ts'
 import { measurePlatform } from './platform.ts'
@@ -17,6 +18,7 @@ import { receiveWebhooks } from './webhooks.ts'
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
 const usage = `npm run bench -- plan|deliver|records [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
+npm run bench -- list [--sizes 100000] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
 npm run bench -- start [--rounds 10] [--json]
@@ -68,6 +70,7 @@ const simulated = { connections: Number(values.connections), speed: Number(value
 
 if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
 else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
+else if (positionals[0] === 'list' && sizes.every(isCount)) print(await benchList())
 else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
 else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
 else if (positionals[0] === 'install') print(await benchInstall())
@@ -199,6 +202,29 @@ async function benchWebhook(): Promise<Row[]> {
     'CPU s': round(cpuSeconds),
     'peak MiB': Math.round(peakMiB),
   }))
+}
+
+/** Lists over HTTP against a bare loop that requests, parses and counts the same pages. */
+async function benchList(): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const people of sizes) {
+    for (const { label, ours, bare } of await measureLists(people)) {
+      const bareSeconds = (bare[0].seconds + bare[1].seconds) / 2
+      const bareMib = Math.max(bare[0].peakMiB, bare[1].peakMiB)
+      rows.push({
+        people,
+        list: label,
+        ...figures(ours, 'people/s'),
+        'bare s': round(bareSeconds),
+        'bare MiB': Math.round(bareMib),
+        'CPU s': round(ours.cpuSeconds),
+        'CPU / bare': ratio(ours.cpuSeconds, (bare[0].cpuSeconds + bare[1].cpuSeconds) / 2),
+        'time / bare': ratio(ours.seconds, bareSeconds),
+        'MiB / bare': ratio(ours.peakMiB, bareMib),
+      })
+    }
+  }
+  return rows
 }
 
 /** The platform's lists, batches and identity sync against bare SQL and bare routes. */

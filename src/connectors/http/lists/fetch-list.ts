@@ -1,126 +1,115 @@
-import { createHash } from 'node:crypto'
+import type { ConnectorContext, OpenOptions } from '../../connector.ts'
 import { unreadable } from '../../file/failures.ts'
-import { collectHeaders, flattenRecord, type JsonValue, pointer } from '../../json/cells.ts'
-import type { HttpClient, HttpResponse } from '../client/client.ts'
-import type { RequestMaker } from '../client/source-request.ts'
-import type { HttpSource } from '../settings/settings.ts'
-import { endOfList, totalsOf } from './list-end.ts'
-import { type ListPage, readPage } from './list-page.ts'
-import { nextPageAddress } from './next-page.ts'
+import type { JsonValue } from '../../json/cells.ts'
+import type { HttpClient } from '../client/client.ts'
+import { withSecrets } from '../client/secrets.ts'
+import { requestMaker } from '../client/source-request.ts'
+import { pageRule } from '../settings/page-rule.ts'
+import { ListChange } from './list-change.ts'
+import type { CollectedList } from './list-collector.ts'
+import { endOfList, type LastPage } from './list-end.ts'
+import { ListReading, type ReadingInput } from './list-reading.ts'
+import type { ListSettings } from './list-settings.ts'
+import { type PagesEnd, readNamedPages } from './named-pages.ts'
+import { isByPosition, namedPager, positionPager } from './pager.ts'
+import { readPagesByPosition } from './position-pages.ts'
 import type { Spool } from './spool.ts'
 
-const maxCells = 500_000_000
+/** How often a list is read again because it changed while it was read. */
+const maxRereads = 3
 
 /** A list that was fetched to its end. The spool holds its records, one JSON text per line. */
-export type FetchedList = {
-  readonly headers: readonly string[]
-  /** How many records each page holds. */
-  readonly counts: readonly number[]
-  readonly bytes: number
-  /** The digest of all pages, as hex. */
-  readonly digest: string
-  /** The value at the pointer of asOf in the first page. */
+export type FetchedList = Omit<CollectedList, 'sequence'> & {
+  /** The value at `timePointer` in the first page. */
   readonly statedTime: JsonValue | undefined
   /** How the end of the list was recognised. */
   readonly end: string
 }
 
+/** What a list is fetched with. */
 type ListRequest = {
   readonly client: HttpClient
-  readonly makeRequest: RequestMaker
+  readonly context: Pick<ConnectorContext, 'secret'>
+  /** Receives the records. It is cleared when the list is read again. */
   readonly spool: Spool
-  /** The response to the first request. Its body is still to be read. */
-  readonly first: HttpResponse
-  /** The name of the list in the origin of a value. */
+  /** The name of the list in origins. */
   readonly name: string
   /** The address in failures. */
   readonly label: string
+  readonly onWait?: OpenOptions['onWait']
 }
 
-/** Fetches every page of a list. Refuses a list whose pages form a circle, or whose end is not certain. */
-export async function fetchList(source: HttpSource, request: ListRequest): Promise<FetchedList> {
-  const { client, makeRequest, first, label } = request
-  const list = new ListCollector(source, request)
-  let page = await readPage(source, first, label)
-  await list.add(page)
-  const statedTime = source.asOf.from === 'pointer' ? pointer(page.content, source.asOf.pointer) : undefined
-  const firstPageTotals = totalsOf(source, page)
-  for (let number = 2; ; number += 1) {
-    const next = nextPageAddress(source, page)
-    if (!next) break
-    list.checkUnvisited(next, page.label)
-    const nextLabel = `page ${number} of ${label}`
-    page = await readPage(source, await client.fetch(makeRequest({ url: next, label: nextLabel })), nextLabel)
-    await list.add(page)
-  }
-  const end = endOfList(source, { lastPage: page, firstPageTotals, ...list.totals() })
-  return { ...list.finish(), statedTime, end }
-}
-
-/** Spools the records of a list page by page, and collects what is known of them together. */
-class ListCollector {
-  readonly #source: HttpSource
-  readonly #spool: Spool
-  readonly #name: string
-  readonly #headers = new Set<string>()
-  readonly #counts: number[] = []
-  readonly #digest = createHash('sha256')
-  readonly #visited: Set<string>
-  readonly #pageDigests = new Set<string>()
-  #bytes = 0
-  #records = 0
-
-  constructor(source: HttpSource, { spool, name }: Pick<ListRequest, 'spool' | 'name'>) {
-    this.#source = source
-    this.#spool = spool
-    this.#name = name
-    this.#visited = new Set([new URL(source.url).href])
-  }
-
-  /** Records the address of the next page. Refuses an address that was already visited, and more pages than `maxPages`. */
-  checkUnvisited(url: URL, label: string): void {
-    if (this.#visited.has(url.href)) throw circularPages(label)
-    const { maxPages } = this.#source
-    if (this.#counts.length >= maxPages)
-      throw unreadable(`${label} is not the last page, and maxPages is ${maxPages}`, 'check next, or raise maxPages')
-    this.#visited.add(url.href)
-  }
-
-  /** Spools the records of a page. Refuses a page that equals an earlier one. */
-  async add({ records, bytes, label }: ListPage): Promise<void> {
-    this.#digest.update(bytes)
-    this.#bytes += bytes.length
-    const lines = records.map((record) => `${JSON.stringify(record)}\n`)
-    this.#checkDifferent(lines, label)
-    const origin = `${this.#name} page ${this.#counts.length + 1}`
-    for (const record of records) collectHeaders(this.#headers, flattenRecord(record), origin)
-    this.#records += records.length
-    if (this.#records * this.#headers.size > maxCells)
-      throw unreadable(`${label}: the records have more than ${maxCells} cells together`, 'check records')
-    if (lines.length > 0) await this.#spool.append(lines.join(''))
-    this.#counts.push(records.length)
-  }
-
-  /** How much was read so far. */
-  totals(): { readonly records: number; readonly pages: number } {
-    return { records: this.#records, pages: this.#counts.length }
-  }
-
-  finish(): Pick<FetchedList, 'headers' | 'counts' | 'bytes' | 'digest'> {
-    return { headers: [...this.#headers], counts: this.#counts, bytes: this.#bytes, digest: this.#digest.digest('hex') }
-  }
-
-  // A server that does not understand the token sends the first page again and again, each time with another token.
-  #checkDifferent(lines: readonly string[], label: string): void {
-    if (lines.length === 0) return
-    const hash = createHash('sha256')
-    for (const line of lines) hash.update(line)
-    const digest = hash.digest('base64')
-    if (this.#pageDigests.has(digest)) throw circularPages(label)
-    this.#pageDigests.add(digest)
+/**
+ * Fetches every page of a list. Refuses a list whose pages form a circle, or whose end is not certain. A list that changed while it was
+ * read is read again from the start. A list by position without a total of records is read until two readings in a row are equal: a record
+ * that is removed between two pages moves another one from a later page to an earlier one, and it would be missing.
+ */
+export async function fetchList(settings: ListSettings, request: ListRequest): Promise<FetchedList> {
+  const { spool, label, onWait } = request
+  const input = await readingInput(settings, request)
+  let previous: string | null = null
+  for (let rereads = 0; ; ) {
+    const reading = await readOnce(input).catch(asListChange)
+    if (!(reading instanceof ListChange)) {
+      const { sequence, isCounted, ...list } = reading
+      if (isCounted || !isByPosition(input.rule)) return list
+      if (previous === sequence) return { ...list, end: `${list.end}; two readings are equal` }
+    }
+    const change = reading instanceof ListChange ? reading : previous === null ? null : differentReading(label)
+    if (change !== null) {
+      if (rereads === maxRereads) throw changedTooOften(change)
+      rereads += 1
+      onWait?.(`reading the list again: ${change.message}`)
+    }
+    previous = reading instanceof ListChange ? null : reading.sequence
+    await spool.clear()
   }
 }
 
-function circularPages(label: string): Error {
-  return unreadable(`${label} leads back to a page that was read already`, 'check next and nextParameter')
+async function readingInput(settings: ListSettings, request: ListRequest): Promise<ReadingInput> {
+  const { client, context, spool, name, label } = request
+  const { body, at } = settings
+  const makeRequest = await requestMaker({ ...settings, format: 'json' }, context)
+  const withSecret = body === undefined ? settings : { ...settings, body: await withSecrets(context, at, body) }
+  return { settings: withSecret, rule: pageRule(settings), client, makeRequest, target: { spool, name }, label }
+}
+
+type CompleteReading = Omit<FetchedList, 'end'> & CollectedList & { readonly end: string; readonly isCounted: boolean }
+
+async function readOnce(input: ReadingInput): Promise<CompleteReading> {
+  const { settings, rule } = input
+  const reading = new ListReading(input)
+  const { collector } = reading
+  const ended = isByPosition(rule)
+    ? await readPagesByPosition(reading, rule, positionPager(rule, settings))
+    : await readNamedPages(reading, rule, namedPager(rule, settings))
+  const { text, isCounted } = endOfList(settings, rule, lastPageOf(input, reading, ended))
+  return { ...collector.finish(), statedTime: reading.statedTime, end: text, isCounted }
+}
+
+function lastPageOf({ rule }: ReadingInput, { collector, total, totals }: ListReading, ended: PagesEnd): LastPage {
+  const { more, ...end } = ended
+  const { records, counts } = collector
+  const noMore = more === false && rule.more !== undefined ? [{ kind: 'noMore' as const, location: rule.more }] : []
+  const configured = [...(total === null ? [] : [total]), ...noMore]
+  const read = counts.findLastIndex((count) => count > 0) + 1
+  const pages = isByPosition(rule) ? Math.max(1, read) : counts.length
+  return { ...end, records, pages, counts, totals, configured }
+}
+
+function asListChange(error: unknown): ListChange {
+  if (error instanceof ListChange) return error
+  throw error
+}
+
+function differentReading(label: string): ListChange {
+  return new ListChange(
+    `${label}: two readings in a row found different records, or another order`,
+    'set total below pages, so that one reading suffices; or let the server sort the list',
+  )
+}
+
+function changedTooOften({ message, help }: ListChange): Error {
+  const problem = `${message}; the list was read again ${maxRereads} times, and it seems to change each time`
+  return unreadable(problem, `run it again when nobody changes the list; ${help}`)
 }
