@@ -2,26 +2,31 @@ import type { Agent } from 'undici'
 import type { ConnectorContext } from '../../connector.ts'
 import { unreadable } from '../../file/failures.ts'
 import { fixedLookup, type ResolveHost, resolveCheckedAddresses } from '../network/addresses.ts'
-import { statusFailure } from '../network/failures.ts'
-import { openRequestLimits, type RequestLimits } from '../network/limits.ts'
+import { type Clock, systemClock } from '../network/clock.ts'
+import { insufficientScope, statusFailure } from '../network/failures.ts'
+import { openRequestLimits } from '../network/limits.ts'
 import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
-import { type Authorizer, type ClientSettings, discardBody, type HttpRequest, sendPatiently } from './request.ts'
+import { openPacer } from './pacer.ts'
+import { type Authorizer, type ClientSettings, discardBody, type HttpRequest } from './request.ts'
+import { type Sender, sendWithRetries } from './retries.ts'
+import { statedWaitMs } from './stated-wait.ts'
 import { tlsMaterial } from './tls.ts'
 
 const maxRedirects = 5
 const maxHeaderBytes = 32 * 1024
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
-/** A response with status 200 whose body is still to be read. `url` is its address after all redirects. */
+/** A response that the request accepts, whose body is still to be read. `url` is its address after all redirects. */
 export type HttpResponse = {
   readonly url: URL
+  readonly status: number
   readonly headers: ResponseHeaders
   readonly body: AsyncIterable<Buffer>
 }
 
 /** Fetches addresses of one host. Disposing closes its connections. */
 export type HttpClient = AsyncDisposable & {
-  /** Follows redirects on the same host. Throws a failure for every status but 200. */
+  /** Follows redirects on the same host. Throws a failure for every status that the request does not accept. */
   readonly fetch: (request: HttpRequest) => Promise<HttpResponse>
 }
 
@@ -31,32 +36,40 @@ type HttpClientOptions = {
   readonly resolve: ResolveHost
   readonly signal: AbortSignal
   readonly authorizer: Authorizer
+  readonly clock?: Clock
+  /** How many requests may be sent side by side. */
+  readonly maxConnections?: number
+  /** Called with a text when the server makes the reader wait. */
+  readonly onWait?: (reason: string) => void
+  /** What to do when the responses have more bytes than they may. */
+  readonly sizeHelp?: string
 }
 
 /** A client that connects only to the checked addresses of the host in `url`. All its responses share one byte limit and one time limit. */
-export async function openHttpClient(
-  source: ClientSettings,
-  { context, resolve, signal, authorizer }: HttpClientOptions,
-): Promise<HttpClient> {
+export async function openHttpClient(source: ClientSettings, options: HttpClientOptions): Promise<HttpClient> {
+  const { context, signal, authorizer, onWait, clock = systemClock } = options
   const home = new URL(source.url)
-  const agent = await openAgent(source, { context, resolve })
-  const limits = openRequestLimits(source.totalTimeoutMs, signal)
-  const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes }
+  const limits = openRequestLimits(source.totalTimeoutMs, signal, clock)
+  const agent = await openAgent(source, options)
+  const pacer = openPacer(source.requestsPerMinute, clock)
+  const sender: Sender = { source, context, authorizer, agent, limits, pacer, clock, onWait }
+  const help = options.sizeHelp ?? 'check the address, or raise maxBytes'
+  const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes, help }
   return {
-    fetch: (request) => followRedirects({ source, context, authorizer, agent, limits, home, budget }, request),
+    fetch: (request) => followRedirects({ sender, home, budget }, request),
     [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }
 
 async function openAgent(
   source: ClientSettings,
-  { context, resolve }: Pick<HttpClientOptions, 'context' | 'resolve'>,
+  { context, resolve, maxConnections = 1 }: HttpClientOptions,
 ): Promise<Agent> {
   const addresses = await resolveCheckedAddresses(new URL(source.url), { ...source, resolve })
   const undici = await import('undici')
   return new undici.Agent({
     allowH2: false,
-    connections: 1,
+    connections: maxConnections,
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: source.firstByteTimeoutMs ?? source.idleTimeoutMs,
     bodyTimeout: source.idleTimeoutMs,
@@ -71,30 +84,29 @@ async function openAgent(
   })
 }
 
-type ClientState = {
-  readonly source: ClientSettings
-  readonly context: ConnectorContext
-  readonly authorizer: Authorizer
-  readonly agent: Agent
-  readonly limits: RequestLimits
-  readonly home: URL
-  readonly budget: ByteBudget
-}
+type ClientState = { readonly sender: Sender; readonly home: URL; readonly budget: ByteBudget }
 
-async function followRedirects(state: ClientState, request: HttpRequest): Promise<HttpResponse> {
-  const { home, budget, limits } = state
-  const { label } = request
+async function followRedirects({ sender, home, budget }: ClientState, request: HttpRequest): Promise<HttpResponse> {
+  const { limits, clock } = sender
+  const { label, accepts = (code) => code === 200 } = request
   let { url } = request
   for (let hops = 0; hops <= maxRedirects; hops += 1) {
     checkOrigin(url, home, label)
-    const response = await sendPatiently(state, { ...request, url })
+    const response = await sendWithRetries(sender, { ...request, url })
     const { statusCode: status, headers } = response
-    if (status === 200) return { url, headers, body: decodedBody(response, { label, budget, limits }) }
+    if (accepts(status)) return { url, status, headers, body: decodedBody(response, { label, budget, limits }) }
     discardBody(response)
-    if (!redirectStatuses.has(status)) throw statusFailure(status, label, null)
+    if (status === 403 && lacksScope(headers)) throw insufficientScope(label)
+    if (!redirectStatuses.has(status))
+      throw statusFailure(status, label, statedWaitMs({ status, headers, now: clock.now() }))
     url = redirectTarget(headers.location, url, label)
   }
   throw unreadable(`${label} redirects more than ${maxRedirects} times`, 'write the last address as url')
+}
+
+// RFC 6750, section 3.1.
+function lacksScope(headers: ResponseHeaders): boolean {
+  return /\berror="?insufficient_scope\b/.test(String(headers['www-authenticate'] ?? ''))
 }
 
 // The credentials are sent to the host of url only, and only its responses are trusted.
