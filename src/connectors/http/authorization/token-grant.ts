@@ -30,7 +30,7 @@ export async function requestGrant(
   options: TokenContext & { readonly signal: AbortSignal },
 ): Promise<IssuedTokens> {
   const oidc = await import('openid-client')
-  const { context, clock } = options
+  const { clock } = options
   const url = new URL(oauth2.tokenUrl)
   const clientId = await readClientId(oauth2, options)
   const server = { issuer: url.origin, token_endpoint: url.href }
