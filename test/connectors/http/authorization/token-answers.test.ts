@@ -3,8 +3,8 @@ import { temporaryFolder } from '../../../helpers/sources/folders.ts'
 import { type Answer, json, makeCertificates, openHttp, startHrServer } from '../../../helpers/sources/hr-server.ts'
 import { clientCredentials, peopleOf, startTokenSystem } from '../../../helpers/sources/token-system.ts'
 
-const secrets = { 'oauth2.clientSecret': 'Secret-1' }
-const description = 'Ana Secret \u001b[31m'
+const secrets = { 'oauth2.clientSecret': 'Hidden-1' }
+const description = 'Ana Hidden \u001b[31m'
 
 function refused(status: number, content: unknown): Answer {
   return (_request, response) => {
@@ -78,7 +78,7 @@ describe('a token endpoint that', () => {
 
     expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringMatching(expected) })
     expect(failure).toMatchObject({ message: expect.stringMatching(/^http:\/\/127.0.0.1:\d+\/token /) })
-    expect(JSON.stringify([String(failure), (failure as Error).cause ?? ''])).not.toMatch(/Secret|\[31m/)
+    expect(JSON.stringify([String(failure), (failure as Error).cause ?? ''])).not.toMatch(/Hidden|\[31m/)
     expect([tokenRequests, listRequests]).toEqual([1, 0])
   })
 
