@@ -21,8 +21,8 @@ export type TokenSystem = HrServer & {
 type TokenSystemOptions = {
   readonly tls?: TlsOptions
   readonly pages?: number
-  /** What the token answer holds besides an access token. */
-  readonly issues?: object
+  /** What the token answer holds besides an access token. Called for each one. */
+  readonly issues?: object | (() => object)
   /** Answers a request for a token in place of an access token. `issue` sends the token after all. */
   readonly onToken?: (request: ReceivedTokenRequest, issue: Answer) => Answer
   /** Called before a page is answered. */
@@ -49,7 +49,8 @@ export async function startTokenSystem({
     const issue: Answer = (...both) => {
       issued += 1
       valid.add(`token-${issued}`)
-      json({ access_token: `token-${issued}`, ...issues })(...both)
+      const further = typeof issues === 'function' ? issues() : issues
+      json({ access_token: `token-${issued}`, ...further })(...both)
     }
     onToken(received, issue)(request, response)
   }

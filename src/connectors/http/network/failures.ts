@@ -73,7 +73,7 @@ const outages: Readonly<Record<string, readonly [string, string]>> = {
   EHOSTUNREACH: ['cannot be reached', checkNetwork],
   ENETUNREACH: ['cannot be reached', checkNetwork],
   UND_ERR_CONNECT_TIMEOUT: ['did not answer in time', `${checkNetwork}, or raise connectTimeoutMs`],
-  UND_ERR_HEADERS_TIMEOUT: ['stayed silent for too long', `${later}, or raise idleTimeoutMs`],
+  UND_ERR_HEADERS_TIMEOUT: ['stayed silent for too long', `${later}, or raise firstByteTimeoutMs`],
   UND_ERR_BODY_TIMEOUT: ['stayed silent within its answer', `${later}, or raise idleTimeoutMs`],
 }
 
