@@ -11,6 +11,7 @@ import type { AccessToken } from './token.ts'
 import { exchangeToken, type TokenAnswer, type TokenContext } from './token-client.ts'
 
 const successStatuses = new Set([200, 201])
+const refusals = new Set([400, 401, 403, 422])
 
 /** Exchanges the credentials of `login` for a token. */
 export async function requestLogin(
@@ -47,5 +48,7 @@ function tokenIn({ label, status, headers, content }: TokenAnswer, login: Login)
 function loginFailure(status: number, label: string): Error {
   if (status >= 300 && status < 400)
     return unreadable(`${label} redirects (status ${status})`, 'write the address that it redirects to as login.url')
-  return statusFailure(status, label, null)
+  if (!refusals.has(status)) return statusFailure(status, label, null)
+  const help = 'check login.body and login.encoding, and whether the credentials have expired'
+  return unreadable(`${label} does not accept the login (status ${status})`, help)
 }

@@ -21,21 +21,23 @@ type AnswerContext = { readonly oauth2: OAuth2; readonly now: Date }
 const maxClockDifferenceMs = 60_000
 
 /** What the error codes of OAuth 2.0 mean for an operator (RFC 6749 and RFC 8707). Other texts of a server are never shown. */
-const errorCodes: Readonly<Record<string, readonly [string, string]>> = {
-  invalid_request: [
-    'does not understand the token request',
-    'check grant, scope and parameters, and whether clientSecretIn is right',
-  ],
-  invalid_client: [
-    'does not accept the client',
-    'check clientId and clientSecret, whether they have expired, and whether clientSecretIn is right',
-  ],
-  unauthorized_client: ['does not allow this grant to the client', 'allow it in the HR system, or use another grant'],
-  unsupported_grant_type: ['does not know this grant', 'check grant and tokenUrl'],
-  invalid_scope: ['does not grant the scope', 'check scope, and what the HR system allows to the client'],
-  invalid_target: ['does not know for what the token is', 'check audience and resource in parameters'],
-  access_denied: ['refuses a token', 'check what the HR system allows to the client'],
-}
+const errorCodes = new Map<string, readonly [string, string]>(
+  Object.entries({
+    invalid_request: [
+      'does not understand the token request',
+      'check grant, scope and parameters, and whether clientSecretIn is right',
+    ],
+    invalid_client: [
+      'does not accept the client',
+      'check clientId and clientSecret, whether they have expired, and whether clientSecretIn is right',
+    ],
+    unauthorized_client: ['does not allow this grant to the client', 'allow it in the HR system, or use another grant'],
+    unsupported_grant_type: ['does not know this grant', 'check grant and tokenUrl'],
+    invalid_scope: ['does not grant the scope', 'check scope, and what the HR system allows to the client'],
+    invalid_target: ['does not know for what the token is', 'check audience and resource in parameters'],
+    access_denied: ['refuses a token', 'check what the HR system allows to the client'],
+  }),
+)
 
 const temporaryErrors = new Set(['temporarily_unavailable', 'server_error', 'slow_down'])
 
@@ -60,9 +62,17 @@ export function readTokenAnswer(answer: TokenAnswer, answerContext: AnswerContex
   const content = jsonOf(answer)
   const error = content === null ? undefined : pointer(content, '/error')
   if (typeof error === 'string') throw errorFailure(error, answer, answerContext)
+  if (status === 401 || status === 403) throw clientRefused(status, label)
   if (status !== 200 && status !== 201) throw statusFailure(status, label, null)
   if (content === null) throw unreadable(`${label} answers with nothing`, 'check oauth2.tokenUrl')
   return tokensIn(content, label)
+}
+
+function clientRefused(status: number, label: string): Failure {
+  return unreadable(
+    `${label} does not accept the client (status ${status})`,
+    'check clientId and clientSecret, and clientCertificate if the system wants one',
+  )
 }
 
 /** The content as JSON; null if a failure has none, so that its status says more. */
@@ -80,9 +90,11 @@ function jsonOf({ status, headers, content, label }: TokenAnswer): JsonValue | n
 
 function errorFailure(code: string, { status, label, headers }: TokenAnswer, { oauth2, now }: AnswerContext): Failure {
   if (temporaryErrors.has(code)) return unreachable(`${label} is in trouble (${code})`, 'try again later')
-  const meaning = code === 'invalid_grant' ? refusedGrants[oauth2.grant] : errorCodes[code]
-  if (!meaning || !(code === 'invalid_grant' || Object.hasOwn(errorCodes, code)))
-    return statusFailure(status === 200 ? 400 : status, label, null)
+  const meaning = code === 'invalid_grant' ? refusedGrants[oauth2.grant] : errorCodes.get(code)
+  if (!meaning)
+    return status === 401 || status === 403
+      ? clientRefused(status, label)
+      : statusFailure(status === 200 ? 400 : status, label, null)
   const [problem, help] = meaning
   return unreadable(`${label} ${problem} (${code})`, `${help}${clockHint(headers.date, { oauth2, now })}`)
 }

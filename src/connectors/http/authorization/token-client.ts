@@ -18,7 +18,9 @@ export type TokenContext = {
 }
 
 /** A request for a token, with headers of its own. */
-export type TokenRequest = Omit<HttpRequest, 'label' | 'accepts'> & { readonly headers: CredentialHeaders }
+export type TokenRequest = Omit<HttpRequest, 'label' | 'acceptedStatuses' | 'readsFailures'> & {
+  readonly headers: CredentialHeaders
+}
 
 /** The answer to a request for a token, whatever its status. `label` names the address in failures. */
 export type TokenAnswer = {
@@ -51,7 +53,7 @@ export async function exchangeToken(
   }
   const authorizer = { headers: async () => headers }
   await using client = await openHttpClient(settings, { ...options, signal, authorizer, sizeHelp: 'check the address' })
-  const response = await client.fetch({ ...request, label, accepts: () => true })
+  const response = await client.fetch({ ...request, label, readsFailures: true })
   const content = Buffer.concat(await Array.fromAsync(response.body))
   return { label, status: response.status, headers: response.headers, content }
 }

@@ -8,15 +8,23 @@ import { openRequestLimits } from '../network/limits.ts'
 import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
 import { openPacer } from './pacer.ts'
 import { type Authorizer, type ClientSettings, discardBody, type HttpRequest } from './request.ts'
-import { type Sender, sendWithRetries } from './retries.ts'
+import { type Sender, sendWithRetries, withLimits } from './retries.ts'
 import { statedWaitMs } from './stated-wait.ts'
 import { tlsMaterial } from './tls.ts'
+
+/** How many requests of one client run at the same time. The others wait. */
+export const maxConnections = 4
 
 const maxRedirects = 5
 const maxHeaderBytes = 32 * 1024
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
-/** A response that the request accepts, whose body is still to be read. `url` is its address after all redirects. */
+const maxUnusedBytes = 16 * 1024
+
+/**
+ * A response with status 200 whose body is still to be read, or with another status that the request accepts and an empty body. `url` is
+ * its address after all redirects.
+ */
 export type HttpResponse = {
   readonly url: URL
   readonly status: number
@@ -26,8 +34,10 @@ export type HttpResponse = {
 
 /** Fetches addresses of one host. Disposing closes its connections. */
 export type HttpClient = AsyncDisposable & {
-  /** Follows redirects on the same host. Throws a failure for every status that the request does not accept. */
+  /** Follows redirects on the same host. Throws a failure for every status but 200 and those that the request accepts. */
   readonly fetch: (request: HttpRequest) => Promise<HttpResponse>
+  /** Whether the byte limit or the time limit of all responses is exceeded, so that no further request can succeed. */
+  readonly isExhausted: () => boolean
 }
 
 /** What a client needs besides the settings of the source. */
@@ -37,8 +47,6 @@ type HttpClientOptions = {
   readonly signal: AbortSignal
   readonly authorizer: Authorizer
   readonly clock?: Clock
-  /** How many requests may be sent side by side. */
-  readonly maxConnections?: number
   /** Called with a text when the server makes the reader wait. */
   readonly onWait?: (reason: string) => void
   /** What to do when the responses have more bytes than they may. */
@@ -57,14 +65,12 @@ export async function openHttpClient(source: ClientSettings, options: HttpClient
   const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes, help }
   return {
     fetch: (request) => followRedirects({ sender, home, budget }, request),
+    isExhausted: () => limits.timeout.aborted || budget.remainingBytes < 0,
     [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }
 
-async function openAgent(
-  source: ClientSettings,
-  { context, resolve, maxConnections = 1 }: HttpClientOptions,
-): Promise<Agent> {
+async function openAgent(source: ClientSettings, { context, resolve }: HttpClientOptions): Promise<Agent> {
   const addresses = await resolveCheckedAddresses(new URL(source.url), { ...source, resolve })
   const undici = await import('undici')
   return new undici.Agent({
@@ -88,13 +94,19 @@ type ClientState = { readonly sender: Sender; readonly home: URL; readonly budge
 
 async function followRedirects({ sender, home, budget }: ClientState, request: HttpRequest): Promise<HttpResponse> {
   const { limits, clock } = sender
-  const { label, accepts = (code) => code === 200 } = request
+  const { label, acceptedStatuses = [], readsFailures = false } = request
   let { url } = request
   for (let hops = 0; hops <= maxRedirects; hops += 1) {
     checkOrigin(url, home, label)
     const response = await sendWithRetries(sender, { ...request, url })
     const { statusCode: status, headers } = response
-    if (accepts(status)) return { url, status, headers, body: decodedBody(response, { label, budget, limits }) }
+    if (status === 200 || readsFailures)
+      return { url, status, headers, body: decodedBody(response, { label, budget, limits }) }
+    if (acceptedStatuses.includes(status)) {
+      // Reading a short body keeps the connection open for the next request.
+      await withLimits(limits, label, () => response.body.dump({ limit: maxUnusedBytes, signal: limits.either }))
+      return { url, status, headers, body: noBody() }
+    }
     discardBody(response)
     if (status === 403 && lacksScope(headers)) throw insufficientScope(label)
     if (!redirectStatuses.has(status))
@@ -103,6 +115,8 @@ async function followRedirects({ sender, home, budget }: ClientState, request: H
   }
   throw unreadable(`${label} redirects more than ${maxRedirects} times`, 'write the last address as url')
 }
+
+async function* noBody(): AsyncGenerator<Buffer> {}
 
 // RFC 6750, section 3.1.
 function lacksScope(headers: ResponseHeaders): boolean {

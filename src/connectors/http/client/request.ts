@@ -12,8 +12,10 @@ export type HttpRequest = {
   readonly method?: 'GET' | 'POST'
   /** What a POST sends, and its media type. */
   readonly body?: { readonly type: string; readonly text: string }
-  /** Whether a response with this status is returned to the caller. Default: 200 only. */
-  readonly accepts?: (status: number) => boolean
+  /** Statuses besides 200 that are no failure. Their bodies are not read. */
+  readonly acceptedStatuses?: readonly number[]
+  /** Whether every response is returned with its body, also one that is a failure or a redirect. */
+  readonly readsFailures?: boolean
   /** Whether sending it twice is harmless, as for everything that only reads (default). */
   readonly isRepeatable?: boolean
 }

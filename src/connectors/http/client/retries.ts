@@ -133,7 +133,7 @@ function newCredentialsRefused(label: string): Error {
 }
 
 /** Runs a step that uses the network or waits. If it fails, the failure names the limit or the server. */
-async function withLimits<T>(limits: RequestLimits, label: string, step: () => Promise<T>): Promise<T> {
+export async function withLimits<T>(limits: RequestLimits, label: string, step: () => Promise<T>): Promise<T> {
   try {
     limits.either.throwIfAborted()
     return await step()

@@ -101,9 +101,9 @@ describe('a login', () => {
     [
       '401',
       (_request, response) => response.writeHead(401).end('Hidden'),
-      /does not accept the credentials \(status 401\)/,
+      /does not accept the login \(status 401\): check login.body/,
     ],
-    ['422', (_request, response) => response.writeHead(422).end('Hidden'), /gave an unexpected answer \(status 422\)/],
+    ['422', (_request, response) => response.writeHead(422).end('Hidden'), /does not accept the login \(status 422\)/],
     [
       'a redirect',
       (_request, response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),

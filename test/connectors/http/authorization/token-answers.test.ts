@@ -45,7 +45,12 @@ describe('a token endpoint that', () => {
       /a token whose token_type is not Bearer: let the HR system issue bearer tokens/,
     ],
     ['is somewhere else', answered(404, 'text/html', description), /knows nothing under this address \(status 404\)/],
-    ['shows a page for wrong credentials', answered(401, 'text/html', description), /does not accept the credentials/],
+    [
+      'shows a page for wrong credentials',
+      answered(401, 'text/html', description),
+      /client \(status 401\): check clientId/,
+    ],
+    ['has words of its own for them', refused(403, { error: description }), /\(status 403\): .* and clientCertificate/],
     [
       'does not know the client',
       refused(401, { error: 'invalid_client', error_description: description }),

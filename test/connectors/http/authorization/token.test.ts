@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { isUsable, tokenAuthorizer, usableUntilMs } from '../../../../src/connectors/http/authorization/token.ts'
 import { openHttpClient } from '../../../../src/connectors/http/client/client.ts'
 import { resolveHost } from '../../../../src/connectors/http/network/addresses.ts'
-import { systemClock } from '../../../../src/connectors/http/network/clock.ts'
 import { httpSource, json, startHrServer } from '../../../helpers/sources/hr-server.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
@@ -36,7 +35,7 @@ test('requests side by side share the first token and the one that replaces it',
   const { signal } = new AbortController()
 
   const first = await Promise.all([1, 2, 3, 4].map(() => authorizer.headers(signal)))
-  await Promise.all(first.map((headers) => authorizer.renew?.(headers, signal)))
+  await Promise.all(first.map((refused) => authorizer.renew?.(refused, signal)))
   const [headers = {}] = first
   await authorizer.renew?.(headers, signal)
 
@@ -76,7 +75,7 @@ test('a client sends as many requests side by side as it may, and renews once fo
   })
   const context = { baseDir: '.', spoolDir: '.', secret: () => null }
   const { signal } = new AbortController()
-  const options = { context, resolve: resolveHost, signal, authorizer, clock: systemClock, maxConnections: 4 }
+  const options = { context, resolve: resolveHost, signal, authorizer }
   await using client = await openHttpClient(httpSource({ url: server.url }), options)
 
   const fetchOne = async (name: string) => {
@@ -93,14 +92,14 @@ test('a client sends as many requests side by side as it may, and renews once fo
 })
 
 test('a client returns another status to a request that accepts it', async () => {
-  await using server = await startHrServer((_request, response) => response.writeHead(204).end())
+  await using server = await startHrServer((_request, answer) => answer.writeHead(204).end())
   const context = { baseDir: '.', spoolDir: '.', secret: () => null }
   const { signal } = new AbortController()
   const options = { context, resolve: resolveHost, signal, authorizer: { headers: async () => ({}) } }
   await using client = await openHttpClient(httpSource({ url: server.url }), options)
   const request = { url: new URL(server.url), label: 'people', accept: 'application/json' }
 
-  const response = await client.fetch({ ...request, accepts: (status) => status === 200 || status === 204 })
+  const response = await client.fetch({ ...request, acceptedStatuses: [204] })
 
   expect(response.status).toBe(204)
   expect(await Array.fromAsync(response.body)).toEqual([])
