@@ -238,6 +238,27 @@ describe('requestsPerMinute', () => {
     expect(waits).toEqual([500, 1000])
   })
 
+  test('holds requests that wait already when a pause begins', async () => {
+    const passed = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const waits: number[] = []
+    let elapsedMs = 0
+    const wait = async (ms: number) => {
+      waits.push(ms)
+      await passed[waits.length - 1]?.promise
+      elapsedMs += ms
+    }
+    const pacer = openPacer(60, { elapsedMs: () => elapsedMs, wait })
+    const { signal } = new AbortController()
+    await pacer.turn(signal)
+
+    const waiting = pacer.turn(signal)
+    pacer.pause(5000)
+    for (const { resolve } of passed) resolve()
+    await waiting
+
+    expect(waits).toEqual([1000, 4000])
+  })
+
   test('ends a wait when the reading is stopped', async () => {
     const stop = new AbortController()
     const clock = testClock()
@@ -278,7 +299,7 @@ describe('the time until the first byte', () => {
         response.writeHead(200, { 'content-type': 'application/json' })
         response.write('[')
       },
-      { idleTimeoutMs: 100, firstByteTimeoutMs: 60_000 },
+      { idleTimeoutMs: 100, firstByteTimeoutMs: 3_600_000 },
     )
 
     expect(failure).toMatchObject({ message: expect.stringContaining('stayed silent within its answer') })

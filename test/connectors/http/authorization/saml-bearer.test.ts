@@ -16,7 +16,7 @@ function samlBearer({ url }: TokenSystem) {
     clientId: 'client-1',
     privateKey: 'set',
     issuer: 'rollcall',
-    subject: 'O\'Hara & <"Söhne">',
+    subject: 'O\'Hara & "Söhne"</saml:NameID><x>',
     audience: 'www.hr.example',
     parameters: { company_id: 'acme' },
   } as const
@@ -58,7 +58,7 @@ describe('a SAML assertion', () => {
     for (const part of [
       'IssueInstant="2026-11-20T12:00:00.000Z" Version="2.0"',
       '<saml:Issuer>rollcall</saml:Issuer>',
-      'nameid-format:unspecified">O\'Hara &amp; &lt;"Söhne"&gt;</saml:NameID>',
+      'nameid-format:unspecified">O\'Hara &amp; "Söhne"&lt;/saml:NameID&gt;&lt;x&gt;</saml:NameID>',
       '<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">',
       `NotOnOrAfter="2026-11-20T12:05:00.000Z" Recipient="${system.url}/token"`,
       '<saml:Conditions NotBefore="2026-11-20T11:59:00.000Z" NotOnOrAfter="2026-11-20T12:05:00.000Z">',
