@@ -1,6 +1,6 @@
 import type { OAuth2 } from '../settings/authorization.ts'
-import { readClientId } from './token-grant.ts'
 import type { TokenContext } from './token-client.ts'
+import { readClientId } from './token-grant.ts'
 
 /** The grants that prove who asks by a signed assertion. */
 export type AssertionGrant = Extract<OAuth2, { grant: 'jwtBearer' | 'samlBearer' }>

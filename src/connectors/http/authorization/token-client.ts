@@ -53,7 +53,8 @@ export async function exchangeToken(
   }
   const authorizer = { headers: async () => headers }
   await using client = await openHttpClient(settings, { ...options, signal, authorizer, sizeHelp: 'check the address' })
-  const response = await client.fetch({ ...request, label, readsFailures: true })
-  const content = Buffer.concat(await Array.fromAsync(response.body))
-  return { label, status: response.status, headers: response.headers, content }
+  return await client.read({ ...request, label, readsFailures: true }, async (response) => {
+    const content = Buffer.concat(await Array.fromAsync(response.body))
+    return { label, status: response.status, headers: response.headers, content }
+  })
 }

@@ -8,7 +8,7 @@ import { openRequestLimits } from '../network/limits.ts'
 import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
 import { openPacer } from './pacer.ts'
 import { type Authorizer, type ClientSettings, discardBody, type HttpRequest } from './request.ts'
-import { type Sender, sendWithRetries, withLimits } from './retries.ts'
+import { readWithRetries, type Sender, sendWithRetries, withLimits } from './retries.ts'
 import { statedWaitMs } from './stated-wait.ts'
 import { tlsMaterial } from './tls.ts'
 
@@ -36,6 +36,11 @@ export type HttpResponse = {
 export type HttpClient = AsyncDisposable & {
   /** Follows redirects on the same host. Throws a failure for every status but 200 and those that the request accepts. */
   readonly fetch: (request: HttpRequest) => Promise<HttpResponse>
+  /**
+   * Like `fetch`, and reads the response. If the connection breaks within the body, the request is sent again, so `read` may be called
+   * several times.
+   */
+  readonly read: <T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>) => Promise<T>
   /** Whether the byte limit or the time limit of all responses is exceeded, so that no further request can succeed. */
   readonly isExhausted: () => boolean
 }
@@ -63,8 +68,10 @@ export async function openHttpClient(source: ClientSettings, options: HttpClient
   const sender: Sender = { source, context, authorizer, agent, limits, pacer, clock, onWait }
   const help = options.sizeHelp ?? 'check the address, or raise maxBytes'
   const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes, help }
+  const fetch = (request: HttpRequest) => followRedirects({ sender, home, budget }, request)
   return {
-    fetch: (request) => followRedirects({ sender, home, budget }, request),
+    fetch,
+    read: (request, read) => readWithRetries(sender, request, { fetch: () => fetch(request), read }),
     isExhausted: () => limits.timeout.aborted || budget.remainingBytes < 0,
     [Symbol.asyncDispose]: () => agent.destroy(),
   }

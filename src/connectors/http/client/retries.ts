@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { unreadable } from '../../file/failures.ts'
 import type { Clock } from '../network/clock.ts'
-import { isBrokenConnection, toRequestFailure, tooLongWait } from '../network/failures.ts'
+import { isBrokenConnection, isCutResponse, tooLongWait, toRequestFailure } from '../network/failures.ts'
 import type { RequestLimits } from '../network/limits.ts'
 import type { Pacer } from './pacer.ts'
 import {
@@ -56,6 +56,26 @@ export async function sendWithRetries(sender: Sender, request: HttpRequest): Pro
     }
     if (!shouldRepeat(sender, request, outcome, attempt)) return finalResponse(sender, request, outcome)
     await waitToRepeat(sender, request, outcome, attempt)
+  }
+}
+
+type ReadSteps<R, T> = { readonly fetch: () => Promise<R>; readonly read: (response: R) => Promise<T> }
+
+/** Fetches a response and reads it. Repeats both if the connection breaks within the body. */
+export async function readWithRetries<R, T>(
+  sender: Sender,
+  request: HttpRequest,
+  { fetch, read }: ReadSteps<R, T>,
+): Promise<T> {
+  const { isRepeatable = true } = request
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetch()
+    try {
+      return await read(response)
+    } catch (error) {
+      if (!isRepeatable || !isCutResponse(error) || attempt === maxTroubledAttempts) throw error
+      await waitToRepeat(sender, request, { error }, attempt)
+    }
   }
 }
 

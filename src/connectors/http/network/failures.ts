@@ -119,6 +119,13 @@ export function isBrokenConnection(error: unknown): boolean {
   return brokenConnections.has(networkCode(error) ?? '')
 }
 
+const cutResponses = new Set(['ECONNRESET', 'UND_ERR_SOCKET', 'ERR_STREAM_PREMATURE_CLOSE', 'Z_BUF_ERROR'])
+
+/** Whether a failure is that of a response whose connection broke within the body. */
+export function isCutResponse(error: unknown): boolean {
+  return error instanceof Failure && cutResponses.has(networkCode(error.cause) ?? '')
+}
+
 function networkCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'HTTPParserError') return errorCode(error) ?? 'HPE_OTHER'

@@ -1,8 +1,11 @@
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { isUsable, tokenAuthorizer, usableUntilMs } from '../../../../src/connectors/http/authorization/token.ts'
 import { openHttpClient } from '../../../../src/connectors/http/client/client.ts'
+import type { HttpRequest } from '../../../../src/connectors/http/client/request.ts'
 import { resolveHost } from '../../../../src/connectors/http/network/addresses.ts'
-import { httpSource, json, startHrServer } from '../../../helpers/sources/hr-server.ts'
+import { type Answer, httpSource, json, startHrServer } from '../../../helpers/sources/hr-server.ts'
+import { testClock } from '../../../helpers/sources/test-clock.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
 
@@ -104,4 +107,58 @@ test('a client returns another status to a request that accepts it', async () =>
   expect(response.status).toBe(204)
   expect(await Array.fromAsync(response.body)).toEqual([])
   await expect(client.fetch(request)).rejects.toThrow('has nothing to give (status 204)')
+})
+
+const half: Answer = (_request, answer) => {
+  answer.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+  answer.write('[1,', () => answer.destroy())
+}
+const halfGzip: Answer = (_request, answer) => {
+  const packed = gzipSync(JSON.stringify(Array(100).fill('person')))
+  answer.writeHead(200, { 'content-encoding': 'gzip' }).end(packed.subarray(0, packed.length - 10))
+}
+
+async function readCut(answers: Answer[], request: Partial<HttpRequest> = {}) {
+  await using server = await startHrServer((...both) => (answers.shift() ?? json([1, 2]))(...both))
+  const context = { baseDir: '.', spoolDir: '.', secret: () => null }
+  const { signal } = new AbortController()
+  const clock = { ...testClock(), now: () => now }
+  const options = { context, resolve: resolveHost, signal, authorizer: { headers: async () => ({}) }, clock }
+  await using client = await openHttpClient(httpSource({ url: server.url }), options)
+  const text = await client
+    .read({ url: new URL(server.url), label: 'people', accept: 'application/json', ...request }, async ({ body }) =>
+      Buffer.concat(await Array.fromAsync(body)).toString(),
+    )
+    .catch((error: unknown) => String(error))
+  return { text, requests: server.requests.length, waits: clock.waits }
+}
+
+test('a body that is cut is requested again', async () => {
+  const { text, requests, waits } = await readCut([half, halfGzip, half])
+
+  expect(text).toBe('[1,2]')
+  expect([requests, waits]).toEqual([4, [1000, 2000, 4000]])
+})
+
+test('a body that is cut again and again is given up', async () => {
+  const { text, requests } = await readCut(Array(5).fill(half))
+
+  expect(text).toContain('people ended the connection too soon')
+  expect(requests).toBe(4)
+})
+
+test('a body that is cut is not requested again if that does harm', async () => {
+  const { text, requests } = await readCut([half], { isRepeatable: false })
+
+  expect(text).toContain('people ended the connection too soon')
+  expect(requests).toBe(1)
+})
+
+test('a body that cannot be used is not requested again', async () => {
+  const { text, requests } = await readCut([
+    (_request, answer) => answer.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
+  ])
+
+  expect(text).toContain('packed its answer wrongly')
+  expect(requests).toBe(1)
 })
