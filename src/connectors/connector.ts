@@ -150,6 +150,11 @@ export type ConnectorContext = {
   readonly baseDir: string
   /** The folder of this connection for fetched copies. The connector creates it, readable only for its account, when it needs it. */
   readonly spoolDir: string
+  /**
+   * The folder for tokens that replace configured ones, shared by all connections. The connector creates it, readable only for its
+   * account. Undefined where nothing is kept, as in a preview.
+   */
+  readonly tokensDir?: string
   /** The secret at a path below the source's settings, such as `password` or `decrypt.privateKey`; null if it is not set. */
   readonly secret: (path: string) => SecretText | null
 }

@@ -34,6 +34,7 @@ function connectorOf(
   const connector = requireConnectorKind(settings.type).connect(settings, {
     baseDir: folder,
     spoolDir: join(dataDir, 'incoming', name),
+    tokensDir: join(dataDir, 'tokens'),
     secret: (path) => secrets.get(path) ?? null,
   })
   return linkedTo === undefined ? connector : { open: connector.open }

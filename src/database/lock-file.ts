@@ -1,15 +1,15 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { errorCode, Failure } from '../errors.ts'
+import { takeFileLock } from '../system/file-lock.ts'
 
 const Holder = z.object({ pid: z.int(), host: z.string(), startedAt: z.string() })
 type Holder = z.infer<typeof Holder>
 
-const busy = 5
+// Two processes that try at the same moment see each other's lock for an instant. The timeout lets one of them win.
 const lockTimeoutMs = 500
 const namingAttempts = 20
 const namingPauseMs = 50
@@ -17,36 +17,22 @@ const namingPauseMs = 50
 /**
  * Claims a folder for this process until disposed. If another process has it, this fails at once and names the pid of that process.
  *
- * The claim is an exclusive lock of the operating system on the file `lock.db`, which Node can take through SQLite. The system releases
- * the lock when the process ends, however it ends. So a claim is never stale: no reused pid can hold it, and two starting processes
- * cannot race for the file of a dead one. The file `lock` only tells which process has the folder.
+ * The claim is an exclusive lock of the operating system on the file `lock.db`, so it is never stale. The file `lock` only tells which
+ * process has the folder.
  */
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
-  const claim = takeClaim(folder)
+  const claim = takeFileLock(join(folder, 'lock.db'), { timeoutMs: lockTimeoutMs })
   if (claim === null)
     throw new Failure(
       'already_active',
       `${folder} is in use by ${await nameHolder(folder)}; stop it, or use its control API`,
     )
   await using opening = new AsyncDisposableStack()
-  opening.defer(() => claim.close())
+  opening.use(claim)
   const holder: Holder = { pid: process.pid, host: hostname(), startedAt: new Date().toISOString() }
   opening.defer(() => rm(whoFile(folder), { force: true }))
   await writeFile(whoFile(folder), `${JSON.stringify(holder)}\n`)
   return opening.move()
-}
-
-function takeClaim(folder: string): DatabaseSync | null {
-  // Two processes that try at the same moment see each other's lock for an instant. The timeout lets one of them win.
-  const claim = new DatabaseSync(join(folder, 'lock.db'), { timeout: lockTimeoutMs })
-  try {
-    claim.exec('BEGIN EXCLUSIVE')
-    return claim
-  } catch (error) {
-    claim.close()
-    if (error instanceof Error && 'errcode' in error && error.errcode === busy) return null
-    throw error
-  }
 }
 
 /** Names the process that has the folder. If it has just started, `lock` may still name a dead process, so the file is read again. */

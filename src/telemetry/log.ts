@@ -13,7 +13,10 @@ export type Log = { readonly [L in Exclude<LogLevel, 'silent'>]: (fields: object
 
 const colours = { error: 'red', warn: 'yellow', info: 'green', debug: 'gray' } as const
 
-const secretNames = ['apiKey', 'authorization', 'bearer', 'password', 'secret', 'token', 'connectionString', 'url']
+const secretNames = [
+  ...['apiKey', 'authorization', 'bearer', 'password', 'secret', 'token', 'connectionString', 'url'],
+  ...['accessToken', 'refreshToken', 'clientSecret', 'privateKey', 'assertion'],
+]
 
 type LoggerOptions = {
   readonly level: LogLevel

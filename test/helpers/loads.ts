@@ -15,11 +15,11 @@ const start = fileURLToPath(new URL('../../bin/start.mjs', import.meta.url))
 const recorder = new URL('record-loads.ts', import.meta.url).href
 const Recorded = z.array(z.object({ url: z.string(), specifier: z.string(), from: z.string() }))
 
-/** Runs a command to its end, whatever its exit code is. */
-export async function loadsOf(args: readonly string[]): Promise<Loads> {
+/** Runs a command, or another script, to its end, whatever its exit code is. */
+export async function loadsOf(args: readonly string[], script = start): Promise<Loads> {
   await using folder = await temporaryFolder()
   const file = join(folder.path, 'loads.json')
-  const started = [process.execPath, '--import', recorder, start, ...args] as const
+  const started = [process.execPath, '--import', recorder, script, ...args] as const
   await promisify(execFile)(started[0], started.slice(1), { env: { ...process.env, RECORDED_LOADS: file } }).catch(
     () => null,
   )

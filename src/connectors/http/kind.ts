@@ -12,7 +12,7 @@ export const httpKind = defineConnectorKind({
   // Some systems expect their key in place of a user name, in a header of its own, or in the body.
   possibleSecrets: [
     ...['basic.username', 'headers', 'body', 'join.*.body', 'each.*.body'],
-    ...['oauth2.clientId', 'oauth2.parameters', 'oauth2.subject', 'oauth2.issuer', 'login.body'],
+    ...['oauth2.clientId', 'oauth2.parameters', 'oauth2.subject', 'oauth2.issuer', 'oauth2.attributes', 'login.body'],
   ],
   isFile: false,
   isTextExport: ({ format }) => format !== 'json',

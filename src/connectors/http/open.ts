@@ -2,11 +2,15 @@ import type { Connector, ConnectorContext } from '../connector.ts'
 import { openAuthorizer } from './authorization/authorizer.ts'
 import { openHttpClient } from './client/client.ts'
 import { type ResolveHost, resolveHost } from './network/addresses.ts'
+import { type Clock, systemClock } from './network/clock.ts'
 import { type HttpReadingInput, readExport, readList } from './readings.ts'
 import type { HttpSource } from './settings/settings.ts'
 
 const maxNameCharacters = 100
 const maxLabelCharacters = 200
+
+/** What tests replace. */
+export type HttpDependencies = { readonly resolve?: ResolveHost; readonly clock?: Omit<Clock, 'now'> }
 
 /**
  * Reads a list of people over HTTP. Opening the source fetches one CSV export, or every page of a JSON list; the rows are then streamed
@@ -16,13 +20,14 @@ const maxLabelCharacters = 200
 export function httpConnector(
   source: HttpSource,
   context: ConnectorContext,
-  { resolve = resolveHost }: { readonly resolve?: ResolveHost } = {},
+  { resolve = resolveHost, clock: time = systemClock }: HttpDependencies = {},
 ): Connector {
   return {
     async open({ now, signal, onWait }) {
       const startedAt = now()
-      const authorizer = openAuthorizer(source, context)
-      await using client = await openHttpClient(source, { context, resolve, signal, authorizer })
+      const options = { context, resolve, clock: { ...time, now }, onWait }
+      const authorizer = openAuthorizer(source, options)
+      await using client = await openHttpClient(source, { ...options, signal, authorizer })
       const url = new URL(source.url)
       const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
       const input: HttpReadingInput = { context, client, startedAt, label, name: nameOf(url), signal, onWait }

@@ -10,6 +10,7 @@ import { readHeadBytes, readHeadFromBytes } from '../file/decode/head.ts'
 import { openAuthorizer } from './authorization/authorizer.ts'
 import { openHttpClient } from './client/client.ts'
 import { resolveHost } from './network/addresses.ts'
+import { systemClock } from './network/clock.ts'
 import { isLocalHost } from './network/private-address.ts'
 import { HttpSource } from './settings/settings.ts'
 
@@ -26,8 +27,9 @@ export async function previewHttp(
   const { configFolder, signal } = options
   const secret = (path: string) => (path === 'bearer' && bearer !== undefined ? { read: async () => bearer } : null)
   const context = { baseDir: configFolder, spoolDir: configFolder, secret }
-  const authorizer = openAuthorizer(source, context)
-  await using client = await openHttpClient(source, { context, resolve: resolveHost, signal, authorizer })
+  const request = { context, resolve: resolveHost, clock: systemClock }
+  const authorizer = openAuthorizer(source, request)
+  await using client = await openHttpClient(source, { ...request, signal, authorizer })
   const { body } = await client.fetch({ url, label: `${url.origin}${url.pathname}`, accept: 'text/csv, */*;q=0.5' })
   const { bytes, isWhole } = await readHeadBytes(body)
   const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname

@@ -3,6 +3,12 @@ import { HttpSource } from '../../../src/connectors/http/settings/settings.ts'
 
 const plain = { type: 'http', url: 'https://hr.example/people', format: 'json', mode: 'snapshot' }
 
+const clientCredentials = {
+  ...{ grant: 'clientCredentials', tokenUrl: 'https://login.example/token' },
+  ...{ clientId: 'client-1', clientSecret: 'set' },
+}
+const login = { url: 'https://login.example/', body: { secret: 'set' }, token: '/token' }
+
 describe('the settings of an HTTP source', () => {
   test('need an address, a format and a mode only', () => {
     const source = HttpSource.parse(plain)
@@ -55,6 +61,35 @@ describe('the settings of an HTTP source', () => {
       'clientCertificate',
       'needs https://',
     ],
+    [
+      'two tokens',
+      { oauth2: clientCredentials, login },
+      'bearer',
+      'name one of bearer, basic, apiKey, oauth2 and login',
+    ],
+    [
+      'a token over plain http',
+      { oauth2: { ...clientCredentials, tokenUrl: 'http://login.example/token' } },
+      'oauth2',
+      'http:// is readable on the way',
+    ],
+    ['a login over plain http', { login: { ...login, url: 'http://login.example/' } }, 'login', 'http:// is readable'],
+    ['a grant without its secret', { oauth2: { ...clientCredentials, clientSecret: undefined } }, 'oauth2', ''],
+    [
+      'a parameter that another setting sends',
+      { oauth2: { ...clientCredentials, parameters: { grant_type: 'password' } } },
+      'oauth2',
+      'follows from the other settings of oauth2',
+    ],
+    ['a login by GET with a body', { login: { ...login, method: 'GET' } }, 'login', 'has no body'],
+    [
+      'a form with an object in it',
+      { login: { ...login, body: { a: { b: 'c' } }, encoding: 'form' } },
+      'login',
+      'encoding: form sends no objects and lists',
+    ],
+    ['a token in a header of ours', { login: { ...login, header: 'Host' } }, 'login', 'cannot carry a key'],
+    ['a login without a place of the token', { login: { ...login, token: '' } }, 'login', ''],
   ])('refuse %s', (_case, changed, path, message) => {
     const { error } = HttpSource.safeParse({ ...plain, ...changed })
 
@@ -67,6 +102,12 @@ describe('the settings of an HTTP source', () => {
     ['plain http on this machine', { url: 'http://[::1]:8080/', allowPrivate: true }],
     ['plain http on this machine by name', { url: 'http://localhost/', allowPrivate: true }],
     ['a certificate beside a token', { bearer: 'x', clientCertificate: { certificate: 'a', key: 'b' } }],
+    ['a token of another host', { oauth2: clientCredentials }],
+    ['a login on another host', { login }],
+    [
+      'a token over plain http on this machine',
+      { allowPrivate: true, oauth2: { ...clientCredentials, tokenUrl: 'http://127.0.0.1/token' } },
+    ],
   ])('allow %s', (_case, changed) => {
     expect(HttpSource.safeParse({ ...plain, ...changed }).error).toBeUndefined()
   })

@@ -129,6 +129,20 @@ describe('a client certificate', () => {
     await expect(opening).rejects.not.toThrow(/Secret|BEGIN/)
     expect(server.requests).toEqual([])
   })
+
+  test('that has expired is refused before anything is sent', async () => {
+    await using server = await startHrServer(json([]), made.server)
+    const settings = { url: server.url, ca: 'ca.pem', clientCertificate: { certificate: 'expired.pem', key: 'set' } }
+    const secrets = { 'clientCertificate.key': String(made.expired.key) }
+
+    const opening = openHttp(settings, { folder, secrets })
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'source_unreadable',
+      message: expect.stringMatching(/^the certificate of clientCertificate expired on \d{4}-\d\d-\d\d: renew it/),
+    })
+    expect(server.requests).toEqual([])
+  })
 })
 
 test('a file of authorities that holds none is refused', async () => {

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/connectors/http/network/clock.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { type Answer, csv, failureOf, json, openHttp, rowsOf, startHrServer } from '../../helpers/sources/hr-server.ts'
 
@@ -20,9 +21,7 @@ describe('an answer that is no success', () => {
     [404, 'source_unreadable', 'knows nothing under this address (status 404)'],
     [418, 'source_unreadable', 'gave an unexpected answer (status 418)'],
     [408, 'source_unreachable', 'is in trouble (status 408)'],
-    [429, 'source_unreachable', 'has had too many requests (status 429)'],
     [500, 'source_unreachable', 'is in trouble (status 500)'],
-    [503, 'source_unreachable', 'is in trouble (status 503): try again later'],
   ])('%i is a %s', async (status, code, expected) => {
     const { failure, requests } = await failureOf((_request, response) => response.writeHead(status).end('Ana Secret'))
 
@@ -53,27 +52,6 @@ describe('an answer that is no success', () => {
 
     expect(await rowsOf(reading)).toHaveLength(1)
     expect(server.requests).toHaveLength(3)
-  })
-
-  test('is given up if the server keeps requesting waits', async () => {
-    const { failure, requests } = await failureOf((_request, response) =>
-      response.writeHead(429, { 'retry-after': '0' }).end(),
-    )
-
-    expect(failure).toMatchObject({ code: 'source_unreachable' })
-    expect(requests).toBe(4)
-  })
-
-  test('is left to the next run if the server requests a long wait', async () => {
-    const { failure, requests } = await failureOf((_request, response) =>
-      response.writeHead(429, { 'retry-after': '3600' }).end(),
-    )
-
-    expect(failure).toMatchObject({
-      code: 'source_unreachable',
-      message: expect.stringContaining('it asks to wait 3600 s'),
-    })
-    expect(requests).toBe(1)
   })
 })
 
@@ -204,7 +182,7 @@ describe('an answer that does not come whole', () => {
     await using folder = await temporaryFolder()
     const options = { signal: stop.signal }
 
-    const opening = openHttp({ url: server.url, format: 'csv' }, { folder: folder.path, options })
+    const opening = openHttp({ url: server.url, format: 'csv' }, { folder: folder.path, options, clock: systemClock })
 
     await expect(opening).rejects.toThrow('stopping')
   })

@@ -20,6 +20,40 @@ connections:
       fields:
         jobTitle: Position
     pinned: [E1, E2]
+  logins:
+    target: { name: Logins }
+    source:
+      type: http
+      url: https://hr.example/people
+      format: json
+      mode: snapshot
+      preset: generic
+      headers: { X-Account-Token: '\${env:HR_PASSWORD}', X-Company: acme }
+      body: { filter: { key: '\${env:HR_PASSWORD}' } }
+      method: POST
+      login:
+        url: https://hr.example/login
+        token: /token
+        body: { user: rollcall, deep: { list: ['\${env:HR_PASSWORD}'] } }
+  tokens:
+    target: { name: Tokens }
+    source:
+      type: http
+      url: https://hr.example/people
+      format: json
+      mode: snapshot
+      preset: generic
+      oauth2:
+        grant: samlBearer
+        tokenUrl: https://hr.example/token
+        clientId: \${env:HR_USER}
+        clientSecret: \${env:HR_PASSWORD}
+        privateKey: \${env:HR_PASSWORD}
+        subject: \${env:HR_USER}
+        issuer: \${env:HR_USER}
+        audience: hr
+        parameters: { company_id: '\${env:HR_PASSWORD}' }
+        attributes: { use_username: '\${env:HR_PASSWORD}' }
 `
 
 const env = {
@@ -68,4 +102,10 @@ test('no secret stands among the settings, wherever it was written', async () =>
   expect(JSON.stringify(all)).not.toMatch(/hunter2|key=abc|fallback/)
   expect(at('platform.baseUrl')?.value).toBe(`\${env:PLATFORM}`)
   expect(at('database')).toMatchObject({ value: null, from: [{ kind: 'environment', name: 'DATABASE' }] })
+  for (const path of [
+    ...['logins.source.headers.X-Account-Token', 'logins.source.body.filter.key', 'logins.source.login.body.deep.list'],
+    ...['clientId', 'clientSecret', 'privateKey', 'subject', 'issuer'].map((name) => `tokens.source.oauth2.${name}`),
+    ...['tokens.source.oauth2.parameters.company_id', 'tokens.source.oauth2.attributes.use_username'],
+  ])
+    expect(at(`connections.${path}`)).toMatchObject({ value: null })
 })

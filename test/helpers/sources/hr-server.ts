@@ -10,9 +10,10 @@ import { promisify } from 'node:util'
 import type { z } from 'zod'
 import type { OpenOptions, Reading, SourceRow } from '../../../src/connectors/connector.ts'
 import type { ResolveHost } from '../../../src/connectors/http/network/addresses.ts'
-import { httpConnector } from '../../../src/connectors/http/open.ts'
+import { type HttpDependencies, httpConnector } from '../../../src/connectors/http/open.ts'
 import { HttpSource } from '../../../src/connectors/http/settings/settings.ts'
 import { temporaryFolder } from './folders.ts'
+import { testClock } from './test-clock.ts'
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -80,6 +81,8 @@ export type OpenedHttp = {
   readonly secrets?: Readonly<Record<string, string>>
   readonly options?: Partial<OpenOptions>
   readonly resolve?: ResolveHost
+  /** By default waits take no time. */
+  readonly clock?: HttpDependencies['clock']
 }
 
 /** A source on this machine: JSON, everybody, private addresses allowed. */
@@ -90,14 +93,14 @@ export function httpSource(settings: HttpSettings): HttpSource {
 /** Opens a source as a run would. What it fetches lies in the folder `spool`. */
 export function openHttp(
   settings: HttpSettings,
-  { folder, secrets = {}, options = {}, resolve }: OpenedHttp,
+  { folder, secrets = {}, options = {}, resolve, clock = testClock() }: OpenedHttp,
 ): Promise<Reading> {
   const secret = (path: string) => {
     const text = secrets[path]
     return text === undefined ? null : { read: async () => text }
   }
-  const context = { baseDir: folder, spoolDir: join(folder, 'spool'), secret }
-  return httpConnector(httpSource(settings), context, resolve && { resolve }).open({
+  const context = { baseDir: folder, spoolDir: join(folder, 'spool'), tokensDir: join(folder, 'tokens'), secret }
+  return httpConnector(httpSource(settings), context, { clock, ...(resolve && { resolve }) }).open({
     now: () => new Date('2026-11-20T12:00:00Z'),
     signal: new AbortController().signal,
     findDecided: async () => new Set(),

@@ -15,8 +15,8 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 /** The headers of a response, with names in lower case. */
 export type ResponseHeaders = Dispatcher.ResponseData['headers']
 
-/** The number of bytes that the remaining responses of a read may have together. */
-export type ByteBudget = { remainingBytes: number; readonly maxBytes: number }
+/** How many more bytes all responses of a reading may have. `help`: what to do when they have more. */
+export type ByteBudget = { remainingBytes: number; readonly maxBytes: number; readonly help: string }
 
 type BodyOptions = { readonly label: string; readonly budget: ByteBudget; readonly limits: RequestLimits }
 
@@ -29,8 +29,7 @@ export async function* decodedBody(
   try {
     for await (const chunk of chunks) {
       budget.remainingBytes -= chunk.length
-      if (budget.remainingBytes < 0)
-        throw unreadable(`${label} sends more than ${budget.maxBytes} bytes`, 'check the address, or raise maxBytes')
+      if (budget.remainingBytes < 0) throw unreadable(`${label} sends more than ${budget.maxBytes} bytes`, budget.help)
       yield chunk
     }
   } catch (error) {

@@ -2,18 +2,18 @@ import type { Agent } from 'undici'
 import type { ConnectorContext } from '../../connector.ts'
 import { unreadable } from '../../file/failures.ts'
 import { fixedLookup, type ResolveHost, resolveCheckedAddresses } from '../network/addresses.ts'
-import { statusFailure } from '../network/failures.ts'
-import { openRequestLimits, type RequestLimits } from '../network/limits.ts'
+import { type Clock, systemClock } from '../network/clock.ts'
+import { insufficientScope, statusFailure } from '../network/failures.ts'
+import { openRequestLimits } from '../network/limits.ts'
 import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
-import {
-  type Authorizer,
-  type ClientSettings,
-  discardBody,
-  type HttpRequest,
-  sendPatiently,
-  withLimits,
-} from './request.ts'
+import { openPacer } from './pacer.ts'
+import { type Authorizer, type ClientSettings, discardBody, type HttpRequest } from './request.ts'
+import { readWithRetries, type Sender, sendWithRetries, withLimits } from './retries.ts'
+import { statedWaitMs } from './stated-wait.ts'
 import { tlsMaterial } from './tls.ts'
+
+/** How many requests of one client run at the same time. The others wait. */
+export const maxConnections = 4
 
 const maxRedirects = 5
 const maxHeaderBytes = 32 * 1024
@@ -26,8 +26,8 @@ const maxUnusedBytes = 16 * 1024
  * its address after all redirects.
  */
 export type HttpResponse = {
-  readonly status: number
   readonly url: URL
+  readonly status: number
   readonly headers: ResponseHeaders
   readonly body: AsyncIterable<Buffer>
 }
@@ -36,6 +36,13 @@ export type HttpResponse = {
 export type HttpClient = AsyncDisposable & {
   /** Follows redirects on the same host. Throws a failure for every status but 200 and those that the request accepts. */
   readonly fetch: (request: HttpRequest) => Promise<HttpResponse>
+  /**
+   * Like `fetch`, and reads the response. If the connection breaks within the body, the request is sent again, so `read` may be called
+   * several times.
+   */
+  readonly read: <T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>) => Promise<T>
+  /** Whether the byte limit or the time limit of all responses is exceeded, so that no further request can succeed. */
+  readonly isExhausted: () => boolean
 }
 
 /** What a client needs besides the settings of the source. */
@@ -44,32 +51,38 @@ type HttpClientOptions = {
   readonly resolve: ResolveHost
   readonly signal: AbortSignal
   readonly authorizer: Authorizer
+  readonly clock?: Clock
+  /** Called with a text when the server makes the reader wait. */
+  readonly onWait?: (reason: string) => void
+  /** What to do when the responses have more bytes than they may. */
+  readonly sizeHelp?: string
 }
 
 /** A client that connects only to the checked addresses of the host in `url`. All its responses share one byte limit and one time limit. */
-export async function openHttpClient(
-  source: ClientSettings,
-  { context, resolve, signal, authorizer }: HttpClientOptions,
-): Promise<HttpClient> {
+export async function openHttpClient(source: ClientSettings, options: HttpClientOptions): Promise<HttpClient> {
+  const { context, signal, authorizer, onWait, clock = systemClock } = options
   const home = new URL(source.url)
-  const agent = await openAgent(source, { context, resolve })
-  const limits = openRequestLimits(source.totalTimeoutMs, signal)
-  const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes }
+  const limits = openRequestLimits(source.totalTimeoutMs, signal, clock)
+  const agent = await openAgent(source, options)
+  const pacer = openPacer(source.requestsPerMinute, clock)
+  const sender: Sender = { source, context, authorizer, agent, limits, pacer, clock, onWait }
+  const help = options.sizeHelp ?? 'check the address, or raise maxBytes'
+  const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes, help }
+  const fetch = (request: HttpRequest) => followRedirects({ sender, home, budget }, request)
   return {
-    fetch: (request) => followRedirects({ source, context, authorizer, agent, limits, home, budget }, request),
+    fetch,
+    read: (request, read) => readWithRetries(sender, request, { fetch: () => fetch(request), read }),
+    isExhausted: () => limits.timeout.aborted || budget.remainingBytes < 0,
     [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }
 
-async function openAgent(
-  source: ClientSettings,
-  { context, resolve }: Pick<HttpClientOptions, 'context' | 'resolve'>,
-): Promise<Agent> {
+async function openAgent(source: ClientSettings, { context, resolve }: HttpClientOptions): Promise<Agent> {
   const addresses = await resolveCheckedAddresses(new URL(source.url), { ...source, resolve })
   const undici = await import('undici')
   return new undici.Agent({
     allowH2: false,
-    connections: 1,
+    connections: maxConnections,
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: source.firstByteTimeoutMs ?? source.idleTimeoutMs,
     bodyTimeout: source.idleTimeoutMs,
@@ -84,38 +97,38 @@ async function openAgent(
   })
 }
 
-type ClientState = {
-  readonly source: ClientSettings
-  readonly context: ConnectorContext
-  readonly authorizer: Authorizer
-  readonly agent: Agent
-  readonly limits: RequestLimits
-  readonly home: URL
-  readonly budget: ByteBudget
-}
+type ClientState = { readonly sender: Sender; readonly home: URL; readonly budget: ByteBudget }
 
-async function followRedirects(state: ClientState, request: HttpRequest): Promise<HttpResponse> {
-  const { home, budget, limits } = state
-  const { label } = request
+async function followRedirects({ sender, home, budget }: ClientState, request: HttpRequest): Promise<HttpResponse> {
+  const { limits, clock } = sender
+  const { label, acceptedStatuses = [], readsFailures = false } = request
   let { url } = request
   for (let hops = 0; hops <= maxRedirects; hops += 1) {
     checkOrigin(url, home, label)
-    const response = await sendPatiently(state, { ...request, url })
+    const response = await sendWithRetries(sender, { ...request, url })
     const { statusCode: status, headers } = response
-    if (status === 200) return { status, url, headers, body: decodedBody(response, { label, budget, limits }) }
-    if (request.acceptedStatuses?.includes(status)) {
+    if (status === 200 || readsFailures)
+      return { url, status, headers, body: decodedBody(response, { label, budget, limits }) }
+    if (acceptedStatuses.includes(status)) {
       // Reading a short body keeps the connection open for the next request.
       await withLimits(limits, label, () => response.body.dump({ limit: maxUnusedBytes, signal: limits.either }))
-      return { status, url, headers, body: noBody() }
+      return { url, status, headers, body: noBody() }
     }
     discardBody(response)
-    if (!redirectStatuses.has(status)) throw statusFailure(status, label, null)
+    if (status === 403 && lacksScope(headers)) throw insufficientScope(label)
+    if (!redirectStatuses.has(status))
+      throw statusFailure(status, label, statedWaitMs({ status, headers, now: clock.now() }))
     url = redirectTarget(headers.location, url, label)
   }
   throw unreadable(`${label} redirects more than ${maxRedirects} times`, 'write the last address as url')
 }
 
 async function* noBody(): AsyncGenerator<Buffer> {}
+
+// RFC 6750, section 3.1.
+function lacksScope(headers: ResponseHeaders): boolean {
+  return /\berror="?insufficient_scope\b/.test(String(headers['www-authenticate'] ?? ''))
+}
 
 // The credentials are sent to the host of url only, and only its responses are trusted.
 function checkOrigin(url: URL, home: URL, label: string): void {

@@ -1,13 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, Dispatcher } from 'undici'
 import type { ConnectorContext } from '../../connector.ts'
-import { statusFailure, toRequestFailure } from '../network/failures.ts'
-import type { RequestLimits } from '../network/limits.ts'
 import type { HttpSource } from '../settings/settings.ts'
 import { readHeaderSecret } from './secrets.ts'
-
-const maxAttempts = 4
-const maxWaitMs = 60_000
 
 /** One address to fetch. `label` names it in failures. */
 export type HttpRequest = {
@@ -20,6 +14,10 @@ export type HttpRequest = {
   readonly body?: { readonly type: string; readonly text: string }
   /** Statuses besides 200 that are no failure. Their bodies are not read. */
   readonly acceptedStatuses?: readonly number[]
+  /** Whether every response is returned with its body, also one that is a failure or a redirect. */
+  readonly readsFailures?: boolean
+  /** Whether sending it twice is harmless, as for everything that only reads (default). */
+  readonly isRepeatable?: boolean
 }
 
 /** The settings of a source that its requests use. */
@@ -39,67 +37,49 @@ export type ClientSettings = Pick<
   | 'requestsPerMinute'
 >
 
+/** Headers that carry credentials. */
+export type CredentialHeaders = Readonly<Record<string, string>>
+
 /** The credentials of a source. */
 export type Authorizer = {
   /** The headers that carry them. Called before every request. */
-  readonly headers: () => Promise<Readonly<Record<string, string>>>
+  readonly headers: (signal: AbortSignal) => Promise<CredentialHeaders>
+  /**
+   * Replaces credentials that a server refused with status 401. `refused`: what `headers` returned for that request. Does nothing if
+   * they were replaced meanwhile. Undefined: there are no others.
+   */
+  readonly renew?: (refused: CredentialHeaders, signal: AbortSignal) => Promise<void>
 }
 
-/** What every request of a client uses. */
-type Sender = {
+/** What a request is sent with. */
+export type Connection = {
   readonly source: ClientSettings
   readonly context: ConnectorContext
-  readonly authorizer: Authorizer
   readonly agent: Agent
-  readonly limits: RequestLimits
+  readonly signal: AbortSignal
 }
 
-/**
- * Sends a request, and repeats it after the wait that a status 429 or 503 asks for. Throws if the server names no wait, or one of more
- * than a minute: the next run tries again.
- */
-export async function sendPatiently(sender: Sender, request: HttpRequest): Promise<Dispatcher.ResponseData> {
-  const { limits } = sender
-  for (let attempt = 1; ; attempt += 1) {
-    const response = await send(sender, request)
-    const { statusCode: status, headers } = response
-    if (status !== 429 && status !== 503) return response
-    discardBody(response)
-    const waitMs = retryAfterMs(headers['retry-after'])
-    if (waitMs === null || waitMs > maxWaitMs || attempt === maxAttempts)
-      throw statusFailure(status, request.label, waitMs)
-    await withLimits(limits, request.label, () => sleep(waitMs, undefined, { signal: limits.either }))
-  }
-}
-
-/** Closes the connection of a response whose body is not used. The body may never end. */
-export function discardBody({ body }: Dispatcher.ResponseData): void {
-  body.on('error', () => {}).destroy()
-}
-
-function send(sender: Sender, request: HttpRequest) {
-  const { agent, limits } = sender
-  const { url, label, method = 'GET', body } = request
-  return withLimits(limits, label, async () => {
-    const headers = await requestHeaders(sender, request)
-    const path = url.pathname + url.search
-    const { origin } = url
-    return agent.request({ origin, path, method, headers, body: body?.text, signal: limits.either })
-  })
-}
-
-async function requestHeaders(
-  { source, context, authorizer }: Sender,
-  { accept, body }: HttpRequest,
-): Promise<Record<string, string>> {
-  return {
+/** Sends a request once. */
+export async function sendOnce(
+  { source, context, agent, signal }: Connection,
+  { url, method = 'GET', accept, body }: HttpRequest,
+  credentials: CredentialHeaders,
+): Promise<Dispatcher.ResponseData> {
+  const headers = {
     'user-agent': 'rollcall',
     accept,
     ...(await configuredHeaders(source, context)),
     'accept-encoding': 'identity',
     ...(body && { 'content-type': body.type }),
-    ...(await authorizer.headers()),
+    ...credentials,
   }
+  const path = url.pathname + url.search
+  return agent.request({ origin: url.origin, path, method, headers, body: body?.text, signal })
+}
+
+/** Closes the connection of a response whose body is not used. The body may never end. */
+export function discardBody({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => {}).destroy()
 }
 
 /** The headers of the configuration, with names in lower case. */
@@ -112,21 +92,4 @@ async function configuredHeaders(
     return [name.toLowerCase(), context.secret(path) === null ? value : await readHeaderSecret(context, path)]
   })
   return Object.fromEntries(await Promise.all(pairs))
-}
-
-/** Runs a step that uses the network. If it fails, the failure names the limit or the server. */
-export async function withLimits<T>(limits: RequestLimits, label: string, step: () => Promise<T>): Promise<T> {
-  try {
-    limits.either.throwIfAborted()
-    return await step()
-  } catch (error) {
-    throw toRequestFailure(error, { label, limits })
-  }
-}
-
-function retryAfterMs(value: string | string[] | undefined): number | null {
-  if (typeof value !== 'string') return null
-  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000
-  const until = Date.parse(value)
-  return Number.isNaN(until) ? null : Math.max(0, until - Date.now())
 }

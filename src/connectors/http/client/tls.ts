@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { Failure } from '../../../errors.ts'
@@ -37,10 +38,22 @@ export async function tlsMaterial(
     'clientCertificate cannot be used',
     'write certificate and key in PEM, which belong together, with the passphrase',
   )
+  checkNotExpired(material.cert, 'clientCertificate', new Date())
   return material
 }
 
-async function readPemFile(path: string, setting: string, { baseDir }: ConnectorContext): Promise<string> {
+/** Refuses a certificate (PEM) that is no longer valid. `setting` names it. */
+export function checkNotExpired(certificate: string, setting: string, now: Date): void {
+  const { validToDate } = new X509Certificate(certificate)
+  if (validToDate >= now) return
+  throw unreadable(
+    `the certificate of ${setting} expired on ${validToDate.toISOString().slice(0, 10)}`,
+    'renew it, and let the HR system know the new one',
+  )
+}
+
+/** The text of a PEM file that `setting` names, relative to the folder of the configuration file. */
+export async function readPemFile(path: string, setting: string, { baseDir }: ConnectorContext): Promise<string> {
   const file = resolve(baseDir, path)
   try {
     return await readRegular(file)

@@ -24,12 +24,42 @@ const temporaryStatuses = new Set([408, 425, 429])
 /** The failure for a status other than 200. It is retried if the cause may go away by itself. */
 export function statusFailure(status: number, label: string, retryAfterMs: number | null): Failure {
   if (temporaryStatuses.has(status) || status >= 500) {
-    const wait = retryAfterMs === null ? later : `it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`
-    const problem = status === 429 ? 'has had too many requests' : 'is in trouble'
-    return unreachable(`${label} ${problem} (status ${status})`, wait)
+    const wait = retryAfterMs === null ? later : `it asks to wait ${toSeconds(retryAfterMs)} s`
+    return unreachable(temporaryProblem(status, label), wait)
   }
   const [problem, help] = meanings[status] ?? ['gave an unexpected answer', checkAddress]
   return unreadable(`${label} ${problem} (status ${status})`, help)
+}
+
+/** The failure for a token that lacks the scope for this list. */
+export function insufficientScope(label: string): Failure {
+  return unreadable(
+    `${label} wants a scope that the token lacks (status 403, insufficient_scope)`,
+    'name the scope of this list in scope, and allow it to the client in the HR system',
+  )
+}
+
+type LongWait = {
+  /** null: the server broke the connection. */
+  readonly status: number | null
+  readonly label: string
+  readonly waitMs: number
+  readonly remainingMs: number
+}
+
+/** The failure for a wait that is longer than the rest of the reading may take. */
+export function tooLongWait({ status, label, waitMs, remainingMs }: LongWait): Failure {
+  const problem = status === null ? `${label} ended the connection too soon` : temporaryProblem(status, label)
+  const left = `totalTimeoutMs leaves ${Math.floor(remainingMs / 1000)} s`
+  return unreachable(problem, `it asks to wait ${toSeconds(waitMs)} s, and ${left}; ${later}, or raise totalTimeoutMs`)
+}
+
+function temporaryProblem(status: number, label: string): string {
+  return `${label} ${status === 429 ? 'has had too many requests' : 'is in trouble'} (status ${status})`
+}
+
+function toSeconds(ms: number): number {
+  return Math.ceil(ms / 1000)
 }
 
 const tlsCode =
@@ -43,7 +73,7 @@ const outages: Readonly<Record<string, readonly [string, string]>> = {
   EHOSTUNREACH: ['cannot be reached', checkNetwork],
   ENETUNREACH: ['cannot be reached', checkNetwork],
   UND_ERR_CONNECT_TIMEOUT: ['did not answer in time', `${checkNetwork}, or raise connectTimeoutMs`],
-  UND_ERR_HEADERS_TIMEOUT: ['stayed silent for too long', `${later}, or raise idleTimeoutMs`],
+  UND_ERR_HEADERS_TIMEOUT: ['stayed silent for too long', `${later}, or raise firstByteTimeoutMs`],
   UND_ERR_BODY_TIMEOUT: ['stayed silent within its answer', `${later}, or raise idleTimeoutMs`],
 }
 
@@ -80,6 +110,20 @@ export function toNetworkFailure(error: unknown, label: string): unknown {
   const hint = label.startsWith('https:') ? ', and check whether it wants a clientCertificate' : ''
   const [problem, help] = outages[code] ?? ['ended the connection too soon', `${later}${hint}`]
   return unreachable(`${label} ${problem} (${code})`, help, { cause: error })
+}
+
+const brokenConnections = new Set(['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/** Whether the connection broke or was refused, which may be over at the next attempt. */
+export function isBrokenConnection(error: unknown): boolean {
+  return brokenConnections.has(networkCode(error) ?? '')
+}
+
+const cutResponses = new Set(['ECONNRESET', 'UND_ERR_SOCKET', 'ERR_STREAM_PREMATURE_CLOSE', 'Z_BUF_ERROR'])
+
+/** Whether a failure is that of a response whose connection broke within the body. */
+export function isCutResponse(error: unknown): boolean {
+  return error instanceof Failure && cutResponses.has(networkCode(error.cause) ?? '')
 }
 
 function networkCode(error: unknown): string | undefined {

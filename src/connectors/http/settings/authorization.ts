@@ -36,7 +36,12 @@ const tokenRequest = {
   clientId: z.string().min(1).describe(`The ID of the client. It may be ${secretReference}.`),
   scope: z.string().min(1).optional().describe('The scopes to ask for, separated by blanks.'),
   parameters: z
-    .record(z.string().min(1), z.string())
+    .record(
+      z.string().regex(/^(?!(?:grant_type|client_id|client_secret|scope|assertion|refresh_token)$).+$/, {
+        error: 'this parameter follows from the other settings of oauth2',
+      }),
+      z.string(),
+    )
     .default({})
     .describe(
       `Further parameters of the token request, such as audience or company_id. Values may be ${secretReference}.`,
@@ -95,6 +100,23 @@ export const OAuth2 = z.discriminatedUnion('grant', [
     ...clientAuthentication,
     ...assertion,
     issuer: z.string().min(1).describe('The issuer of the assertion, as the system knows it.'),
+    subjectFormat: z
+      .enum(['unspecified', 'emailAddress'])
+      .default('unspecified')
+      .describe('What subject is: whatever the system calls a user, or an email address.'),
+    clientIdAttribute: z
+      .string()
+      .min(1)
+      .default('api_key')
+      .describe('The attribute of the assertion that carries clientId.'),
+    attributes: z
+      .record(z.string().min(1), z.string())
+      .default({})
+      .describe(`Further attributes of the assertion, such as use_username: 'true'. Values may be ${secretReference}.`),
+    assertionEncoding: z
+      .enum(['base64url', 'base64'])
+      .default('base64url')
+      .describe('How the assertion is sent. The standard wants base64url; some systems understand base64 only.'),
     certificate: z
       .string()
       .min(1)

@@ -58,7 +58,12 @@ function credentialRules({ bearer, basic, apiKey, oauth2, login, clientCertifica
     [schemes.length > 1, 'bearer', 'name one of bearer, basic, apiKey, oauth2 and login'],
     [url.protocol === 'http:' && clientCertificate !== undefined, 'clientCertificate', 'needs https://'],
     [login?.method === 'GET' && login.body !== undefined, 'login', 'a request with method: GET has no body'],
+    [login?.encoding === 'form' && hasGroups(login.body), 'login', 'encoding: form sends no objects and lists'],
   ]
+}
+
+function hasGroups(body: Readonly<Record<string, unknown>> = {}): boolean {
+  return Object.values(body).some((value) => typeof value === 'object' && value !== null)
 }
 
 function requestRules({ method, body, pages }: HttpSettings): Rule[] {
