@@ -5,15 +5,31 @@ import { fixedLookup, type ResolveHost, resolveCheckedAddresses } from '../netwo
 import { statusFailure } from '../network/failures.ts'
 import { openRequestLimits, type RequestLimits } from '../network/limits.ts'
 import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
-import { type Authorizer, type ClientSettings, discardBody, type HttpRequest, sendPatiently } from './request.ts'
+import {
+  type Authorizer,
+  type ClientSettings,
+  discardBody,
+  type HttpRequest,
+  sendPatiently,
+  withLimits,
+} from './request.ts'
 import { tlsMaterial } from './tls.ts'
+
+/** How many requests of one client run at the same time. The others wait. */
+export const maxConnections = 4
 
 const maxRedirects = 5
 const maxHeaderBytes = 32 * 1024
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
-/** A response with status 200 whose body is still to be read. `url` is its address after all redirects. */
+const maxUnusedBytes = 16 * 1024
+
+/**
+ * A response with status 200 whose body is still to be read, or with another status that the request accepts and an empty body. `url` is
+ * its address after all redirects.
+ */
 export type HttpResponse = {
+  readonly status: number
   readonly url: URL
   readonly headers: ResponseHeaders
   readonly body: AsyncIterable<Buffer>
@@ -21,8 +37,10 @@ export type HttpResponse = {
 
 /** Fetches addresses of one host. Disposing closes its connections. */
 export type HttpClient = AsyncDisposable & {
-  /** Follows redirects on the same host. Throws a failure for every status but 200. */
+  /** Follows redirects on the same host. Throws a failure for every status but 200 and those that the request accepts. */
   readonly fetch: (request: HttpRequest) => Promise<HttpResponse>
+  /** Whether the byte limit or the time limit of all responses is exceeded, so that no further request can succeed. */
+  readonly isExhausted: () => boolean
 }
 
 /** What a client needs besides the settings of the source. */
@@ -44,6 +62,7 @@ export async function openHttpClient(
   const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes }
   return {
     fetch: (request) => followRedirects({ source, context, authorizer, agent, limits, home, budget }, request),
+    isExhausted: () => limits.timeout.aborted || budget.remainingBytes < 0,
     [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }
@@ -56,7 +75,7 @@ async function openAgent(
   const undici = await import('undici')
   return new undici.Agent({
     allowH2: false,
-    connections: 1,
+    connections: maxConnections,
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: source.firstByteTimeoutMs ?? source.idleTimeoutMs,
     bodyTimeout: source.idleTimeoutMs,
@@ -89,13 +108,20 @@ async function followRedirects(state: ClientState, request: HttpRequest): Promis
     checkOrigin(url, home, label)
     const response = await sendPatiently(state, { ...request, url })
     const { statusCode: status, headers } = response
-    if (status === 200) return { url, headers, body: decodedBody(response, { label, budget, limits }) }
+    if (status === 200) return { status, url, headers, body: decodedBody(response, { label, budget, limits }) }
+    if (request.acceptedStatuses?.includes(status)) {
+      // Reading a short body keeps the connection open for the next request.
+      await withLimits(limits, label, () => response.body.dump({ limit: maxUnusedBytes, signal: limits.either }))
+      return { status, url, headers, body: noBody() }
+    }
     discardBody(response)
     if (!redirectStatuses.has(status)) throw statusFailure(status, label, null)
     url = redirectTarget(headers.location, url, label)
   }
   throw unreadable(`${label} redirects more than ${maxRedirects} times`, 'write the last address as url')
 }
+
+async function* noBody(): AsyncGenerator<Buffer> {}
 
 // The credentials are sent to the host of url only, and only its responses are trusted.
 function checkOrigin(url: URL, home: URL, label: string): void {

@@ -18,6 +18,8 @@ export type HttpRequest = {
   readonly method?: 'GET' | 'POST'
   /** What a POST sends, and its media type. */
   readonly body?: { readonly type: string; readonly text: string }
+  /** Statuses besides 200 that are no failure. Their bodies are not read. */
+  readonly acceptedStatuses?: readonly number[]
 }
 
 /** The settings of a source that its requests use. */
@@ -113,7 +115,7 @@ async function configuredHeaders(
 }
 
 /** Runs a step that uses the network. If it fails, the failure names the limit or the server. */
-async function withLimits<T>(limits: RequestLimits, label: string, step: () => Promise<T>): Promise<T> {
+export async function withLimits<T>(limits: RequestLimits, label: string, step: () => Promise<T>): Promise<T> {
   try {
     limits.either.throwIfAborted()
     return await step()
