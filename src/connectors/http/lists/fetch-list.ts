@@ -9,7 +9,8 @@ import { type ListPage, readPage } from './list-page.ts'
 import { nextPageAddress } from './next-page.ts'
 import type { Spool } from './spool.ts'
 
-const maxCells = 500_000_000
+/** The most cells of all records of a list together. */
+export const maxCells = 500_000_000
 
 /** A list that was fetched to its end. The spool holds its records, one JSON text per line. */
 export type FetchedList = {

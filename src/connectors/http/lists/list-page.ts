@@ -19,11 +19,20 @@ export type ListPage = {
 
 /** Reads a response as a page of the list. Refuses a body that is too large, is no JSON, or has no list at `records`. */
 export async function readPage(source: HttpSource, response: HttpResponse, label: string): Promise<ListPage> {
+  const answer = await readAnswer(source, response, label)
+  return { ...answer, records: recordsOf(answer.content, source.records, label) }
+}
+
+/** Reads a response as JSON. Refuses a body that is too large or is no JSON. */
+export async function readAnswer(
+  { maxPageBytes }: Pick<HttpSource, 'maxPageBytes'>,
+  response: HttpResponse,
+  label: string,
+): Promise<Omit<ListPage, 'records'>> {
   const { url, headers } = response
   checkContentType(headers, 'json', label)
-  const bytes = await readBody(response, source.maxPageBytes, label)
-  const content = readJson(bytes, { name: label })
-  return { url, headers, content, records: recordsOf(content, source.records, label), bytes, label }
+  const bytes = await readBody(response, maxPageBytes, label)
+  return { url, headers, content: readJson(bytes, { name: label }), bytes, label }
 }
 
 async function readBody({ body }: HttpResponse, maxPageBytes: number, label: string): Promise<Buffer> {
