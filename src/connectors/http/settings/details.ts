@@ -31,6 +31,9 @@ const Take = z
       'first: the first of the list. latest by COLUMN and earliest by COLUMN compare the texts of a column, such as effectiveDate.',
   )
 
+/** {COLUMN} in an address or a text, which stands for that column of a record. */
+export const columnPlaceholder = /\{([^{}"\s]+)\}/g
+
 /** A further list of the same system, whose records are added to those of the first list. */
 export const Join = z.strictObject({
   url: HttpAddress.describe('The URL of the further list, on the host of url.'),
@@ -65,7 +68,7 @@ export const Each = z
     as,
     take: Take,
   })
-  .refine((each) => /\{[^{}"]+\}/.test(each.url + JSON.stringify(each.body ?? '')), {
+  .refine((each) => (each.url + JSON.stringify(each.body ?? '')).search(columnPlaceholder) >= 0, {
     error: 'names no column of the record, such as {id}',
     path: ['url'],
   })
