@@ -1,11 +1,11 @@
 import { requirePast } from '../file/as-of.ts'
 import { unreadable } from '../file/failures.ts'
 import type { JsonValue } from '../json/cells.ts'
-import type { ResponseHeaders } from './client/body.ts'
 import type { HttpSource } from './settings/settings.ts'
 
 type ResponseTimes = {
-  readonly headers: ResponseHeaders
+  /** The time in the header Last-Modified, with several pages the earliest of them; NaN if one is missing. */
+  readonly lastModifiedMs: number
   /** The value at the pointer in the first page. */
   readonly statedTime?: JsonValue
   /** Before the first request was sent. */
@@ -15,14 +15,12 @@ type ResponseTimes = {
 
 /** The instant (ISO, UTC) at which the rows of a response were true. Refuses an instant in the future. */
 export function asOfResponse({ asOf, timeZone }: HttpSource, times: ResponseTimes): string {
-  const { headers, statedTime, startedAt, label } = times
+  const { lastModifiedMs, statedTime, startedAt, label } = times
   switch (asOf.from) {
     case 'request':
       return startedAt.toISOString()
-    case 'lastModified': {
-      const epochMs = Date.parse(String(headers['last-modified']))
-      return requirePast(requireTime(epochMs, 'the header Last-Modified', label), label, startedAt)
-    }
+    case 'lastModified':
+      return requirePast(requireTime(lastModifiedMs, 'the header Last-Modified', label), label, startedAt)
     case 'pointer': {
       const epochMs = parseTime(statedTime, timeZone)
       return requirePast(requireTime(epochMs, asOf.pointer, label), label, startedAt)

@@ -1,7 +1,6 @@
 import type { Connector, ConnectorContext } from '../connector.ts'
 import { openAuthorizer } from './authorization/authorizer.ts'
 import { openHttpClient } from './client/client.ts'
-import { requestMaker } from './client/source-request.ts'
 import { type ResolveHost, resolveHost } from './network/addresses.ts'
 import { type HttpReadingInput, readExport, readList } from './readings.ts'
 import type { HttpSource } from './settings/settings.ts'
@@ -20,24 +19,13 @@ export function httpConnector(
   { resolve = resolveHost }: { readonly resolve?: ResolveHost } = {},
 ): Connector {
   return {
-    async open({ now, signal }) {
+    async open({ now, signal, onWait }) {
       const startedAt = now()
       const authorizer = openAuthorizer(source, context)
       await using client = await openHttpClient(source, { context, resolve, signal, authorizer })
       const url = new URL(source.url)
       const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
-      const makeRequest = await requestMaker({ ...source, at: 'body' }, context)
-      const first = await client.fetch(makeRequest({ url, label }))
-      const input: HttpReadingInput = {
-        context,
-        client,
-        makeRequest,
-        first,
-        startedAt,
-        label,
-        name: nameOf(url),
-        signal,
-      }
+      const input: HttpReadingInput = { context, client, startedAt, label, name: nameOf(url), signal, onWait }
       return source.format === 'csv' ? await readExport(source, input) : await readList(source, input)
     },
   }

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { cellBytes } from '../cell-size.ts'
-import type { ConnectorContext, Reading, SourceIdentity, SourceRow } from '../connector.ts'
+import type { ConnectorContext, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { noRows } from '../nothing-new.ts'
 import { asOfResponse } from './as-of.ts'
 import { checkContentType, type ResponseHeaders } from './client/body.ts'
-import type { HttpClient, HttpResponse } from './client/client.ts'
-import type { RequestMaker } from './client/source-request.ts'
+import type { HttpClient } from './client/client.ts'
+import { requestMaker } from './client/source-request.ts'
 import { addDetails, hasDetails } from './details/add-details.ts'
 import { type FetchedList, fetchList } from './lists/fetch-list.ts'
 import { checkNoNextPage } from './lists/list-end.ts'
+import { lastModifiedMs } from './lists/list-page.ts'
 import { listRows } from './lists/list-rows.ts'
 import { openSpool } from './lists/spool.ts'
 import type { HttpSource } from './settings/settings.ts'
@@ -20,26 +21,25 @@ import type { HttpSource } from './settings/settings.ts'
 export type HttpReadingInput = {
   readonly context: ConnectorContext
   readonly client: HttpClient
-  /** Makes the requests of the list. */
-  readonly makeRequest: RequestMaker
-  /** The response to the first request. Its body is still to be read. */
-  readonly first: HttpResponse
-  /** When the first request was sent. */
+  /** Before the first request is sent. */
   readonly startedAt: Date
   /** The address in failures. */
   readonly label: string
   /** The name of the source. */
   readonly name: string
   readonly signal: AbortSignal
+  readonly onWait?: OpenOptions['onWait']
 }
 
 /** Fetches a CSV export into the spool and opens it there. Closing the reading removes the copy. */
 export async function readExport(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
-  const { context, first, label, name, signal } = input
+  const { context, client, label, name, signal } = input
+  const makeRequest = await requestMaker({ ...source, at: 'body' }, context)
+  const first = await client.fetch(makeRequest({ url: new URL(source.url), label }))
   checkContentType(first.headers, 'csv', label)
   checkDelimited(first.headers, label)
   checkNoNextPage(source, first.headers, label)
-  const asOf = asOfResponse(source, { ...input, headers: first.headers })
+  const asOf = asOfResponse(source, { ...input, lastModifiedMs: lastModifiedMs(first.headers) })
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(context.spoolDir))
   const digest = createHash('sha256')
@@ -58,11 +58,12 @@ export async function readExport(source: HttpSource, input: HttpReadingInput): P
 
 /** Fetches every page of a JSON list into the spool and opens it there. Closing the reading removes the copy. */
 export async function readList(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
-  const { context, first, name } = input
+  const { context, name } = input
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(context.spoolDir))
-  const fetched = await fetchList(source, { ...input, spool })
-  const asOf = asOfResponse(source, { ...input, headers: first.headers, statedTime: fetched.statedTime })
+  const timePointer = source.asOf.from === 'pointer' ? source.asOf.pointer : undefined
+  const fetched = await fetchList({ ...source, at: 'body', timePointer }, { ...input, spool })
+  const asOf = asOfResponse(source, { ...input, ...fetched })
   // An empty list leaves an empty file, which readers of exports refuse. No record of it lacks a member.
   const isEmpty = fetched.counts.every((count) => count === 0)
   const file = isEmpty ? null : await spool.finish(name)

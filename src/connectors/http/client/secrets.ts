@@ -3,14 +3,14 @@ import type { ConnectorContext } from '../../connector.ts'
 import { unreadable } from '../../file/failures.ts'
 
 /** The secret at a path below the settings of the source. Throws if it is not set. */
-export async function readSecret(context: ConnectorContext, path: string): Promise<string> {
+export async function readSecret(context: Pick<ConnectorContext, 'secret'>, path: string): Promise<string> {
   const secret = context.secret(path)
   if (!secret) throw unreadable(`the secret ${path} is missing`, 'name it in the configuration')
   return secret.read()
 }
 
 /** A secret that a header can carry. */
-export async function readHeaderSecret(context: ConnectorContext, path: string): Promise<string> {
+export async function readHeaderSecret(context: Pick<ConnectorContext, 'secret'>, path: string): Promise<string> {
   const text = await readSecret(context, path)
   if (/^[\x20-\x7e]+$/.test(text)) return text
   throw unreadable(
@@ -24,7 +24,7 @@ export type ConfiguredJson = z.core.util.JSONType
 
 /** The value with the secrets in it, which stand in the place of texts. `path`: where the value is below the settings of the source. */
 export async function withSecrets(
-  context: ConnectorContext,
+  context: Pick<ConnectorContext, 'secret'>,
   path: string,
   value: ConfiguredJson,
 ): Promise<ConfiguredJson> {

@@ -16,7 +16,10 @@ export type RequestMaker = (request: {
 }) => HttpRequest
 
 /** Makes requests with the method and body of the settings. The secrets in the body are read once. */
-export async function requestMaker(settings: RequestSettings, context: ConnectorContext): Promise<RequestMaker> {
+export async function requestMaker(
+  settings: RequestSettings,
+  context: Pick<ConnectorContext, 'secret'>,
+): Promise<RequestMaker> {
   const { method, format, at } = settings
   const configured = settings.body === undefined ? undefined : await withSecrets(context, at, settings.body)
   return ({ url, label, body = configured }) => {

@@ -71,9 +71,9 @@ async function obtainDetail(
   const { as, take } = source
   const { position } = request
   try {
-    const found = await source.find(request)
-    if ('absence' in found) return absentDetail(found.absence, { source, position, missingDetails })
-    const taken = takeDetail(take, found.details)
+    const answer = await source.find(request)
+    if ('absence' in answer) return absentDetail(answer.absence, { source, position, missingDetails })
+    const taken = takeDetail(take, answer.details)
     if ('detail' in taken) return { ...taken, isAbsent: false }
     throw unreadable(`${position} has no certain ${as}: ${taken.problem}`, 'see take')
   } catch (error) {

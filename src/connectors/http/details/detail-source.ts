@@ -1,4 +1,4 @@
-import type { ConnectorContext } from '../../connector.ts'
+import type { ConnectorContext, OpenOptions } from '../../connector.ts'
 import type { FlatRecord, JsonObject } from '../../json/cells.ts'
 import type { HttpClient } from '../client/client.ts'
 import type { Take } from './take.ts'
@@ -8,6 +8,7 @@ export type DetailTools = {
   readonly context: ConnectorContext
   readonly client: HttpClient
   readonly signal: AbortSignal
+  readonly onWait?: OpenOptions['onWait']
 }
 
 /** A record whose detail is looked for. */

@@ -4,6 +4,7 @@ import { isObject, type JsonObject, pointer } from '../../json/cells.ts'
 import { requestMaker } from '../client/source-request.ts'
 import { endOfList, totalsOf } from '../lists/list-end.ts'
 import { type ListPage, readAnswer } from '../lists/list-page.ts'
+import type { ListSettings } from '../lists/list-settings.ts'
 import type { Each } from '../settings/details.ts'
 import type { HttpSource } from '../settings/settings.ts'
 import { columnsIn, fillAddress, jsonTemplate } from './columns.ts'
@@ -25,6 +26,8 @@ export async function openEach(
   const body = each.body === undefined ? null : await jsonTemplate(each.body, at, context)
   const columns = [...columnsIn(each.url), ...(body?.columns ?? [])]
   const makeRequest = await requestMaker({ method: each.method, format: 'json', at }, context)
+  const { ignoredStatements, maxPages, maxPageBytes } = source
+  const settings: ListSettings = { ...each, at, pages: 'single', ignoredStatements, maxPages, maxPageBytes }
   // The address with the names of the columns: their values are personal.
   const [address = ''] = each.url.slice(0, maxLabelCharacters).split(/[?#]/, 1)
   let requests = 0
@@ -45,7 +48,7 @@ export async function openEach(
       const answer = await readAnswer(source, response, label)
       bytes += answer.bytes.length
       const details = detailsIn(answer, each.records)
-      checkWhole(source, each, { ...answer, records: details })
+      checkWhole(settings, { ...answer, records: details })
       return foundDetails(details, `${address} holds nothing about it`)
     },
     summarize: () => ({
@@ -77,8 +80,6 @@ function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Refuses an answer that states that it is only a part. */
-function checkWhole(source: HttpSource, { url, records }: Each, page: ListPage): void {
-  const settings: HttpSource = { ...source, url, records, pages: 'single', next: undefined, nextParameter: undefined }
-  const totals = totalsOf(settings, page)
-  endOfList(settings, { page, totals, records: page.records.length, pages: 1 })
+function checkWhole(settings: ListSettings, page: ListPage): void {
+  endOfList(settings, { page, totals: totalsOf(settings, page), records: page.records.length, pages: 1 })
 }

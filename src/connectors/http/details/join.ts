@@ -1,6 +1,6 @@
 import { pluralize } from '../../../identity/pluralize.ts'
-import { requestMaker } from '../client/source-request.ts'
 import { fetchList } from '../lists/fetch-list.ts'
+import type { ListSettings } from '../lists/list-settings.ts'
 import { openSpool } from '../lists/spool.ts'
 import type { Join } from '../settings/details.ts'
 import type { HttpSource } from '../settings/settings.ts'
@@ -13,16 +13,15 @@ const maxLabelCharacters = 200
 export async function openJoin(
   source: HttpSource,
   { join, index }: { readonly join: Join; readonly index: number },
-  { context, client, signal }: DetailTools,
+  tools: DetailTools,
 ): Promise<DetailSource> {
+  const { context, signal } = tools
   const { as, on, take, with: column } = join
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(context.spoolDir))
   const url = new URL(join.url)
   const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
-  const makeRequest = await requestMaker({ ...join, format: 'json', at: `join.${index}.body` }, context)
-  const first = await client.fetch(makeRequest({ url, label }))
-  const list = await fetchList(settingsOf(source, join), { client, makeRequest, spool, first, name: as, label })
+  const list = await fetchList(settingsOf(source, join, index), { ...tools, spool, name: as, label })
   const { counts, bytes, digest } = list
   const records = counts.reduce((sum, count) => sum + count, 0)
   const groups =
@@ -53,9 +52,10 @@ const noGroups: RecordGroups = {
 }
 
 /** The settings of the further list. Limits and ignored statements are those of the source. */
-function settingsOf(source: HttpSource, { url, method, body, records, pages }: Join): HttpSource {
-  const asOf = { from: 'request' } as const
-  return { ...source, url, method, body, records, pages, asOf, next: undefined, nextParameter: undefined }
+function settingsOf(source: HttpSource, { url, method, body, records, pages }: Join, index: number): ListSettings {
+  const { ignoredStatements, maxPages, maxPageBytes } = source
+  const at = `join.${index}.body`
+  return { url, method, body, records, pages, at, ignoredStatements, maxPages, maxPageBytes }
 }
 
 type UsedRecords = { readonly as: string; readonly label: string; readonly records: number; readonly unused: number }

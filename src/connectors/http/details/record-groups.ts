@@ -4,7 +4,7 @@ import { unreadable } from '../../file/failures.ts'
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../json/cells.ts'
 import { spooledRecords } from '../lists/list-rows.ts'
 
-/** The records of a spooled list by their key. Memory holds keys and places in the file; records are read when they are needed. */
+/** The records of a spooled list by their key. Memory holds keys and positions in the file; records are read when they are needed. */
 export type RecordGroups = AsyncDisposable & {
   /** The records with this key, in the order of the list. */
   readonly find: (key: string) => Promise<readonly JsonObject[]>
@@ -15,7 +15,7 @@ export type RecordGroups = AsyncDisposable & {
 type SpooledList = { readonly file: ExportFile; readonly counts: readonly number[] }
 
 /** Where the records of one key begin and end in the file. */
-type Group = { readonly places: { readonly start: number; readonly length: number }[]; isUsed: boolean }
+type Group = { readonly positions: { readonly start: number; readonly length: number }[]; isUsed: boolean }
 
 /** Groups the records of a list by the value at a pointer. Refuses a record that is no object, and a key that is no text or number. */
 export async function openRecordGroups(
@@ -29,10 +29,10 @@ export async function openRecordGroups(
   for await (const { text, origin } of spooledRecords(file, counts, signal)) {
     const length = Buffer.byteLength(text)
     const key = keyOf(JSON.parse(text), on, `${origin.file} record ${origin.line}`)
-    const group = groups.get(key) ?? { places: [], isUsed: false }
+    const group = groups.get(key) ?? { positions: [], isUsed: false }
     if (key === '') withoutKey += 1
     else groups.set(key, group)
-    group.places.push({ start, length })
+    group.positions.push({ start, length })
     start += length + 1
   }
   const handle = await openWithoutWaiting(file.path)
@@ -41,10 +41,10 @@ export async function openRecordGroups(
       const group = groups.get(key)
       if (!group) return []
       group.isUsed = true
-      return await Promise.all(group.places.map((place) => readRecord(handle, place)))
+      return await Promise.all(group.positions.map((position) => readRecord(handle, position)))
     },
     countUnused: () =>
-      [...groups.values()].reduce((sum, { isUsed, places }) => sum + (isUsed ? 0 : places.length), withoutKey),
+      [...groups.values()].reduce((sum, { isUsed, positions }) => sum + (isUsed ? 0 : positions.length), withoutKey),
     [Symbol.asyncDispose]: () => handle.close(),
   }
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import type { ConnectorContext, OpenOptions } from '../../connector.ts'
 import { unreadable } from '../../file/failures.ts'
 import { collectHeaders, flattenRecord, type JsonValue, pointer } from '../../json/cells.ts'
-import type { HttpClient, HttpResponse } from '../client/client.ts'
-import type { RequestMaker } from '../client/source-request.ts'
-import type { HttpSource } from '../settings/settings.ts'
+import type { HttpClient } from '../client/client.ts'
+import { requestMaker } from '../client/source-request.ts'
 import { endOfList, totalsOf } from './list-end.ts'
-import { type ListPage, readPage } from './list-page.ts'
+import { lastModifiedMs, type ListPage, readPage } from './list-page.ts'
+import type { ListSettings } from './list-settings.ts'
 import { nextPageAddress } from './next-page.ts'
 import type { Spool } from './spool.ts'
 
@@ -20,47 +21,52 @@ export type FetchedList = {
   readonly bytes: number
   /** The digest of all pages, as hex. */
   readonly digest: string
-  /** The value at the pointer of asOf in the first page. */
+  /** The value at `timePointer` in the first page. */
   readonly statedTime: JsonValue | undefined
+  /** The earliest time in the header Last-Modified of all pages; NaN if a page has none. */
+  readonly lastModifiedMs: number
   /** How the end of the list was recognised. */
   readonly end: string
 }
 
-type ListRequest = {
+/** What a list is fetched with. */
+export type ListRequest = {
   readonly client: HttpClient
-  readonly makeRequest: RequestMaker
+  readonly context: Pick<ConnectorContext, 'secret'>
+  /** Receives the records. It is cleared when the list is read again. */
   readonly spool: Spool
-  /** The response to the first request. Its body is still to be read. */
-  readonly first: HttpResponse
   /** The name of the list in origins. */
   readonly name: string
   /** The address in failures. */
   readonly label: string
+  readonly onWait?: OpenOptions['onWait']
 }
 
 /** Fetches every page of a list. Refuses a list whose pages form a circle, or whose end is not certain. */
-export async function fetchList(source: HttpSource, request: ListRequest): Promise<FetchedList> {
-  const { client, makeRequest, first, label } = request
-  const list = new ListCollector(source, request)
-  let page = await readPage(source, first, label)
+export async function fetchList(settings: ListSettings, request: ListRequest): Promise<FetchedList> {
+  const { client, context, label } = request
+  const makeRequest = await requestMaker({ ...settings, format: 'json' }, context)
+  const list = new ListCollector(settings, request)
+  const response = await client.fetch(makeRequest({ url: new URL(settings.url), label }))
+  let page = await readPage(settings, response, label)
   await list.add(page)
-  const statedTime = source.asOf.from === 'pointer' ? pointer(page.content, source.asOf.pointer) : undefined
-  const totals = totalsOf(source, page)
+  const statedTime = settings.timePointer === undefined ? undefined : pointer(page.content, settings.timePointer)
+  const totals = totalsOf(settings, page)
   for (let number = 2; ; number += 1) {
-    const next = nextPageAddress(source, page)
+    const next = nextPageAddress(settings, page)
     if (!next) break
     list.checkUnvisited(next, page.label)
     const nextLabel = `page ${number} of ${label}`
-    page = await readPage(source, await client.fetch(makeRequest({ url: next, label: nextLabel })), nextLabel)
+    page = await readPage(settings, await client.fetch(makeRequest({ url: next, label: nextLabel })), nextLabel)
     await list.add(page)
   }
-  const end = endOfList(source, { page, totals, ...list.totals() })
-  return { ...list.finish(), statedTime, end }
+  const end = endOfList(settings, { page, totals, ...list.totals() })
+  return { ...list.finish(), statedTime, lastModifiedMs: lastModifiedMs(response.headers), end }
 }
 
 /** Spools the records of a list page by page, and collects what is known of them together. */
 class ListCollector {
-  readonly #source: HttpSource
+  readonly #settings: ListSettings
   readonly #spool: Spool
   readonly #name: string
   readonly #headers = new Set<string>()
@@ -71,17 +77,17 @@ class ListCollector {
   #bytes = 0
   #records = 0
 
-  constructor(source: HttpSource, { spool, name }: Pick<ListRequest, 'spool' | 'name'>) {
-    this.#source = source
+  constructor(settings: ListSettings, { spool, name }: Pick<ListRequest, 'spool' | 'name'>) {
+    this.#settings = settings
     this.#spool = spool
     this.#name = name
-    this.#visited = new Set([new URL(source.url).href])
+    this.#visited = new Set([new URL(settings.url).href])
   }
 
   /** Records the address of the next page. Refuses an address that was already visited, and more pages than `maxPages`. */
   checkUnvisited(url: URL, label: string): void {
     if (this.#visited.has(url.href)) throw circularPages(label)
-    const { maxPages } = this.#source
+    const { maxPages } = this.#settings
     if (this.#counts.length >= maxPages)
       throw unreadable(`${label} is not the last page, and maxPages is ${maxPages}`, 'check next, or raise maxPages')
     this.#visited.add(url.href)

@@ -3,8 +3,8 @@ import { escapeText } from '../../../text/escape.ts'
 import { unreadable } from '../../file/failures.ts'
 import { pointer } from '../../json/cells.ts'
 import type { ResponseHeaders } from '../client/body.ts'
-import type { HttpSource } from '../settings/settings.ts'
 import type { ListPage } from './list-page.ts'
+import type { ListSettings } from './list-settings.ts'
 import { type CountStatement, plainName, type Statement, statedByHeaders, statedByMembers } from './list-statements.ts'
 
 const maxLocationCharacters = 100
@@ -20,7 +20,7 @@ type LastPage = {
 }
 
 /** The totals of the whole list that a page states. Many servers state them on the first page only. */
-export function totalsOf(source: HttpSource, page: ListPage): readonly Statement[] {
+export function totalsOf(source: ListSettings, page: ListPage): readonly Statement[] {
   return statementsOf(source, page).filter(isTotal)
 }
 
@@ -28,7 +28,7 @@ export function totalsOf(source: HttpSource, page: ListPage): readonly Statement
  * Describes how the end of a list was recognised. Refuses a list whose last page states that there is more: its first pages would pass
  * for the whole company.
  */
-export function endOfList(source: HttpSource, last: LastPage): string {
+export function endOfList(source: ListSettings, last: LastPage): string {
   const { label } = last.page
   const statements = statementsOf(source, last.page)
   const proofs = statements.filter((statement) => provesEnd(statement, last))
@@ -49,7 +49,11 @@ export function endOfList(source: HttpSource, last: LastPage): string {
 }
 
 /** Refuses a response that is read as a single file if one of its headers names a next page. */
-export function checkNoNextPage(source: HttpSource, headers: ResponseHeaders, label: string): void {
+export function checkNoNextPage(
+  source: Pick<ListSettings, 'ignoredStatements'>,
+  headers: ResponseHeaders,
+  label: string,
+): void {
   const statements = [...statedByHeaders(headers)].filter(isConsidered(source))
   const more = statements.find(({ kind }) => kind === 'next' || kind === 'more')
   if (!more) return
@@ -57,7 +61,7 @@ export function checkNoNextPage(source: HttpSource, headers: ResponseHeaders, la
   throw unreadable(`${label}: ${textOf(more)}, so this is not the whole list`, help)
 }
 
-function statementsOf(source: HttpSource, { content, headers }: ListPage): readonly Statement[] {
+function statementsOf(source: ListSettings, { content, headers }: ListPage): readonly Statement[] {
   return [...statedByMembers(content, source.records), ...statedByHeaders(headers)].filter(isConsidered(source))
 }
 
@@ -72,24 +76,26 @@ function isTotal(statement: Statement): boolean {
 }
 
 /** Whether a statement is about the list, as far as the configuration says. */
-function isConsidered({ ignoredStatements = [] }: HttpSource): (statement: Statement) => boolean {
+function isConsidered({
+  ignoredStatements = [],
+}: Pick<ListSettings, 'ignoredStatements'>): (statement: Statement) => boolean {
   return ({ location }) =>
     !ignoredStatements.some((ignored) =>
       ignored.startsWith('/') ? `${location}/`.startsWith(`${ignored}/`) : location === ignored.toLowerCase(),
     )
 }
 
-function missingNext({ next }: HttpSource, { page, pages }: LastPage): string | null {
+function missingNext({ next }: ListSettings, { page, pages }: LastPage): string | null {
   return next !== undefined && pages === 1 && pointer(page.content, next) === undefined ? `${next} is missing` : null
 }
 
-function emptyNext({ next = '' }: HttpSource, { content }: ListPage): string {
+function emptyNext({ next = '' }: ListSettings, { content }: ListPage): string {
   const value = pointer(content, next)
   return `${next} is ${value === undefined ? 'missing' : value === null ? 'null' : 'empty'}`
 }
 
 /** Refuses a page with as many records as the address requests: others may follow. */
-function checkNotFull({ url, next, pages: allowed }: HttpSource, { records, page }: LastPage): void {
+function checkNotFull({ url, next, pages: allowed }: ListSettings, { records, page }: LastPage): void {
   if (next !== undefined || allowed === 'single') return
   for (const [name, value] of new URL(url).searchParams) {
     if (!sizeName.test(plainName(name)) || Number(value) !== records || records === 0) continue
@@ -162,7 +168,7 @@ function escapedLocation({ location }: Statement): string {
   return escapeText(location).slice(0, maxLocationCharacters)
 }
 
-function helpFor(statement: Statement, { next }: HttpSource): string {
+function helpFor(statement: Statement, { next }: ListSettings): string {
   return `${helpForMore(statement, next)}; ${helpIfUnrelated(statement)}`
 }
 

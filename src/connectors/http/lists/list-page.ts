@@ -18,9 +18,13 @@ export type ListPage = {
 }
 
 /** Reads a response as a page of the list. Refuses a body that is too large, is no JSON, or has no list at `records`. */
-export async function readPage(source: HttpSource, response: HttpResponse, label: string): Promise<ListPage> {
-  const answer = await readAnswer(source, response, label)
-  return { ...answer, records: recordsOf(answer.content, source.records, label) }
+export async function readPage(
+  list: Pick<HttpSource, 'records' | 'maxPageBytes'>,
+  response: HttpResponse,
+  label: string,
+): Promise<ListPage> {
+  const answer = await readAnswer(list, response, label)
+  return { ...answer, records: recordsOf(answer.content, list.records, label) }
 }
 
 /** Reads a response as JSON. Refuses a body that is too large or is no JSON. */
@@ -55,4 +59,9 @@ function recordsOf(content: JsonValue, path: string, label: string): readonly Js
     `${label}: expected a list of records ${path === '' ? 'as the whole answer' : `at ${path}`}, found ${actual}`,
     'check records',
   )
+}
+
+/** The time in the header Last-Modified; NaN if there is none. */
+export function lastModifiedMs(headers: ResponseHeaders): number {
+  return Date.parse(String(headers['last-modified']))
 }

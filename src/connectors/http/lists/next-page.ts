@@ -1,12 +1,12 @@
 import { unreadable } from '../../file/failures.ts'
 import { pointer } from '../../json/cells.ts'
-import type { HttpSource } from '../settings/settings.ts'
 import type { ListPage } from './list-page.ts'
+import type { ListSettings } from './list-settings.ts'
 
 const maxAddressCharacters = 2000
 
 /** The address of the page that follows this one, as the settings say where it is named; null if the page names none. */
-export function nextPageAddress({ url: firstUrl, next, nextParameter }: HttpSource, page: ListPage): URL | null {
+export function nextPageAddress({ url: firstUrl, next, nextParameter }: ListSettings, page: ListPage): URL | null {
   const { content, url, label } = page
   const stated = next === undefined ? null : pointer(content, next)
   if (stated === undefined || stated === null || stated === '' || stated === false) return null

@@ -10,6 +10,8 @@ const ownName = /^http-[0-9a-f-]{36}\.part$/
 /** A file for fetched content. Only this account can read it, and disposing removes it. */
 export type Spool = AsyncDisposable & {
   readonly append: (content: Buffer | string) => Promise<void>
+  /** Removes what was written so far. */
+  readonly clear: () => Promise<void>
   /** Closes the file, to be read under the given name. Refuses an empty file. */
   readonly finish: (name: string) => Promise<ExportFile>
 }
@@ -19,8 +21,9 @@ export async function openSpool(folder: string): Promise<Spool> {
   await writingTo(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   await removeStale(folder)
   const path = join(folder, `http-${randomUUID()}.part`)
-  const handle = await writingTo(folder, () => open(path, 'wx', 0o600))
+  const handle = await writingTo(folder, () => open(path, 'ax', 0o600))
   return {
+    clear: () => writingTo(folder, () => handle.truncate()),
     append: (content) => writingTo(folder, () => handle.appendFile(content)),
     finish: async (name) => {
       await handle.close()
