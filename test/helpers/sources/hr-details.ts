@@ -18,11 +18,11 @@ export type SettingsFor = (url: string) => HttpSettings
 export async function readDetails(
   answer: Answer,
   settings: SettingsFor,
-  { secrets }: { readonly secrets?: Readonly<Record<string, string>> } = {},
+  { secrets, signal }: { readonly secrets?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},
 ) {
   await using server = await startHrServer(answer)
   await using folder = await temporaryFolder()
-  const reading = await openHttp(settings(server.url), { folder: folder.path, secrets })
+  const reading = await openHttp(settings(server.url), { folder: folder.path, secrets, options: signal && { signal } })
   const records = await recordsOf(await (reading.reopen?.() ?? reading))
   const rows = await rowsOf(reading)
   return { reading, records, rows, warnings: reading.warnings?.() ?? [], requests: server.requests }
