@@ -81,5 +81,8 @@ function isJsonObject(value: unknown): value is JsonObject {
 
 /** Refuses an answer that states that it is only a part. */
 function checkWhole(settings: ListSettings, page: ListPage): void {
-  endOfList(settings, { page, totals: totalsOf(settings, page), records: page.records.length, pages: 1 })
+  const count = page.records.length
+  const signs = { configured: [], signs: [], refuted: [] }
+  const totals = totalsOf(settings, page)
+  endOfList(settings, { by: 'single' }, { page, totals, records: count, pages: 1, counts: [count], ...signs })
 }

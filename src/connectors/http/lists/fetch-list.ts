@@ -1,30 +1,27 @@
-import { createHash } from 'node:crypto'
 import type { ConnectorContext, OpenOptions } from '../../connector.ts'
 import { unreadable } from '../../file/failures.ts'
-import { collectHeaders, flattenRecord, type JsonValue, pointer } from '../../json/cells.ts'
+import type { JsonValue } from '../../json/cells.ts'
 import type { HttpClient } from '../client/client.ts'
+import { withSecrets } from '../client/secrets.ts'
 import { requestMaker } from '../client/source-request.ts'
-import { endOfList, totalsOf } from './list-end.ts'
-import { lastModifiedMs, type ListPage, readPage } from './list-page.ts'
+import { pageRule } from '../settings/page-rule.ts'
+import { ListChange } from './list-change.ts'
+import type { CollectedList } from './list-collector.ts'
+import { endOfList, type LastPage } from './list-end.ts'
+import { ListReading, type ReadingInput } from './list-reading.ts'
 import type { ListSettings } from './list-settings.ts'
-import { nextPageAddress } from './next-page.ts'
+import { type PagesEnd, readNamedPages } from './named-pages.ts'
+import { isByPosition, namedPager, positionPager } from './pager.ts'
+import { readPagesByPosition } from './position-pages.ts'
 import type { Spool } from './spool.ts'
 
-/** The most cells of all records of a list together. */
-export const maxCells = 500_000_000
+/** How often a list is read again because it changed while it was read. */
+const maxRereads = 3
 
 /** A list that was fetched to its end. The spool holds its records, one JSON text per line. */
-export type FetchedList = {
-  readonly headers: readonly string[]
-  /** How many records each page holds. */
-  readonly counts: readonly number[]
-  readonly bytes: number
-  /** The digest of all pages, as hex. */
-  readonly digest: string
+export type FetchedList = Omit<CollectedList, 'sequence'> & {
   /** The value at `timePointer` in the first page. */
   readonly statedTime: JsonValue | undefined
-  /** The earliest time in the header Last-Modified of all pages; NaN if a page has none. */
-  readonly lastModifiedMs: number
   /** How the end of the list was recognised. */
   readonly end: string
 }
@@ -42,92 +39,77 @@ export type ListRequest = {
   readonly onWait?: OpenOptions['onWait']
 }
 
-/** Fetches every page of a list. Refuses a list whose pages form a circle, or whose end is not certain. */
+/**
+ * Fetches every page of a list. Refuses a list whose pages form a circle, or whose end is not certain. A list that changed while it was
+ * read is read again from the start. A list by position without a total of records is read until two readings in a row are equal: a record
+ * that is removed between two pages moves another one from a later page to an earlier one, and it would be missing.
+ */
 export async function fetchList(settings: ListSettings, request: ListRequest): Promise<FetchedList> {
-  const { client, context, label } = request
+  const { spool, label, onWait } = request
+  const input = await readingInput(settings, request)
+  let previous: string | null = null
+  for (let rereads = 0; ; ) {
+    const reading = await readOnce(input).catch(asListChange)
+    if (!(reading instanceof ListChange)) {
+      const { sequence, isCounted, ...list } = reading
+      if (isCounted || !isByPosition(input.rule)) return list
+      if (previous === sequence) return { ...list, end: `${list.end}; two readings are equal` }
+    }
+    const change = reading instanceof ListChange ? reading : previous === null ? null : differentReading(label)
+    if (change !== null) {
+      if (rereads === maxRereads) throw changedTooOften(change)
+      rereads += 1
+      onWait?.(`reading the list again: ${change.message}`)
+    }
+    previous = reading instanceof ListChange ? null : reading.sequence
+    await spool.clear()
+  }
+}
+
+async function readingInput(settings: ListSettings, request: ListRequest): Promise<ReadingInput> {
+  const { client, context, spool, name, label } = request
+  const { body, at } = settings
   const makeRequest = await requestMaker({ ...settings, format: 'json' }, context)
-  const list = new ListCollector(settings, request)
-  const response = await client.fetch(makeRequest({ url: new URL(settings.url), label }))
-  let page = await readPage(settings, response, label)
-  await list.add(page)
-  const statedTime = settings.timePointer === undefined ? undefined : pointer(page.content, settings.timePointer)
-  const totals = totalsOf(settings, page)
-  for (let number = 2; ; number += 1) {
-    const next = nextPageAddress(settings, page)
-    if (!next) break
-    list.checkUnvisited(next, page.label)
-    const nextLabel = `page ${number} of ${label}`
-    page = await readPage(settings, await client.fetch(makeRequest({ url: next, label: nextLabel })), nextLabel)
-    await list.add(page)
-  }
-  const end = endOfList(settings, { page, totals, ...list.totals() })
-  return { ...list.finish(), statedTime, lastModifiedMs: lastModifiedMs(response.headers), end }
+  const withSecret = body === undefined ? settings : { ...settings, body: await withSecrets(context, at, body) }
+  return { settings: withSecret, rule: pageRule(settings), client, makeRequest, target: { spool, name }, label }
 }
 
-/** Spools the records of a list page by page, and collects what is known of them together. */
-class ListCollector {
-  readonly #settings: ListSettings
-  readonly #spool: Spool
-  readonly #name: string
-  readonly #headers = new Set<string>()
-  readonly #counts: number[] = []
-  readonly #digest = createHash('sha256')
-  readonly #visited: Set<string>
-  readonly #pageDigests = new Set<string>()
-  #bytes = 0
-  #records = 0
+type CompleteReading = Omit<FetchedList, 'end'> & CollectedList & { readonly end: string; readonly isCounted: boolean }
 
-  constructor(settings: ListSettings, { spool, name }: Pick<ListRequest, 'spool' | 'name'>) {
-    this.#settings = settings
-    this.#spool = spool
-    this.#name = name
-    this.#visited = new Set([new URL(settings.url).href])
-  }
-
-  /** Records the address of the next page. Refuses an address that was already visited, and more pages than `maxPages`. */
-  checkUnvisited(url: URL, label: string): void {
-    if (this.#visited.has(url.href)) throw circularPages(label)
-    const { maxPages } = this.#settings
-    if (this.#counts.length >= maxPages)
-      throw unreadable(`${label} is not the last page, and maxPages is ${maxPages}`, 'check next, or raise maxPages')
-    this.#visited.add(url.href)
-  }
-
-  /** Spools the records of a page. Refuses a page that equals an earlier one. */
-  async add({ records, bytes, label }: ListPage): Promise<void> {
-    this.#digest.update(bytes)
-    this.#bytes += bytes.length
-    const lines = records.map((record) => `${JSON.stringify(record)}\n`)
-    this.#checkDifferent(lines, label)
-    const origin = `${this.#name} page ${this.#counts.length + 1}`
-    for (const record of records) collectHeaders(this.#headers, flattenRecord(record), origin)
-    this.#records += records.length
-    if (this.#records * this.#headers.size > maxCells)
-      throw unreadable(`${label}: the records have more than ${maxCells} cells together`, 'check records')
-    if (lines.length > 0) await this.#spool.append(lines.join(''))
-    this.#counts.push(records.length)
-  }
-
-  /** How much was read so far. */
-  totals(): { readonly records: number; readonly pages: number } {
-    return { records: this.#records, pages: this.#counts.length }
-  }
-
-  finish(): Pick<FetchedList, 'headers' | 'counts' | 'bytes' | 'digest'> {
-    return { headers: [...this.#headers], counts: this.#counts, bytes: this.#bytes, digest: this.#digest.digest('hex') }
-  }
-
-  // A server that does not understand the token sends the first page again and again, each time with another token.
-  #checkDifferent(lines: readonly string[], label: string): void {
-    if (lines.length === 0) return
-    const hash = createHash('sha256')
-    for (const line of lines) hash.update(line)
-    const digest = hash.digest('base64')
-    if (this.#pageDigests.has(digest)) throw circularPages(label)
-    this.#pageDigests.add(digest)
-  }
+async function readOnce(input: ReadingInput): Promise<CompleteReading> {
+  const { settings, rule } = input
+  const reading = new ListReading(input)
+  const { collector } = reading
+  const ended = isByPosition(rule)
+    ? await readPagesByPosition(reading, rule, positionPager(rule, settings))
+    : await readNamedPages(reading, rule, namedPager(rule, settings))
+  const { text, isCounted } = endOfList(settings, rule, lastPageOf(input, reading, ended))
+  return { ...collector.finish(), statedTime: reading.statedTime, end: text, isCounted }
 }
 
-function circularPages(label: string): Error {
-  return unreadable(`${label} leads back to a page that was read already`, 'check next and nextParameter')
+function lastPageOf({ rule }: ReadingInput, { collector, total, totals }: ListReading, ended: PagesEnd): LastPage {
+  const { page, signs, refuted, more } = ended
+  const { records, counts } = collector
+  const noMore = more === false && rule.more !== undefined ? [{ kind: 'noMore' as const, location: rule.more }] : []
+  const configured = [...(total === null ? [] : [total]), ...noMore]
+  const read = counts.findLastIndex((count) => count > 0) + 1
+  const pages = isByPosition(rule) ? Math.max(1, read) : counts.length
+  return { page, records, pages, counts, totals, configured, signs, refuted }
+}
+
+function asListChange(error: unknown): ListChange {
+  if (error instanceof ListChange) return error
+  throw error
+}
+
+function differentReading(label: string): ListChange {
+  return new ListChange(
+    `${label}: two readings in a row found different records, or another order`,
+    'set total below pages, so that one reading suffices; or let the server sort the list',
+  )
+}
+
+function changedTooOften({ message, help }: ListChange): Error {
+  const problem = `${message}; the list was read again ${maxRereads} times, and it seems to change each time`
+  return unreadable(problem, `run it again when it is not changed; ${help}`)
 }

@@ -1,51 +1,104 @@
 import { pluralize } from '../../../identity/pluralize.ts'
-import { escapeText } from '../../../text/escape.ts'
 import { unreadable } from '../../file/failures.ts'
 import { pointer } from '../../json/cells.ts'
 import type { ResponseHeaders } from '../client/body.ts'
+import type { PageRule } from '../settings/page-rule.ts'
+import { checkEven } from './even-pages.ts'
+import { ListChange } from './list-change.ts'
 import type { ListPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
 import { type CountStatement, plainName, type Statement, statedByHeaders, statedByMembers } from './list-statements.ts'
+import { isByPosition } from './pager.ts'
+import { helpFor, helpIfUnrelated, textOf } from './statement-text.ts'
 
-const maxLocationCharacters = 100
-
-/** The last page of a list, and how much was read with it. */
-type LastPage = {
+/** How a list ended, and how much was read of it. */
+export type LastPage = {
+  /** The last response with a body. */
   readonly page: ListPage
-  /** How many records and pages the list has. */
+  /** How many records the list has. */
   readonly records: number
+  /** How many pages it has, without empty ones behind its end. */
   readonly pages: number
+  /** How many records each response holds. */
+  readonly counts: readonly number[]
   /** The totals that the first page states. */
   readonly totals: readonly Statement[]
+  /** What the last page states where the settings name a location: the total, and that there is no more. */
+  readonly configured: readonly Statement[]
+  /** What else shows the end, such as an empty page behind it. */
+  readonly signs: readonly string[]
+  /** The kinds of statements of the last page that these signs refute. */
+  readonly refuted: readonly Statement['kind'][]
 }
 
+/** `text`: how the end of a list was recognised. `isCounted`: a total that the server states equals the number of records. */
+type EndOfList = { readonly text: string; readonly isCounted: boolean }
+
 /** The totals of the whole list that a page states. Many servers state them on the first page only. */
-export function totalsOf(source: ListSettings, page: ListPage): readonly Statement[] {
-  return statementsOf(source, page).filter(isTotal)
+export function totalsOf(settings: ListSettings, page: ListPage): readonly Statement[] {
+  return statementsOf(settings, page).filter(isTotal)
 }
 
 /**
- * Describes how the end of a list was recognised. Refuses a list whose last page states that there is more: its first pages would pass
- * for the whole company.
+ * Describes how the end of a list was recognised. Refuses a list whose last page states that there is more, and one of which records may
+ * be missing: its first pages would pass for the whole company.
  */
-export function endOfList(source: ListSettings, last: LastPage): string {
-  const { label } = last.page
-  const statements = statementsOf(source, last.page)
+export function endOfList(settings: ListSettings, rule: PageRule, last: LastPage): EndOfList {
+  const isRefuted = ({ location, kind }: Statement) =>
+    last.refuted.includes(kind) || last.configured.some((statement) => statement.location === location)
+  const stated = statementsOf(settings, last.page).filter((statement) => !isRefuted(statement))
+  const statements = [...last.configured, ...stated]
+  checkCounts(last)
   const proofs = statements.filter((statement) => provesEnd(statement, last))
-  const proofTexts = proofs.map((statement) => textOf(statement, last))
-  const more = statedMore(statements, { ...last, proofs, url: source.url })
-  if (more) throw unreadable(`${label}: ${textOf(more, last)}, so this is not the whole list`, helpFor(more, source))
-  const missing = missingNext(source, last)
-  if (missing && proofs.length === 0 && source.pages !== 'single') {
-    const help = 'check next; if a list of one page comes without it, write pages: single'
-    throw unreadable(`${label} holds nothing at ${source.next}, and nothing says that it is the only page`, help)
+  const more = statedMore(statements, { ...last, proofs, settings })
+  if (more) throw contradicted(textOf(more, last), { settings, last, statement: more })
+  const isCounted = isCountedBy(rule, last, { stated, proofs })
+  if (!isCounted) checkEven(rule, last.counts, last.page.label)
+  const missing = proofs.length === 0 ? missingNext(rule, last) : null
+  if (missing !== null) checkAllowed(rule, last)
+  const mayBeFull = rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single')
+  if (mayBeFull && proofs.length === 0) checkNotFull(settings.url, rule, last)
+  const allowed = settings.pages === 'single' ? 'pages: single' : 'allowSingle'
+  const signs = missing === null ? last.signs : [`${missing}, as ${allowed} allows`]
+  const texts = [...signs, ...proofs.map((statement) => textOf(statement, last))].join('; ')
+  const isOnly = rule.by === 'undeclared' || rule.by === 'single'
+  const text = isOnly
+    ? `the only page: ${texts || 'nothing in the answer says that there is more'}`
+    : `page ${last.pages} is the last: ${texts}`
+  return { text, isCounted }
+}
+
+/** Refuses a list with another number of records or pages than the total that the settings point to. */
+function checkCounts(last: LastPage): void {
+  for (const statement of last.configured) {
+    if (!isTotal(statement) || provesEnd(statement, last)) continue
+    const problem = `${last.page.label}: ${textOf(statement, last)}`
+    const help = 'check total below pages'
+    throw last.counts.length > 1 ? new ListChange(problem, help) : unreadable(problem, help)
   }
-  if (proofs.length === 0) checkNotFull(source, last)
-  if (source.next === undefined)
-    return `the only page: ${proofTexts.join('; ') || 'nothing in the answer says that there is more'}`
-  const isAllowed = missing !== null && proofs.length === 0
-  const rule = isAllowed ? `${missing}, as pages: single allows` : (missing ?? emptyNext(source, last.page))
-  return `page ${last.pages} is the last: ${[rule, ...proofTexts].join('; ')}`
+}
+
+type Contradiction = { readonly settings: ListSettings; readonly last: LastPage; readonly statement: Statement }
+
+/** The error for a last page after which more should follow. A count may have changed between the pages. */
+function contradicted(text: string, { settings, last, statement }: Contradiction): Error {
+  const problem = `${last.page.label}: ${text}, so this is not the whole list`
+  const help = helpFor(statement, settings)
+  return 'count' in statement && last.counts.length > 1 ? new ListChange(problem, help) : unreadable(problem, help)
+}
+
+type EndProofs = { readonly stated: readonly Statement[]; readonly proofs: readonly Statement[] }
+
+/**
+ * Whether a total of records equals what was read. For pages by position, the first page has to state it already: a total of the last
+ * page alone also fits a list that lost a record between the pages.
+ */
+function isCountedBy(rule: PageRule, last: LastPage, { stated, proofs }: EndProofs): boolean {
+  const isOfRecords = (statement: Statement) => statement.kind === 'records' && isTotal(statement)
+  if (last.configured.some(isOfRecords)) return true
+  if (!isByPosition(rule) && proofs.some(isOfRecords)) return true
+  const totals = [...last.totals, ...stated].filter(isOfRecords)
+  return last.totals.some(isOfRecords) && totals.every((statement) => provesEnd(statement, last))
 }
 
 /** Refuses a response that is read as a single file if one of its headers names a next page. */
@@ -85,41 +138,48 @@ function isConsidered({
     )
 }
 
-function missingNext({ next }: ListSettings, { page, pages }: LastPage): string | null {
-  return next !== undefined && pages === 1 && pointer(page.content, next) === undefined ? `${next} is missing` : null
+/** Where a first page should name the next one and does not, in words; null if it does, or if it is not the only page. */
+function missingNext(rule: PageRule, { page, counts, configured }: LastPage): string | null {
+  if (counts.length > 1 || configured.some(({ kind }) => kind === 'noMore')) return null
+  if (rule.by === 'link') return page.headers.link === undefined ? 'the header link is missing' : null
+  return 'next' in rule && pointer(page.content, rule.next) === undefined ? `${rule.next} is missing` : null
 }
 
-function emptyNext({ next = '' }: ListSettings, { content }: ListPage): string {
-  const value = pointer(content, next)
-  return `${next} is ${value === undefined ? 'missing' : value === null ? 'null' : 'empty'}`
+function checkAllowed(rule: PageRule, { page }: LastPage): void {
+  if ('allowSingle' in rule && rule.allowSingle) return
+  const location = 'next' in rule ? `holds nothing at ${rule.next}` : 'has no header link'
+  const help = 'check next; if a list of one page comes without it, write pages: single, or allowSingle below pages'
+  throw unreadable(`${page.label} ${location}, and nothing says that it is the only page`, help)
 }
 
-/** Refuses a page with as many records as the address requests: others may follow. */
-function checkNotFull({ url, next, pages: allowed }: ListSettings, { records, page }: LastPage): void {
-  if (next !== undefined || allowed === 'single') return
-  for (const [name, value] of new URL(url).searchParams) {
-    if (!sizeName.test(plainName(name)) || Number(value) !== records || records === 0) continue
-    const help =
-      'ask for more at once, or say with next where the next page is named; if it never has others, write pages: single'
-    throw unreadable(
-      `${page.label} holds ${pluralize(records, 'record')}, as many as ${name} asks for, so others may follow`,
-      help,
-    )
-  }
+/** Refuses an only page with as many records as were requested: others may follow. */
+function checkNotFull(url: string, rule: PageRule, { records, page }: LastPage): void {
+  if (records === 0) return
+  const sent = 'size' in rule && rule.size !== undefined ? [[rule.sizeParameter ?? 'size', rule.size] as const] : []
+  const named = [...new URL(url).searchParams].filter(([name]) => sizeName.test(plainName(name)))
+  const full = [...sent, ...named].find(([, value]) => Number(value) === records)
+  if (!full) return
+  const help =
+    'ask for more at once, or say with next where the next page is named; if it never has others, write pages: single'
+  throw unreadable(
+    `${page.label} holds ${pluralize(records, 'record')}, as many as ${full[0]} asks for, so others may follow`,
+    help,
+  )
 }
 
 /** How servers call the size of a page in an address. */
 const sizeName = /^(limit|top|per|perpage|size|pagesize|count|rows|take|first|results|maxresults|limitpagelength)$/
 
 /** What decides whether a statement contradicts the end. `proofs`: the statements that prove it. */
-type EndContext = LastPage & { readonly proofs: readonly Statement[]; readonly url: string }
+type EndContext = LastPage & { readonly proofs: readonly Statement[]; readonly settings: ListSettings }
 
-function saysMore(statement: Statement, { records, pages, proofs, url }: EndContext): boolean {
+function saysMore(statement: Statement, context: EndContext): boolean {
+  const { records, pages, proofs } = context
   switch (statement.kind) {
     case 'records':
       if (statement.count <= records) return false
       // The size of a full page is no number of records.
-      return statement.isTotal || !(proofs.some(({ kind }) => kind !== 'pages') || repeatsRequest(statement, url))
+      return statement.isTotal || !(proofs.some(({ kind }) => kind !== 'pages') || repeatsRequest(statement, context))
     case 'pages':
       return statement.count > pages
     case 'next':
@@ -135,50 +195,15 @@ function saysMore(statement: Statement, { records, pages, proofs, url }: EndCont
 }
 
 /** Whether a count only repeats a parameter of the address. */
-function repeatsRequest({ location, count }: CountStatement, url: string): boolean {
+function repeatsRequest({ location, count }: CountStatement, { settings, page }: EndContext): boolean {
   const name = plainName(location.split('/').at(-1) ?? '')
-  return [...new URL(url).searchParams].some(([key, value]) => plainName(key) === name && Number(value) === count)
+  const parameters = [...new URL(settings.url).searchParams, ...page.url.searchParams]
+  return parameters.some(([key, value]) => plainName(key) === name && Number(value) === count)
 }
 
 function provesEnd(statement: Statement, last: LastPage): boolean {
   if (statement.kind === 'noMore') return true
+  // Servers disagree whether an empty list has a page.
+  if (statement.kind === 'pages' && statement.count === 0 && last.records === 0) return true
   return 'count' in statement && isTotal(statement) && statement.count === last[statement.kind]
-}
-
-function textOf(statement: Statement, read: Pick<LastPage, 'records' | 'pages'> = { records: 0, pages: 0 }): string {
-  const { kind } = statement
-  const subject = `${statement.location.startsWith('/') ? '' : 'the header '}${escapedLocation(statement)}`
-  switch (kind) {
-    case 'records':
-    case 'pages':
-      return `${subject} counts ${statement.count} ${kind}, and ${read[kind]} ${read[kind] === 1 ? 'was' : 'were'} read`
-    case 'next':
-      return `${subject} names a next page`
-    case 'more':
-      return `${subject} says that there is more`
-    case 'noMore':
-      return `${subject} says that there is no more`
-    default:
-      return kind satisfies never
-  }
-}
-
-/** The location in messages and in the record of a run. The name of a member may hold any character. */
-function escapedLocation({ location }: Statement): string {
-  return escapeText(location).slice(0, maxLocationCharacters)
-}
-
-function helpFor(statement: Statement, { next }: ListSettings): string {
-  return `${helpForMore(statement, next)}; ${helpIfUnrelated(statement)}`
-}
-
-function helpForMore(statement: Statement, next: string | undefined): string {
-  if (next !== undefined) return 'check next, or run it again if the list changed meanwhile'
-  if (statement.kind === 'next' && statement.location.startsWith('/'))
-    return `set next: ${escapedLocation(statement)}, and nextParameter if it holds a token; or ask for all records at once`
-  return 'ask for all records at once in url (with limit, for example), or say with next where the next page is named'
-}
-
-function helpIfUnrelated(statement: Statement): string {
-  return `if it is not about this list, write ignoredStatements: ["${escapedLocation(statement)}"]`
 }

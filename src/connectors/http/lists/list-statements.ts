@@ -1,5 +1,6 @@
 import { type JsonValue, pointer } from '../../json/cells.ts'
 import type { ResponseHeaders } from '../client/body.ts'
+import { nextLinks } from './link-header.ts'
 
 const maxDepth = 4
 const maxLinks = 50
@@ -98,7 +99,7 @@ function isEmpty(value: JsonValue | undefined): boolean {
 export function* statedByHeaders(headers: ResponseHeaders): Generator<Statement> {
   for (const [location, value] of Object.entries(headers)) {
     const text = String(value ?? '').trim()
-    if (location === 'link' && namesNext(text)) yield { location, kind: 'next' }
+    if (location === 'link' && namesNext(value)) yield { location, kind: 'next' }
     const range = location === 'content-range' ? /^(?!bytes\b).*\/(\d{1,15})$/i.exec(text)?.[1] : undefined
     if (range !== undefined) yield { location, kind: 'records', count: Number(range), isTotal: true }
     if (!location.startsWith('x-')) continue
@@ -107,10 +108,8 @@ export function* statedByHeaders(headers: ResponseHeaders): Generator<Statement>
   }
 }
 
-/** Whether a Link header (RFC 8288) holds a link with the relation `next`. */
-function namesNext(header: string): boolean {
-  return [...header.matchAll(/<[^>]*>((?:"[^"]*"|[^,"])*)/g)].some(([, parameters = '']) => {
-    const [, quoted, bare] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
-    return (quoted ?? bare ?? '').toLowerCase().split(/\s+/).includes('next')
-  })
+/** Whether a Link header names a next page, as far as it can be understood. */
+function namesNext(header: string | string[] | undefined): boolean {
+  const links = nextLinks(header)
+  return links === null ? /\brel\s*=\s*"?next\b/i.test(String(header)) : links.length > 0
 }

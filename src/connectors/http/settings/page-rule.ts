@@ -12,11 +12,15 @@ export type PageRule =
   | Pages
   | { readonly by: 'undeclared'; readonly more?: undefined; readonly total?: undefined; readonly key?: undefined }
 
-/** The rule that the settings describe. `next` and `nextParameter` are the short form of `by: next` and `by: cursor`. */
+/**
+ * The rule that the settings describe. `next` and `nextParameter` are the short form of `by: next` and `by: cursor`, which allows uneven
+ * pages.
+ */
 export function pageRule({ pages, next, nextParameter }: PageSettings): PageRule {
   if (typeof pages === 'object') return pages
   if (next === undefined) return pages === 'single' ? { by: 'single' } : { by: 'undeclared' }
+  const allowed = { allowSingle: pages === 'single', allowUneven: true }
   return nextParameter === undefined
-    ? { by: 'next', next }
-    : { by: 'cursor', next, parameter: nextParameter, in: 'query' }
+    ? { by: 'next', next, ...allowed }
+    : { by: 'cursor', next, parameter: nextParameter, in: 'query', ...allowed }
 }

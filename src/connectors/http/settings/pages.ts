@@ -32,6 +32,25 @@ const key = JsonPointer.min(1)
 
 const several = { ...end, key }
 
+/** For pages of which each names the next one. */
+const named = {
+  ...several,
+  allowSingle: z
+    .boolean()
+    .optional()
+    .describe(
+      'Allows a first page that names no next one, as the only page, although nothing else states that it is. A first page with as many ' +
+        'records as were requested is refused all the same.',
+    ),
+  allowUneven: z
+    .boolean()
+    .optional()
+    .describe(
+      'Allows pages before the last one to have different numbers of records, or none. Without it, such a list is refused unless the ' +
+        'server states a total number of records, because records may be missing.',
+    ),
+}
+
 const name = z.string().min(1).max(200)
 
 const size = {
@@ -55,17 +74,17 @@ export const Pages = z.discriminatedUnion('by', [
   z.strictObject({
     by: z.literal('next').describe("Each page holds the next page's address."),
     next: nextPointer.describe('A JSON pointer to that address, such as /links/next.'),
-    ...several,
+    ...named,
   }),
   z.strictObject({
     by: z.literal('link').describe('The header Link of each page names the next page (RFC 8288).'),
-    ...several,
+    ...named,
   }),
   z.strictObject({
     by: z.literal('cursor').describe('Each page holds a token for the next page.'),
     next: nextPointer.describe('A JSON pointer to the token, such as /meta/cursor.'),
     ...position,
-    ...several,
+    ...named,
   }),
   z.strictObject({
     by: z.literal('offset').describe('Each request names the number of records to skip.'),

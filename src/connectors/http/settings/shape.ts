@@ -13,7 +13,7 @@ const HttpAsOf = z
     z.strictObject({
       from: z
         .literal('lastModified')
-        .describe('The Last-Modified header of the answer. With several pages, that of the first.'),
+        .describe('The Last-Modified header of the answer. With several pages, the earliest of them.'),
     }),
     z.strictObject({
       from: z.literal('pointer').describe('A time in the answer, with json only.'),
@@ -107,7 +107,9 @@ export const HttpSettings = z.strictObject({
     .int()
     .min(1024)
     .default(1024 * 1024 * 1024)
-    .describe('The most bytes of an answer, unpacked and with all its pages. A larger one is refused.'),
+    .describe(
+      'The most bytes of an answer, unpacked and with all its pages, also those that are read again. A larger one is refused.',
+    ),
   asOf: HttpAsOf.default({ from: 'request' }),
   headers: Headers,
   bearer: secretText.optional().describe(`A bearer token, as ${secretReference}.`),
