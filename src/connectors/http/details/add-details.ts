@@ -17,10 +17,10 @@ import { openJoin } from './join.ts'
 import { DetailTally } from './tally.ts'
 
 /** A list that was fetched to its end and holds at least one record. */
-export type SpooledList = { readonly list: FetchedList; readonly file: ExportFile }
+type SpooledList = { readonly list: FetchedList; readonly file: ExportFile }
 
 /** A list whose records have their details. Disposing removes its copy. */
-export type DetailedList = AsyncDisposable &
+type DetailedList = AsyncDisposable &
   Pick<FetchedList, 'headers' | 'bytes' | 'digest' | 'end'> & {
     readonly rows: (signal: AbortSignal) => AsyncIterable<readonly SourceRow[]>
     /** The names of details that some rows lack. */

@@ -6,7 +6,7 @@ import { columnPlaceholder } from '../settings/details.ts'
 type Cells = FlatRecord['cells']
 
 /** JSON that is made for each record. */
-export type JsonTemplate = {
+type JsonTemplate = {
   /** The columns that it needs. */
   readonly columns: readonly string[]
   readonly fill: (cells: Cells) => ConfiguredJson

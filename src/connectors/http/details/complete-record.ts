@@ -8,7 +8,7 @@ import type { DetailSource } from './detail-source.ts'
 import { takeDetail } from './take.ts'
 
 /** How the detail of a record was obtained. `absent`: it has none. */
-export type DetailOutcome = 'found' | 'absent' | Failure
+type DetailOutcome = 'found' | 'absent' | Failure
 
 /** A record of the list with its details. */
 export type CompleteRecord = {

@@ -12,14 +12,14 @@ export type DetailTools = {
 }
 
 /** A record whose detail is looked for. */
-export type DetailRequest = {
+type DetailRequest = {
   readonly cells: FlatRecord['cells']
   /** The position of the record in failures. */
   readonly position: string
 }
 
 /** The details of a record in the order of the server, or why it has none. */
-export type FoundDetails = { readonly details: readonly [JsonObject, ...JsonObject[]] } | { readonly absence: string }
+type FoundDetails = { readonly details: readonly [JsonObject, ...JsonObject[]] } | { readonly absence: string }
 
 /** What a source of details read. Complete once every record was looked up. */
 export type DetailSummary = {
