@@ -86,10 +86,13 @@ describe('a detail that cannot be had, with missingDetails: cell', () => {
   test('takes effect once the detail is there again', async () => {
     await using details = await openDetails()
     await details.night(jobs())
-    await details.night(jobs({ E3: 500 }))
+    const without = await details.night(jobs({ E3: 500 }))
 
     const run = await details.night(jobs({ E3: gone }))
 
+    // Until now, no job had an end.
+    const shown = await details.rejects(without)
+    expect(shown.map(({ column }) => column).sort()).toEqual(['job.end', 'job.state', 'job.title'])
     expect(run).toMatchObject({ state: 'finished', counts: { leave: 1 } })
     expect(await details.rejects(run)).toEqual([])
     expect((await details.known('E3'))?.separatedAt).not.toBeNull()

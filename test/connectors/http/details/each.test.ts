@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../../helpers/sources/folders.ts'
 import { detailFailure, readDetails, routes, type SettingsFor } from '../../../helpers/sources/hr-details.ts'
-import { type Answer, type HttpSettings, json } from '../../../helpers/sources/hr-server.ts'
+import { type Answer, type HttpSettings, json, openHttp, startHrServer } from '../../../helpers/sources/hr-server.ts'
 
 type Each = NonNullable<HttpSettings['each']>[number]
 
@@ -129,6 +130,25 @@ describe('a request for each record', () => {
     const failure = await detailFailure(answer, requested({}, { maxBytes: 2000, missingDetails: 'cell' }))
 
     expect(failure).toMatchObject({ message: expect.stringMatching(/sends more than 2000 bytes/) })
+  })
+
+  test('changes the version of the source when its answer changes', async () => {
+    const versions: (string | undefined)[] = []
+    let hours = 40
+    await using folder = await temporaryFolder()
+    await using server = await startHrServer(
+      people(3, (id) => (request, response) => {
+        json({ data: { of: id, hours: id === 'P2' ? hours : 40 } })(request, response)
+      }),
+    )
+    for (hours of [40, 40, 20]) {
+      const reading = await openHttp(requested()(server.url), { folder: folder.path })
+      versions.push(reading.source?.version)
+      await reading.close?.()
+    }
+
+    expect(versions[1]).toBe(versions[0])
+    expect(versions[2]).not.toBe(versions[0])
   })
 
   test('leaves records alone that are no objects', async () => {

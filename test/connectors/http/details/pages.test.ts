@@ -20,7 +20,7 @@ const employments = persons
   .flatMap(({ employeeId }) => [
     {
       employeeId,
-      jobTitle: 'Former',
+      jobTitle: 'Früher 人',
       dateOfTermination: '2020-01-31',
       effectiveDate: `2019-0${1 + (employeeId % 9)}-01`,
     },
