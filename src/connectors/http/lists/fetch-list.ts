@@ -27,7 +27,7 @@ export type FetchedList = Omit<CollectedList, 'sequence'> & {
 }
 
 /** What a list is fetched with. */
-export type ListRequest = {
+type ListRequest = {
   readonly client: HttpClient
   readonly context: Pick<ConnectorContext, 'secret'>
   /** Receives the records. It is cleared when the list is read again. */
@@ -88,13 +88,13 @@ async function readOnce(input: ReadingInput): Promise<CompleteReading> {
 }
 
 function lastPageOf({ rule }: ReadingInput, { collector, total, totals }: ListReading, ended: PagesEnd): LastPage {
-  const { page, signs, refuted, more } = ended
+  const { more, ...end } = ended
   const { records, counts } = collector
   const noMore = more === false && rule.more !== undefined ? [{ kind: 'noMore' as const, location: rule.more }] : []
   const configured = [...(total === null ? [] : [total]), ...noMore]
   const read = counts.findLastIndex((count) => count > 0) + 1
   const pages = isByPosition(rule) ? Math.max(1, read) : counts.length
-  return { page, records, pages, counts, totals, configured, signs, refuted }
+  return { ...end, records, pages, counts, totals, configured }
 }
 
 function asListChange(error: unknown): ListChange {
@@ -111,5 +111,5 @@ function differentReading(label: string): ListChange {
 
 function changedTooOften({ message, help }: ListChange): Error {
   const problem = `${message}; the list was read again ${maxRereads} times, and it seems to change each time`
-  return unreadable(problem, `run it again when it is not changed; ${help}`)
+  return unreadable(problem, `run it again when nobody changes the list; ${help}`)
 }

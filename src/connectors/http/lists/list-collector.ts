@@ -8,7 +8,6 @@ import type { ListSettings } from './list-settings.ts'
 import type { PageTarget } from './pager.ts'
 import type { Spool } from './spool.ts'
 
-/** The most cells of all records of a list together. */
 export const maxCells = 500_000_000
 
 const digestBytes = 16
@@ -28,13 +27,13 @@ export type CollectedList = {
 }
 
 /** Where the records of a list go, and what names the list. */
-export type ListTarget = { readonly spool: Spool; readonly name: string }
+export type SpoolTarget = { readonly spool: Spool; readonly name: string }
 
 /** Spools the records of a list page by page, and collects what is known of them together. */
 export class ListCollector {
   readonly #settings: ListSettings
   readonly #rule: PageRule
-  readonly #target: ListTarget
+  readonly #target: SpoolTarget
   readonly #headers = new Set<string>()
   readonly #counts: number[] = []
   readonly #digest = createHash('sha256')
@@ -47,7 +46,7 @@ export class ListCollector {
   #bytes = 0
   #records = 0
 
-  constructor(settings: ListSettings, rule: PageRule, target: ListTarget) {
+  constructor(settings: ListSettings, rule: PageRule, target: SpoolTarget) {
     this.#settings = settings
     this.#rule = rule
     this.#target = target
@@ -128,7 +127,7 @@ export class ListCollector {
     const { key, by } = this.#rule
     if (key === undefined && (by === 'undeclared' || by === 'single')) return
     const keys = records.map((record) => this.#keyOf(record))
-    if (key !== undefined && records.length > 0 && keys.every((found) => found === null))
+    if (key !== undefined && records.length > 0 && keys.every((text) => text === null))
       throw unreadable(`${label}: no record holds a text or a number at ${key}`, 'check key below pages')
     for (const [index, line] of lines.entries()) {
       const digest = digestOf(keys[index] ?? line)
@@ -152,7 +151,7 @@ function digestOf(text: string): string {
 }
 
 function helpForRepeated({ by, key, more, total }: PageRule): string {
-  const help = key === undefined ? 'set key' : 'check key'
+  const help = `${key === undefined ? 'set' : 'check'} key, and let the server sort the list`
   if (by === 'undeclared' || by === 'single') return help
   return more === undefined && total === undefined
     ? `${help}; if the server repeats records behind its last page, set more or total`

@@ -29,6 +29,8 @@ export type LastPage = {
   readonly signs: readonly string[]
   /** The kinds of statements of the last page that these signs refute. */
   readonly refuted: readonly Statement['kind'][]
+  /** Whether these signs suffice only together with a total of records. */
+  readonly needsTotal?: boolean
 }
 
 /** `text`: how the end of a list was recognised. `isCounted`: a total that the server states equals the number of records. */
@@ -53,19 +55,24 @@ export function endOfList(settings: ListSettings, rule: PageRule, last: LastPage
   const more = statedMore(statements, { ...last, proofs, settings })
   if (more) throw contradicted(textOf(more, last), { settings, last, statement: more })
   const isCounted = isCountedBy(rule, last, { stated, proofs })
-  if (!isCounted) checkEven(rule, last.counts, last.page.label)
-  const missing = proofs.length === 0 ? missingNext(rule, last) : null
-  if (missing !== null) checkAllowed(rule, last)
-  const mayBeFull = rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single')
-  if (mayBeFull && proofs.length === 0) checkNotFull(settings.url, rule, last)
-  const allowed = settings.pages === 'single' ? 'pages: single' : 'allowSingle'
-  const signs = missing === null ? last.signs : [`${missing}, as ${allowed} allows`]
+  if (!isCounted) checkComplete(rule, last)
+  const signs = proofs.length === 0 ? signsWithoutProof(settings, rule, last) : last.signs
   const texts = [...signs, ...proofs.map((statement) => textOf(statement, last))].join('; ')
   const isOnly = rule.by === 'undeclared' || rule.by === 'single'
   const text = isOnly
     ? `the only page: ${texts || 'nothing in the answer says that there is more'}`
     : `page ${last.pages} is the last: ${texts}`
   return { text, isCounted }
+}
+
+/** What shows the end if no statement proves it. Refuses an only page that may be the first one of several. */
+function signsWithoutProof(settings: ListSettings, rule: PageRule, last: LastPage): readonly string[] {
+  const missing = missingNext(rule, last)
+  if (missing !== null) checkAllowed(rule, last)
+  if (rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single'))
+    checkNotFull(settings.url, rule, last)
+  const allowed = settings.pages === 'single' ? 'pages: single' : 'allowSingle'
+  return missing === null ? last.signs : [`${missing}, as ${allowed} allows`]
 }
 
 /** Refuses a list with another number of records or pages than the total that the settings point to. */
@@ -99,6 +106,16 @@ function isCountedBy(rule: PageRule, last: LastPage, { stated, proofs }: EndProo
   if (!isByPosition(rule) && proofs.some(isOfRecords)) return true
   const totals = [...last.totals, ...stated].filter(isOfRecords)
   return last.totals.some(isOfRecords) && totals.every((statement) => provesEnd(statement, last))
+}
+
+/** Refuses a list without a total of records in which records may be missing. */
+function checkComplete(rule: PageRule, { page, counts, signs, needsTotal }: LastPage): void {
+  if (needsTotal)
+    throw unreadable(
+      `${page.label} names a next page, but ${signs.join('; ')}`,
+      'run it again, or set total below pages',
+    )
+  checkEven(rule, counts, page.label)
 }
 
 /** Refuses a response that is read as a single file if one of its headers names a next page. */

@@ -5,7 +5,7 @@ import type { RequestMaker } from '../client/source-request.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import { configuredTotal } from './configured-end.ts'
 import { ListChange } from './list-change.ts'
-import { ListCollector, type ListTarget } from './list-collector.ts'
+import { ListCollector, type SpoolTarget } from './list-collector.ts'
 import { totalsOf } from './list-end.ts'
 import { type ListPage, readAnswer, readPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
@@ -21,7 +21,7 @@ export type ReadingInput = {
   readonly rule: PageRule
   readonly client: HttpClient
   readonly makeRequest: RequestMaker
-  readonly target: ListTarget
+  readonly target: SpoolTarget
   /** The address in failures. */
   readonly label: string
 }

@@ -7,7 +7,7 @@ import type { ListReading } from './list-reading.ts'
 import type { NamedPager, NamedRule } from './pager.ts'
 
 /** How the reading of the pages ended. */
-export type PagesEnd = Pick<LastPage, 'page' | 'signs' | 'refuted'> & {
+export type PagesEnd = Pick<LastPage, 'page' | 'signs' | 'refuted' | 'needsTotal'> & {
   /** False if the last page states at the pointer `more` that no other follows. */
   readonly more: boolean | null
 }
@@ -27,15 +27,16 @@ export async function readNamedPages(reading: ListReading, rule: NamedRule, page
     if (isEmpty && reading.isTotalReached) return { page, more, signs: ['it is empty'], refuted: ['next'] }
     const following = await reading.fetch(next)
     if (following === null && more) throw contradictedMore(rule, page, 'no content (status 204) behind it')
-    if (following === null) return { page, more, signs: [noContentSign(reading)], refuted: ['next', 'more'] }
+    if (following === null)
+      return { page, more, signs: [noContentSign(reading)], refuted: ['next', 'more'], needsTotal: true }
     page = following
   }
 }
 
 /** The refusal of a page that states at the pointer `more` that another one follows, and does not lead to one. */
-export function contradictedMore({ more }: { readonly more?: string }, { label }: ListPage, found: string): Error {
+export function contradictedMore({ more }: { readonly more?: string }, { label }: ListPage, actual: string): Error {
   return unreadable(
-    `${label} states at ${more} that another page follows, and there is ${found}`,
+    `${label} states at ${more} that another page follows, and there is ${actual}`,
     'check more below pages',
   )
 }

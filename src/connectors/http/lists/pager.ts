@@ -12,7 +12,7 @@ const maxAddressCharacters = 2000
 export type PageTarget = { readonly url: URL; readonly body?: ConfiguredJson }
 
 /** How many records and pages come before a page. */
-export type PagePosition = { readonly records: number; readonly pages: number }
+type PagePosition = { readonly records: number; readonly pages: number }
 
 /** The requests of a list whose pages name each other. `next` returns null if the page names no next one. */
 export type NamedPager = { readonly first: PageTarget; readonly next: (page: ListPage) => PageTarget | null }
@@ -21,7 +21,7 @@ export type NamedPager = { readonly first: PageTarget; readonly next: (page: Lis
 export type PositionPager = { readonly at: (position: PagePosition) => PageTarget }
 
 /** The address and the configured body of a list, with the secrets in it. */
-type ListTarget = { readonly url: string; readonly body?: ConfiguredJson }
+type ListAddress = { readonly url: string; readonly body?: ConfiguredJson }
 
 type RuleOf<By extends PageRule['by']> = Extract<PageRule, { readonly by: By }>
 
@@ -37,7 +37,7 @@ export function isByPosition(rule: PageRule): rule is PositionRule {
 }
 
 /** The requests of a list whose pages name each other, or of a list of one page. */
-export function namedPager(rule: NamedRule, target: ListTarget): NamedPager {
+export function namedPager(rule: NamedRule, target: ListAddress): NamedPager {
   switch (rule.by) {
     case 'undeclared':
     case 'single':
@@ -54,7 +54,7 @@ export function namedPager(rule: NamedRule, target: ListTarget): NamedPager {
 }
 
 /** The requests of a list whose pages are requested by their position. */
-export function positionPager(rule: PositionRule, target: ListTarget): PositionPager {
+export function positionPager(rule: PositionRule, target: ListAddress): PositionPager {
   const position = rule.by === 'page' ? pageNumber : recordPosition
   return { at: (before) => withParameters(rule, target, rule.first + position(before)) }
 }
@@ -67,11 +67,11 @@ function pageNumber({ pages }: PagePosition): number {
   return pages
 }
 
-function onlyPage(target: ListTarget): NamedPager {
+function onlyPage(target: ListAddress): NamedPager {
   return { first: { url: new URL(target.url) }, next: () => null }
 }
 
-function byAddress({ next }: RuleOf<'next'>, { url }: ListTarget): NamedPager {
+function byAddress({ next }: RuleOf<'next'>, { url }: ListAddress): NamedPager {
   return {
     first: { url: new URL(url) },
     next: (page) => {
@@ -83,7 +83,7 @@ function byAddress({ next }: RuleOf<'next'>, { url }: ListTarget): NamedPager {
   }
 }
 
-function byLink({ url }: ListTarget): NamedPager {
+function byLink({ url }: ListAddress): NamedPager {
   return {
     first: { url: new URL(url) },
     next: (page) => {
@@ -94,7 +94,7 @@ function byLink({ url }: ListTarget): NamedPager {
   }
 }
 
-function byCursor(rule: RuleOf<'cursor'>, target: ListTarget): NamedPager {
+function byCursor(rule: RuleOf<'cursor'>, target: ListAddress): NamedPager {
   return {
     first: withParameters(rule, target),
     next: (page) => {
@@ -129,7 +129,7 @@ function addressIn(stated: string, { url, label }: ListPage, { at, help }: State
 type SentPages = Pick<Extract<Pages, { in: unknown }>, 'in' | 'parameter' | 'sizeParameter' | 'size'>
 
 /** The request of a page at a position or token, in the query or in the body. */
-function withParameters(rule: SentPages, { url, body }: ListTarget, position?: string | number): PageTarget {
+function withParameters(rule: SentPages, { url, body }: ListAddress, position?: string | number): PageTarget {
   const { parameter, sizeParameter, size } = rule
   const sent: (readonly [string, string | number])[] = [
     ...(position === undefined ? [] : [[parameter, position] as const]),
