@@ -1,3 +1,4 @@
+import type { MissingDetail } from '../identity/mapping/missing-details.ts'
 import type { Origin } from '../identity/record.ts'
 
 /** One row of a source. `values` are in the order of the reading's headers. Every cell is text. */
@@ -13,6 +14,8 @@ export type SourceRow = {
   readonly timing?: RowTiming
   /** Why this cell, or with `column` null the whole row including its key, cannot be used. */
   readonly fault?: { readonly column: number | null; readonly reason: string }
+  /** Parts of the record that could not be read. None of their cells can be used, whether the header has their columns or not. */
+  readonly missingDetails?: readonly MissingDetail[]
 }
 
 /** When an event was stated and when it takes effect. Instants are ISO. */
@@ -90,6 +93,8 @@ export type Reading = {
   readonly sparse?: boolean
   /** For a sparse snapshot: a missing member is a blank, and a mapped member that no record has any more is a problem. */
   readonly missingIsBlank?: boolean
+  /** The names of details that some rows lack: see `SourceRow.missingDetails`. */
+  readonly partialDetails?: readonly string[]
   /** Ends normally only if the source was read to its end and is complete. Otherwise it throws a `source_unreadable` failure. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
   /** Undefined if records of the source cannot be separated before they are parsed. */

@@ -2,7 +2,7 @@ import type { MappedExpression } from '../../identity/mapping/mapping.ts'
 import type { Reading, SourceRow } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import { defaultLimits, Evaluator, type ExpressionLimits } from './evaluator.ts'
-import type { ExpressionFault, Rows } from './worker.ts'
+import type { DetailRead, ExpressionFault, Rows } from './worker.ts'
 
 export { expressionsOf } from '../../identity/mapping/mapping.ts'
 export { expressionProblem, expressionProblems } from './check.ts'
@@ -38,7 +38,9 @@ async function* derivedRows(
       if ('refusal' in evaluation) throw unreadable(nameOf(reading), evaluation.refusal)
       yield rows.map((row, index) => {
         const fault = evaluation.faults.get(index)
-        return extended(row, { width: headers.length, results: evaluation.results[index] ?? [], fault, expressions })
+        const detailReads = evaluation.detailReads.get(index) ?? []
+        const results = evaluation.results[index] ?? []
+        return extended(row, { width: headers.length, results, fault, detailReads, expressions })
       })
     }
   }
@@ -65,23 +67,37 @@ function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]>
 }
 
 /** The input for one row; null for a row that cannot be trusted as a whole, which is not evaluated. */
-function toInput({ values, nonTextColumns, fault }: SourceRow): Rows[number] {
-  return fault?.column === null ? null : { values, nonTextColumns, damaged: fault?.column ?? null }
+function toInput({ values, nonTextColumns, fault, missingDetails }: SourceRow): Rows[number] {
+  if (fault?.column === null) return null
+  const damaged = fault?.column ?? null
+  return { values, nonTextColumns, damaged, missingDetails: missingDetails?.map(({ name }) => name) }
 }
 
 type RowResults = {
   readonly width: number
   readonly results: readonly (string | undefined)[]
   readonly fault: ExpressionFault | undefined
+  readonly detailReads: readonly DetailRead[]
   readonly expressions: readonly unknown[]
 }
 
-function extended(row: SourceRow, { width, results, fault, expressions }: RowResults): SourceRow {
-  if (row.fault?.column === null) return row
+function extended(read: SourceRow, { width, results, fault, detailReads, expressions }: RowResults): SourceRow {
+  if (read.fault?.column === null) return read
+  const row = withDetailReads(read, width, detailReads)
   const cells = Array.from({ length: width }, (_, index) => row.values[index])
   const values = [...cells, ...Array.from(expressions, (_, index) => results[index])]
   if (fault === undefined) return { ...row, values }
   // A fault names one cell. With a second fault the whole row has it, because one of the two would go unnoticed.
   const column = row.fault === undefined ? width + fault.expression : null
   return { ...row, values, fault: { column, reason: fault.reason } }
+}
+
+/** The row, whose missing details name the results of the expressions that read their columns. */
+function withDetailReads(row: SourceRow, width: number, detailReads: readonly DetailRead[]): SourceRow {
+  if (!row.missingDetails || detailReads.length === 0) return row
+  const missingDetails = row.missingDetails.map((missing) => {
+    const reads = detailReads.filter(({ detail }) => detail === missing.name)
+    return { ...missing, derivedColumns: reads.map(({ expression }) => width + expression) }
+  })
+  return { ...row, missingDetails }
 }

@@ -1,4 +1,5 @@
 import { columnFinder, type MatchedColumn } from '../../identity/mapping/headers.ts'
+import { belongsToDetail } from '../../identity/mapping/missing-details.ts'
 import type { RowValues } from '../../identity/mapping/text-of.ts'
 
 // An expression may build names from cells. The limit keeps them from filling the memory.
@@ -10,15 +11,19 @@ export type ReadProblems = {
   absent: boolean
   /** It read the cell that the connector found damaged. */
   damaged: boolean
+  /** The names of missing details whose columns it read. */
+  readonly details: Set<string>
   /** It read a name that does not belong to exactly one column. */
   unclear: { readonly name: string; readonly column: Exclude<MatchedColumn, { kind: 'one' }> } | null
 }
 
-/** `groups`: where a record holds an object or a list in place of a text. */
+/** `nonTextColumns`: where a record holds an object or a list in place of a text. */
 export type ShownRow = {
   readonly values: RowValues
   readonly damaged: number | null
   readonly nonTextColumns?: readonly number[]
+  /** The names of the details that the record lacks. */
+  readonly missingDetails?: readonly string[]
 }
 
 /** A row as expressions see it: an object with a text for each header. Columns are found as in the rest of a mapping. */
@@ -34,10 +39,11 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
   const find = columnFinder(headers)
   const names = [...new Set(headers)]
   const columns = new Map<string, MatchedColumn>()
-  const touched: ReadProblems = { absent: false, damaged: false, unclear: null }
+  const touched: ReadProblems = { absent: false, damaged: false, details: new Set(), unclear: null }
   let values: RowValues = []
   let damaged: number | null = null
   let groups: readonly number[] = []
+  let missingDetails: readonly string[] = []
 
   function columnOf(name: string): MatchedColumn {
     const known = columns.get(name)
@@ -57,6 +63,12 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
   function describe(name: string | symbol): PropertyDescriptor | undefined {
     if (typeof name !== 'string') return undefined
     const column = columnOf(name)
+    const header = column.kind === 'one' ? (headers[column.index] ?? '') : name
+    const detail = missingDetails.find((missing) => belongsToDetail(header, missing))
+    if (detail !== undefined) {
+      touched.details.add(detail)
+      return undefined
+    }
     if (column.kind !== 'one') {
       touched.unclear ??= { name, column }
       return undefined
@@ -80,6 +92,8 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
       values = row.values
       damaged = row.damaged
       groups = row.nonTextColumns ?? []
+      missingDetails = row.missingDetails ?? []
+      touched.details.clear()
       Object.assign(touched, { absent: false, damaged: false, unclear: null })
     },
   }

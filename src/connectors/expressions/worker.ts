@@ -24,6 +24,8 @@ export type Evaluation =
   | {
       readonly results: readonly (readonly (string | undefined)[])[]
       readonly faults: ReadonlyMap<number, ExpressionFault>
+      /** By the number of the row. */
+      readonly detailReads: ReadonlyMap<number, readonly DetailRead[]>
     }
   | { readonly refusal: string }
 
@@ -34,6 +36,9 @@ export type ExpressionFault = {
   /** The cause is a cell that the connector had already found damaged. */
   readonly damaged?: boolean
 }
+
+/** An expression that has no result because it read a column of a detail that the record lacks. */
+export type DetailRead = { readonly expression: number; readonly detail: string }
 
 const maxTextCharacters = 1000
 const maxStackDepth = 500
@@ -52,6 +57,7 @@ performTasks(evaluate)
 async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Evaluation> {
   const results: (string | undefined)[][] = []
   const faults = new Map<number, ExpressionFault>()
+  const detailReads = new Map<number, readonly DetailRead[]>()
   for (const [row, shown] of rows.entries()) {
     const texts: (string | undefined)[] = []
     for (const [expression, { compiled, spelled, mayLack }] of expressions.entries()) {
@@ -59,9 +65,15 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
       begin(row * expressions.length + expression)
       show(shown)
       const outcome = await evaluateOne(compiled)
-      const { unclear } = touched
+      const { unclear, details } = touched
       if (unclear !== null && (unclear.column.kind === 'several' || !(mayLack || doesWithout(outcome)))) {
         return { refusal: toRefusal(unclear, spelled) }
+      }
+      if (details.size > 0) {
+        const reads = [...details].map((detail) => ({ expression, detail }))
+        detailReads.set(row, [...(detailReads.get(row) ?? []), ...reads])
+        texts.push(undefined)
+        continue
       }
       const fault = touched.damaged ? damagedFault : 'reason' in outcome ? outcome : null
       if (fault !== null && !faults.has(row)) faults.set(row, { expression, ...fault })
@@ -69,7 +81,7 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
     }
     results.push(texts)
   }
-  return { results, faults }
+  return { results, faults, detailReads }
 }
 
 /** Whether an expression over JSON records may name a member that no record has: it still returned a text. */

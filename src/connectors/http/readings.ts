@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto'
 import { cellBytes } from '../cell-size.ts'
 import type { ConnectorContext, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
+import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { noRows } from '../nothing-new.ts'
 import { asOfResponse } from './as-of.ts'
 import { checkContentType, type ResponseHeaders } from './client/body.ts'
 import type { HttpClient } from './client/client.ts'
 import { requestMaker } from './client/source-request.ts'
-import { fetchList } from './lists/fetch-list.ts'
+import { addDetails, hasDetails } from './details/add-details.ts'
+import { type FetchedList, fetchList } from './lists/fetch-list.ts'
 import { checkNoNextPage } from './lists/list-end.ts'
 import { lastModifiedMs } from './lists/list-page.ts'
 import { listRows } from './lists/list-rows.ts'
@@ -56,27 +58,35 @@ export async function readExport(source: HttpSource, input: HttpReadingInput): P
 
 /** Fetches every page of a JSON list into the spool and opens it there. Closing the reading removes the copy. */
 export async function readList(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
-  const { context, name, signal } = input
+  const { context, name } = input
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(context.spoolDir))
   const timePointer = source.asOf.from === 'pointer' ? source.asOf.pointer : undefined
-  const list = await fetchList({ ...source, at: 'body', timePointer }, { ...input, spool })
-  const { headers, counts, bytes, digest, end } = list
-  const identity = { ...identityOf(source, { name, bytes, digest }), end }
-  const asOf = asOfResponse(source, { ...input, ...list })
+  const fetched = await fetchList({ ...source, at: 'body', timePointer }, { ...input, spool })
+  const asOf = asOfResponse(source, { ...input, ...fetched })
   // An empty list leaves an empty file, which readers of exports refuse. No record of it lacks a member.
-  const isEmpty = counts.every((count) => count === 0)
-  const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
+  const isEmpty = fetched.counts.every((count) => count === 0)
   const file = isEmpty ? null : await spool.finish(name)
+  const detailed =
+    file && hasDetails(source) ? opening.use(await addDetails(source, { list: fetched, file }, input)) : null
+  const list = detailed ?? plainList(fetched, file)
+  const { headers, bytes, digest, end } = list
+  const identity = { ...identityOf(source, { name, bytes, digest }), end }
+  const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
   const read = async (): Promise<Reading> => {
     let size = 0
-    const rows = measured(file ? listRows(file, list, signal) : noRows(), (slice) => {
+    const rows = measured(list.rows(input.signal), (slice) => {
       size += cellBytes(slice)
     })
     const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, missingIsBlank }
-    return { ...reading, rows, cellBytes: () => size }
+    const details = detailed && { partialDetails: detailed.partialDetails, warnings: () => detailed.warnings }
+    return { ...reading, ...details, rows, cellBytes: () => size }
   }
   return withCopy(await read(), { reopen: read, copy: opening.move() })
+}
+
+function plainList(list: FetchedList, file: ExportFile | null) {
+  return { ...list, rows: (signal: AbortSignal) => (file ? listRows(file, list, signal) : noRows()) }
 }
 
 type SpooledCopy = { readonly reopen: () => Promise<Reading>; readonly copy: AsyncDisposableStack }

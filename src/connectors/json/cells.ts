@@ -11,7 +11,8 @@ const maxRecordCharacters = 1024 * 1024
 
 /** A JSON value in which every number is the text that the sender wrote, so that `1.10` and 20 digits stay as they are. */
 export type JsonValue = null | boolean | string | readonly JsonValue[] | JsonObject
-type JsonObject = { readonly [name: string]: JsonValue }
+/** A JSON object. */
+export type JsonObject = { readonly [name: string]: JsonValue }
 
 /** A record as cells, in its own order. Their names are dotted paths such as `emails.0.value`. */
 export type FlatRecord = {
@@ -174,7 +175,8 @@ function whereIn(error: unknown): string {
   return position === undefined ? '' : ` at character ${Number(position) + 1}`
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
+/** Whether a value is a JSON object. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -40,6 +40,7 @@ import {
   textOptions,
 } from './field-rules.ts'
 import { type ColumnFinder, columnFinder, mostSimilar } from './headers.ts'
+import { belongsToDetail } from './missing-details.ts'
 import { ownReader } from './own-cells.ts'
 import { inTime, withDay } from './row-timing.ts'
 import { type Cell, ignoredRows, type MappableRow, rowMapper, rowScope, textIn } from './rows.ts'
@@ -193,6 +194,8 @@ type CompileOptions = {
   readonly sparse?: boolean
   /** Set if a member that a record of a sparse source lacks is a blank. */
   readonly missingIsBlank?: MissingIsBlank
+  /** The names of details that some rows lack. */
+  readonly partialDetails?: readonly string[]
   /** The IANA time zone in which instants become days, unless the row names one. */
   readonly timeZone?: string
   /** What a custom record violates. A row with such a record is rejected. `isPartial`: properties may be missing. */
@@ -209,10 +212,14 @@ type MissingIsBlank = { readonly formerFields: readonly string[] }
 export function compileMapping(
   mapping: Mapping,
   headers: readonly string[],
-  { sparse = false, missingIsBlank, timeZone = 'UTC', faultOf }: CompileOptions = {},
+  { sparse = false, missingIsBlank, partialDetails = [], timeZone = 'UTC', faultOf }: CompileOptions = {},
 ): CompiledMapping {
   const { fields, action, severalRows, onBadCell, statusMeans } = mapping
-  const { bind, columns, missing, lacking, parts } = binder(mapping, headers, { sparse, missingIsBlank })
+  const { bind, columns, missing, lacking, parts } = binder(mapping, headers, {
+    sparse,
+    missingIsBlank,
+    partialDetails,
+  })
   const key = bind('identityId', fields.identityId, keyReader)
   const cells = bindCells(mapping, bind)
   if (key === undefined || missing.length > 0) return { ok: false, missing }
@@ -301,7 +308,10 @@ function textRules({ fields, record, status, action }: Mapping): readonly (reado
   )
 }
 
-type BinderOptions = Pick<CompileOptions, 'missingIsBlank'> & { readonly sparse: boolean }
+type BinderOptions = Pick<CompileOptions, 'missingIsBlank'> & {
+  readonly sparse: boolean
+  readonly partialDetails: readonly string[]
+}
 
 /** What binding the fields of a mapping has found so far; see `CompiledMapping`. */
 type Bindings = {
@@ -311,7 +321,11 @@ type Bindings = {
   readonly parts: string[]
 }
 
-function binder(mapping: Mapping, headers: readonly string[], { sparse, missingIsBlank }: BinderOptions) {
+function binder(
+  mapping: Mapping,
+  headers: readonly string[],
+  { sparse, missingIsBlank, partialDetails }: BinderOptions,
+) {
   const find = columnFinder(headers)
   const derived = textRules(mapping).flatMap(([name, { expression }]) => (expression === undefined ? [] : [name]))
   const bindings: Bindings = { columns: {}, missing: [], lacking: [], parts: [] }
@@ -330,7 +344,9 @@ function binder(mapping: Mapping, headers: readonly string[], { sparse, missingI
     if (bound === 'unmapped') {
       const isLost = missingIsBlank !== undefined && wasExpected(name, textRule, missingIsBlank)
       if (isLost) return bindLost(name, textRule, { readerOf, headers, bindings })
-      return governing.includes(name) ? nowhere(name, textRule, { readerOf }) : undefined
+      if (governing.includes(name)) return nowhere(name, textRule, { readerOf })
+      const isInDetail = partialDetails.some((detail) => namesOf(textRule).some((one) => belongsToDetail(one, detail)))
+      return isInDetail ? { ...nowhere(name, textRule, { readerOf }), isUnstated: true } : undefined
     }
     if ('missing' in bound) {
       bindings.missing.push(...bound.missing)
@@ -338,7 +354,8 @@ function binder(mapping: Mapping, headers: readonly string[], { sparse, missingI
     }
     bindings.columns[name] = bound.header
     if (missingIsBlank !== undefined) addParts(name, textRule, { find, headers, bindings, missingIsBlank })
-    return { name, index: bound.indexes[0] ?? -1, ...bound, read: readerOf(textRule) }
+    const boundColumns = [...bound.indexes.map((index) => headers[index] ?? ''), ...namesOf(textRule)]
+    return { name, index: bound.indexes[0] ?? -1, columns: boundColumns, ...bound, read: readerOf(textRule) }
   }
 
   return { bind, ...bindings }
@@ -392,13 +409,26 @@ function membersOf({ firstOf = [], template }: TextRule): readonly (readonly str
   return templateParts(template).flatMap((part) => ('column' in part ? [[part.column]] : []))
 }
 
+/** All names of the columns that a text is made of. */
+function namesOf(textRule: TextRule): readonly string[] {
+  return [...[textRule.column ?? []].flat(), ...membersOf(textRule).flat()]
+}
+
 function nowhere<N extends MappedName, R extends TextRule, V>(
   name: N,
   textRule: R,
   { text, readerOf }: { readonly text?: string; readonly readerOf: (rule: R) => CellReader<V> },
 ): Cell<N, V> {
   const header = [textRule.column ?? name].flat()[0] ?? name
-  return { name, index: -1, indexes: [], header, textOf: () => text, read: readerOf(textRule) }
+  return {
+    name,
+    index: -1,
+    indexes: [],
+    columns: namesOf(textRule),
+    header,
+    textOf: () => text,
+    read: readerOf(textRule),
+  }
 }
 
 function whyLacking(name: MappedName, { column, firstOf, template }: TextRule, headers: readonly string[]): string {

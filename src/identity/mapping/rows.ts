@@ -18,6 +18,7 @@ import type { ShapeFault } from '../shape/shape.ts'
 import { type CellFault, type CellReader, type CellValue, isFault } from './cells.ts'
 import type { ActionValues, OnBadCell, StatusMeans } from './field-rules.ts'
 import { foldValue } from './fold-value.ts'
+import { belongsToDetail, type MissingDetail } from './missing-details.ts'
 import type { BoundText, RowValues } from './text-of.ts'
 
 /** A row as a connector delivers it; its cells stand in the order of the header. */
@@ -29,6 +30,8 @@ export type MappableRow = {
   /** Set if the row takes effect later than it was stated, or if that time cannot be read. Instants are ISO. */
   readonly timing?: { readonly statedAt: string; readonly effectiveAt: string | null; readonly reason: string | null }
   readonly fault?: { readonly column: number | null; readonly reason: string }
+  /** Parts of the record that could not be read. */
+  readonly missingDetails?: readonly MissingDetail[]
 }
 
 /** A mapped cell in the rows of one source, with its reader. */
@@ -36,6 +39,10 @@ export type Cell<N extends string, V> = BoundText & {
   readonly name: N
   /** The first column that the text is made of. */
   readonly index: number
+  /** The names of its columns, also of those that the source lacks. */
+  readonly columns: readonly string[]
+  /** Set if no row of the source states it. It is bound for rows that lack the detail to which it belongs. */
+  readonly isUnstated?: true
   readonly read: CellReader<V>
 }
 
@@ -79,7 +86,7 @@ export function rowScope(
 ): (row: MappableRow, mapped: Pick<Observation | Reject, 'identityId'>) => boolean | Reject {
   if (index === null) return () => true
   const cell: Cell<'scope', boolean> = {
-    ...{ name: 'scope', index, indexes: [index], header: 'the expression of scope', textOf: null },
+    ...{ name: 'scope', index, indexes: [index], columns: [], header: 'the expression of scope', textOf: null },
     read: (text) => (text === 'true' || text === 'false' ? text === 'true' : neither),
   }
   return (row, { identityId }) => {
@@ -118,7 +125,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
     const content = readContent(row, subject, cells, rules)
     const leaving = leavingOf(content, subject.action, {
       statusMeans: rules.statusMeans,
-      hasLeavingDate: cells.leaving !== undefined,
+      hasLeavingDate: cells.leaving !== undefined && !cells.leaving.isUnstated,
     })
     return (
       rejectForBadCells(content, leaving, rules) ??
@@ -284,11 +291,13 @@ const noRank: CellFault = { reason: 'the row does not say how it stands to other
 
 /** The value of a cell, or why it cannot be used. A fault that the connector found goes before the text. */
 function readCell<V extends string | boolean>(
-  { values, fault }: MappableRow,
+  { values, fault, missingDetails }: MappableRow,
   cell: Cell<string, V>,
   timeZone: string,
 ): CellValue<V> {
   if (fault && isPartOf(fault, cell)) return fault
+  const missing = missingDetails?.find((detail) => isMadeOf(cell, detail))
+  if (missing) return { reason: missing.reason }
   const text = textIn(cell, values)
   return text === undefined ? undefined : cell.read(text, timeZone)
 }
@@ -300,6 +309,12 @@ export function textIn({ index, textOf }: Cell<string, unknown>, values: RowValu
 
 function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: BoundText): boolean {
   return column !== null && indexes.includes(column)
+}
+
+function isMadeOf({ indexes, columns }: Cell<string, unknown>, { name, derivedColumns = [] }: MissingDetail): boolean {
+  return (
+    columns.some((column) => belongsToDetail(column, name)) || indexes.some((index) => derivedColumns.includes(index))
+  )
 }
 
 /** Only the key of a person who was sent by mistake is used. */

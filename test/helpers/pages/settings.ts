@@ -11,6 +11,7 @@ type Schema = {
   readonly additionalProperties?: boolean | Schema
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
+  readonly items?: Schema
 }
 
 const Schema: z.ZodType<Schema> = z.lazy(() =>
@@ -22,6 +23,7 @@ const Schema: z.ZodType<Schema> = z.lazy(() =>
     additionalProperties: z.union([z.boolean(), Schema]).optional(),
     anyOf: z.array(Schema).optional(),
     oneOf: z.array(Schema).optional(),
+    items: Schema.optional(),
   }),
 )
 
@@ -41,6 +43,10 @@ const channel = 'alerts.channels.NAME'
 /** What is a list by names of one's own, and what is of one type or another. */
 const maps: ReadonlySet<string> = new Set(['connections', 'connections.NAME.also', 'alerts.channels'])
 const typed: ReadonlySet<string> = new Set([source, 'connections.NAME.target', `${also}.target`, channel])
+
+/** Lists whose members have settings, and what has settings that its meaning says are described elsewhere. */
+const lists: ReadonlySet<string> = new Set([`${source}.join`, `${source}.each`])
+const elsewhere: ReadonlySet<string> = new Set([`${source}.join.pages`])
 
 /** What has settings that others have too, which are not said again: where those stand, and what is said instead. */
 const repeating = [
@@ -72,6 +78,8 @@ function settingsOf(schema: Schema, base: string, isRequired = false): Setting[]
 }
 
 function settingsBelow(schema: Schema, base: string): Setting[] {
+  if (elsewhere.has(base)) return []
+  if (lists.has(base) && schema.items) return settingsBelow(schema.items, base)
   const inner = alternatives(schema).flatMap((alternative) => {
     const { properties = {}, required = [], additionalProperties } = alternative
     const named = Object.entries(properties).flatMap(([name, below]) =>

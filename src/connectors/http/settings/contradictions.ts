@@ -17,7 +17,23 @@ export function contradictions(source: HttpSettings): readonly Contradiction[] {
     ...csvRules(source),
   ]
   const broken = rules.filter(([isBroken]) => isBroken).map(([, path, message]) => ({ path: [path], message }))
-  return [...addressContradictions(source, url), ...broken]
+  return [...addressContradictions(source, url), ...broken, ...detailContradictions(source)]
+}
+
+/** Refuses details with the same name, and bodies that are not sent. */
+function detailContradictions({ join, each }: HttpSettings): Contradiction[] {
+  const details = [
+    ...join.map((detail, index) => ({ detail, path: ['join', index] })),
+    ...each.map((detail, index) => ({ detail, path: ['each', index] })),
+  ]
+  return details.flatMap(({ detail, path }, index) => {
+    const isNameTaken = details.slice(0, index).some((other) => other.detail.as === detail.as)
+    const isBodyUnsent = detail.method === 'GET' && detail.body !== undefined
+    return [
+      ...(isNameTaken ? [{ path: [...path, 'as'], message: 'another detail has this name already' }] : []),
+      ...(isBodyUnsent ? [{ path: [...path, 'body'], message: 'needs method: POST' }] : []),
+    ]
+  })
 }
 
 /** Refuses addresses that are readable on the way, hold credentials, or would send the credentials to another host. */

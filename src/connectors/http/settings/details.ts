@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { secretReference } from '../../file/source-settings.ts'
 import { JsonPointer } from '../../json/cells.ts'
 import { Pages } from './pages.ts'
 
@@ -9,7 +10,10 @@ const ColumnPath = z.string().min(1).max(256)
 
 const request = {
   method: z.enum(['GET', 'POST']).default('GET').describe('The method of the request.'),
-  body: z.record(z.string(), z.json()).optional().describe('The JSON that is sent.'),
+  body: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe(`The JSON that is sent with method POST. A text that is a secret is written as ${secretReference}.`),
 }
 
 const as = z
@@ -28,8 +32,12 @@ const Take = z
   .default('only')
   .describe(
     'Which detail is used if a record has several. only: several are refused. all: each gets a number, as in employment.0.startDate. ' +
-      'first: the first of the list. latest by COLUMN and earliest by COLUMN compare the texts of a column, such as effectiveDate.',
+      'first: the first of the list. latest by COLUMN and earliest by COLUMN compare a column of the details, such as effectiveDate. ' +
+      'It holds dates or times in ISO 8601; one that is blank, written otherwise, or equal is refused, as with only.',
   )
+
+/** {COLUMN} in an address or a text, which stands for that column of a record. */
+export const columnPlaceholder = /\{([^{}"\s]+)\}/g
 
 /** A further list of the same system, whose records are added to those of the first list. */
 export const Join = z.strictObject({
@@ -39,11 +47,13 @@ export const Join = z.strictObject({
   pages: z
     .union([z.enum(['single']), Pages])
     .optional()
-    .describe('How its pages follow each other, as for the first list.'),
+    .describe('How its pages follow each other: the same settings as pages of the source.'),
   on: JsonPointer.min(1).describe(
-    'A JSON pointer, in a record of this list, to the key of a record of the first list.',
+    'A JSON pointer, in a record of this list, to the key of a record of the first list. Keys are compared as they are written.',
   ),
-  with: ColumnPath.describe('The column of the first list that holds that key.'),
+  with: ColumnPath.describe(
+    'The column of the first list that holds that key, such as employeeId. It may be one of an earlier detail, such as job.gradeId.',
+  ),
   as,
   take: Take,
 })
@@ -56,16 +66,18 @@ export const Each = z
       .string()
       .regex(/^https?:\/\/\S+$/, { error: 'expected an address that begins with https://' })
       .describe(
-        'The URL, on the host of url. {COLUMN} is replaced by that column of the record, such as {id}, here and in body.',
+        'The URL, on the host of url. {COLUMN} is replaced by that column of the record, such as {id} or {job.gradeId}, here and in ' +
+          'the texts of body. Without a value in it, the detail is missing.',
       ),
     ...request,
     records: JsonPointer.default('').describe(
-      'A JSON pointer to the detail in the answer: an object, or a list of objects.',
+      'A JSON pointer to the detail in the answer: an object, or a list of objects. null, an empty list and the statuses 204, 404 and ' +
+        '410 mean that there is none.',
     ),
     as,
     take: Take,
   })
-  .refine((each) => /\{[^{}"]+\}/.test(each.url + JSON.stringify(each.body ?? '')), {
+  .refine((each) => (each.url + JSON.stringify(each.body ?? '')).search(columnPlaceholder) >= 0, {
     error: 'names no column of the record, such as {id}',
     path: ['url'],
   })

@@ -65,13 +65,18 @@ export const HttpSettings = z.strictObject({
     .max(10)
     .default([])
     .describe('json: further lists of the same system, whose records are added to those of the first list.'),
-  each: z.array(Each).max(5).default([]).describe('json: requests for each record, for details that no list has.'),
+  each: z
+    .array(Each)
+    .max(5)
+    .default([])
+    .describe('json: requests for each record, for details that no list has. Four are sent at the same time.'),
   missingDetails: z
     .enum(['fail', 'cell', 'blank'])
     .default('fail')
     .describe(
-      'What follows for a record without its detail of join or each. fail: the list is refused. cell: the columns of the detail are bad ' +
-        'cells. blank: they are blank; a detail that cannot be fetched is refused all the same.',
+      'What follows for a record without its detail of join or each. fail: the list is refused. cell: the columns of the detail are ' +
+        'cells that cannot be read, so that their fields stay as they were, also if a request of each fails. blank: the columns are ' +
+        'blank; a request that fails refuses the list.',
     ),
   missing: z
     .enum(['keep'])

@@ -66,11 +66,11 @@ type MapOptions = {
 
 /** Binds the rules of a feed to an opened reading. Rows are about the people whom their keys name. */
 export function mapRows(reading: Reading, rules: FeedRules, options: MapOptions): MappedRows {
-  const { headers, sparse = false } = reading
+  const { headers, sparse = false, partialDetails = [] } = reading
   const { mapping, timeZone, shape } = rules
   const missingIsBlank = reading.missingIsBlank ? { formerFields: options.formerFields ?? [] } : undefined
   const faultOf = shape && { faultOf: shape.faultOf }
-  const compiled = compileMapping(mapping, headers, { sparse, missingIsBlank, timeZone, ...faultOf })
+  const compiled = compileMapping(mapping, headers, { sparse, missingIsBlank, partialDetails, timeZone, ...faultOf })
   if (compiled.ok) return readableRows(reading, rules, compiled, options)
   const { missing } = compiled
   const { addRow, reasons } = watchHeaderBelow(mapping, { headers, missing })

@@ -1,0 +1,88 @@
+import { pluralize } from '../../../identity/pluralize.ts'
+import { unreadable } from '../../file/failures.ts'
+import { isObject, type JsonObject, pointer } from '../../json/cells.ts'
+import { requestMaker } from '../client/source-request.ts'
+import { endOfList, totalsOf } from '../lists/list-end.ts'
+import { type ListPage, readAnswer } from '../lists/list-page.ts'
+import type { ListSettings } from '../lists/list-settings.ts'
+import type { Each } from '../settings/details.ts'
+import type { HttpSource } from '../settings/settings.ts'
+import { columnsIn, fillAddress, jsonTemplate } from './columns.ts'
+import { type DetailSource, type DetailTools, foundDetails } from './detail-source.ts'
+
+/** With these statuses a server says that it has nothing about a record. */
+const absentStatuses = [204, 404, 410]
+
+const maxLabelCharacters = 200
+
+/** Sends a request for each record that is looked up. */
+export async function openEach(
+  source: HttpSource,
+  { each, index }: { readonly each: Each; readonly index: number },
+  { context, client }: DetailTools,
+): Promise<DetailSource> {
+  const { as, take } = each
+  const at = `each.${index}.body`
+  const body = each.body === undefined ? null : await jsonTemplate(each.body, at, context)
+  const columns = [...columnsIn(each.url), ...(body?.columns ?? [])]
+  const makeRequest = await requestMaker({ method: each.method, format: 'json', at }, context)
+  const { ignoredStatements, maxPages, maxPageBytes } = source
+  const settings: ListSettings = { ...each, at, pages: 'single', ignoredStatements, maxPages, maxPageBytes }
+  // The address with the names of the columns: their values are personal.
+  const [address = ''] = each.url.slice(0, maxLabelCharacters).split(/[?#]/, 1)
+  let requests = 0
+  let bytes = 0
+  return {
+    as,
+    take,
+    find: async ({ cells, position }) => {
+      const blank = columns.find((column) => (cells.get(column) ?? '').trim() === '')
+      if (blank !== undefined) return { absence: `it has nothing in ${blank}` }
+      const label = `${address} for ${position}`
+      const url = fillAddress(each.url, cells)
+      if (!url) throw unreadable(`${label}: its columns make no address`, 'check url of each')
+      requests += 1
+      const request = makeRequest({ url, label, body: body?.fill(cells) })
+      const response = await client.fetch({ ...request, acceptedStatuses: absentStatuses })
+      if (response.status !== 200) return { absence: `${address} answers with status ${response.status}` }
+      const answer = await readAnswer(source, response, label)
+      bytes += answer.bytes.length
+      const details = detailsIn(answer, each.records)
+      checkWhole(settings, { ...answer, records: details })
+      return foundDetails(details, `${address} holds nothing about it`)
+    },
+    summarize: () => ({
+      end: `${as} of ${address}: ${pluralize(requests, 'answer')}, each of them whole`,
+      bytes,
+      digest: '',
+      warnings: [],
+    }),
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+/** The details at a pointer: one object, a list of objects, or none for null and an empty list. */
+function detailsIn({ content, label }: Pick<ListPage, 'content' | 'label'>, path: string): readonly JsonObject[] {
+  const value = pointer(content, path)
+  if (value === null) return []
+  const details: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (details.every(isJsonObject)) return details
+  const location = path === '' ? 'as the whole answer' : `at ${path}`
+  const actual = value === undefined ? 'nothing' : 'something else'
+  throw unreadable(
+    `${label}: expected an object or a list of objects ${location}, found ${actual}`,
+    'check records of each',
+  )
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value as JsonObject)
+}
+
+/** Refuses an answer that states that it is only a part. */
+function checkWhole(settings: ListSettings, page: ListPage): void {
+  const count = page.records.length
+  const signs = { configured: [], signs: [], refuted: [] }
+  const totals = totalsOf(settings, page)
+  endOfList(settings, { by: 'single' }, { page, totals, records: count, pages: 1, counts: [count], ...signs })
+}
