@@ -187,7 +187,7 @@ function nearest(document: Document, path: Path): NearestNode {
 function child(parent: unknown, name: PropertyKey): Omit<NearestNode, 'exact'> | undefined {
   if (isSeq(parent)) return { value: nodeOf(parent.items[Number(name)]) }
   if (!isMap(parent)) return undefined
-  const pair = parent.items.find(({ key }) => (isScalar(key) ? key.value : key) === name)
+  const pair = parent.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(name))
   return pair && { key: nodeOf(pair.key), value: nodeOf(pair.value) }
 }
 

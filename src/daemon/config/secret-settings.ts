@@ -90,15 +90,20 @@ function channelSecretPaths(values: unknown): Path[] {
   })
 }
 
+/** What is wrong with a secret that is written into the configuration itself. */
+export const plainSecret = `a secret stands in the configuration: put it into the environment or a file and write ${secretReference}`
+
 /** A problem for each secret, or password in an address, that is written into the configuration itself. */
 export function plainSecrets(document: ConfigDocument): Problem[] {
   const values = document.values()
   const secrets = secretPathsIn(values, connectionSecrets).filter((path) => textAt(values, path) !== '')
   const addresses = addressPaths.filter((path) => hasPassword(textAt(values, path)))
-  const message = `a secret stands in the configuration: put it into the environment or a file and write ${secretReference}`
-  return [...secrets, ...addresses]
-    .filter((path) => !document.referencesAt(path))
-    .map((path) => problemAt(document, path, message))
+  return (
+    [...secrets, ...addresses]
+      // A constant that a recipe states is no secret.
+      .filter((path) => document.writtenValueAt(path) !== null && !document.referencesAt(path))
+      .map((path) => problemAt(document, path, plainSecret))
+  )
 }
 
 function hasPassword(address: string): boolean {

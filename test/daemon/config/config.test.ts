@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { checkAll } from '../../../src/daemon/check.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
-import { jsonSchema } from '../../../src/daemon/config/schema.ts'
+import { jsonSchema } from '../../../src/daemon/config/json-schema.ts'
 import { withConnection } from '../../../src/daemon/proposal/configuration.ts'
 import { propose } from '../../../src/daemon/proposal/propose.ts'
 import { readTable } from '../../../src/daemon/proposal/table.ts'
@@ -16,7 +16,7 @@ import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.t
 const repository = resolve(import.meta.dirname, '../../..')
 const key = 'key-of-the-platform'
 const presets =
-  'adp-workforce-now, bamboohr, factorial, frappe-hr, generic, gusto, hibob, odoo, orangehrm, personio, personio-de, rippling, sap-hcm, successfactors, ukg-pro, workday, zoho-people'
+  'adp-workforce-now, bamboohr, factorial, frappe-hr, generic, gusto, hibob, odoo, orangehrm, personio, personio-de, rippling, sap-hcm, successfactors, ukg-pro, workday, zoho-people, and the recipes that "rollcall recipes" lists'
 
 const minimal = `platform:
   apiKey: \${env:KEY}
