@@ -1,7 +1,12 @@
 import { access, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { loadConfig } from '../../daemon/config/load-config.ts'
-import { configurationText, requireTimeZone, toConnectionName } from '../../daemon/proposal/configuration.ts'
+import {
+  configurationText,
+  exportConnection,
+  requireTimeZone,
+  toConnectionName,
+} from '../../daemon/proposal/configuration.ts'
 import { type ExportPreview, previewSource, sourceForms } from '../../daemon/proposal/preview-source.ts'
 import type { Proposal } from '../../daemon/proposal/proposal.ts'
 import { readTable } from '../../daemon/proposal/table.ts'
@@ -87,7 +92,7 @@ export async function write(options: InitOptions, asking: Asking): Promise<Writt
   signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
   const settings = { name: toConnectionName(name), target: name, timeZone, source }
-  await writeConfiguration(file, configurationText(proposal, { platform, apiKey, ...settings }), options)
+  await writeConfiguration(file, configurationText(exportConnection(proposal, settings), { platform, apiKey }), options)
   await loadConfig(file, process.env)
   return { file, proposal: shownProposal(proposal, options, output), source, ...tried }
 }

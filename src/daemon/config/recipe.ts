@@ -103,8 +103,9 @@ export function recipeMistakes({ source, setup, asks }: RecipeSettings): string[
 
 /** An address: its scheme, its host with port, and what follows. */
 const address = /^(https?:\/\/)([^/?#]*)(.*)$/s
-/** What a parameter may add to a host. Anything else could lead credentials to another one. */
-const hostPart = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?$/
+/** What a parameter may add to a host, or to its end. Anything else could lead credentials to another one. */
+const hostPart = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/
+const hostEnd = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?$/
 const maxValueCharacters = 500
 
 /** Why a value of a parameter is refused; null if it is not. The value is not quoted. */
@@ -117,12 +118,17 @@ export function parameterRefusal(recipe: Recipe, name: string, value: unknown): 
     value.length > maxValueCharacters ||
     /^\.+$|[{}\p{Cc}]/u.test(value) ||
     !matcher(pattern)(value) ||
-    (isInHost(recipe, name) && !hostPart.test(value))
+    !hostForms(recipe, name).every((form) => form.test(value))
   return isRefused ? `is no ${label} such as '${example}' (expected ${pattern})` : null
 }
 
-function isInHost({ source }: Recipe, name: string): boolean {
-  return textsIn(source).some(({ text }) => address.exec(text)?.[2]?.includes(`{${name}}`))
+/** The forms that a parameter must have because of the hosts that it is in. */
+function hostForms({ source }: Recipe, name: string): RegExp[] {
+  return textsIn(source).flatMap(({ text }) => {
+    const [, , host = ''] = address.exec(text) ?? []
+    if (!host.includes(`{${name}}`)) return []
+    return [host.indexOf(`{${name}}`) + name.length + 2 === host.length ? hostEnd : hostPart]
+  })
 }
 
 /** The value with the parameters in its texts: percent-encoded behind the host of an address, as they are elsewhere. */

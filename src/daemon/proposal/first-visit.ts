@@ -16,7 +16,7 @@ import { configOfText } from '../config/load-config.ts'
 import { readPresets } from '../config/presets.ts'
 import type { SourceSettings } from '../config/schema.ts'
 import { findHeader } from './cells.ts'
-import { requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
+import { exportConnection, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
 import { previewFile } from './preview-source.ts'
 import { type Answers, type BlockingQuestion, isBlocking, type Proposal, readFields } from './proposal.ts'
@@ -265,7 +265,7 @@ async function draft(config: Config, { upload, proposal, settings, env }: DraftR
   const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
   const name = toConnectionName(settings.name)
   const timeZone = requireTimeZone(settings.timeZone)
-  const text = withConnection(before, proposal, { name, target: settings.name, timeZone, source })
+  const text = withConnection(before, exportConnection(proposal, { name, target: settings.name, timeZone, source }))
   const next = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' })
   const connection = next.connections.get(name)
   if (connection === undefined) throw new Error('the connection is in the configuration')

@@ -7,7 +7,7 @@ import { checkAll } from '../../../src/daemon/check.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { jsonSchema } from '../../../src/daemon/config/json-schema.ts'
-import { withConnection } from '../../../src/daemon/proposal/configuration.ts'
+import { exportConnection, withConnection } from '../../../src/daemon/proposal/configuration.ts'
 import { propose } from '../../../src/daemon/proposal/propose.ts'
 import { readTable } from '../../../src/daemon/proposal/table.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
@@ -327,7 +327,7 @@ describe('a configuration without connections', () => {
     const settings = { name: 'hr', target: 'HR', timeZone: 'UTC', source: { type: 'csv', path: 'exports/*.csv' } }
     const texts = [waiting, `# ours\n${waiting}connections: {} # none yet\n# the end`, waiting.trimEnd()]
 
-    const made = texts.map((text) => withConnection(text, proposal, settings))
+    const made = texts.map((text) => withConnection(text, exportConnection(proposal, settings)))
 
     const added = made[0]?.slice(waiting.length)
     expect(added).toMatch(/^\nconnections:\n {2}hr:\n/)

@@ -1,0 +1,71 @@
+import type { Recipe, RecipeCredential } from '../config/recipe.ts'
+import type { ConnectionText } from './configuration.ts'
+
+/** What an administrator gives for a recipe. */
+export type RecipeAnswers = {
+  readonly parameters: Readonly<Record<string, string>>
+  /** By their path below the source; secrets as references, such as ${file:hr.token}. */
+  readonly credentials: Readonly<Record<string, string>>
+}
+
+/** A connection whose source a recipe reads. */
+type RecipeConnection = {
+  /** The name of the connection in the configuration. */
+  readonly name: string
+  /** Its name on the platform. */
+  readonly target: string
+  readonly timeZone: string
+  /** The name of the recipe. */
+  readonly recipe: string
+  readonly answers: RecipeAnswers
+}
+
+/** The connection as the configuration has it. */
+export function recipeConnection({ name, target, timeZone, recipe, answers }: RecipeConnection): ConnectionText {
+  const at = `connections.${name}`
+  const parameters = Object.keys(answers.parameters).length > 0 ? { parameters: answers.parameters } : {}
+  const source = { preset: recipe, ...parameters, ...credentialSettings(answers.credentials), timeZone }
+  return {
+    connections: { [name]: { target: { name: target }, source, schedule: { cron: '0 2 * * *' } } },
+    comments: {
+      [`${at}.target`]: 'The custom connection on the platform; it is created if it is missing.',
+      [`${at}.source.preset`]: `> "rollcall recipes ${recipe}" shows what it reads`,
+      [`${at}.source.timeZone`]: '> of the dates in the list',
+      [`${at}.schedule`]: 'When the daemon reads the list: every night at two.',
+    },
+  }
+}
+
+/** The connection with the examples of a recipe, to be copied. Credentials that the system can do without are left out. */
+export function exampleConnection(name: string, recipe: Recipe): ConnectionText {
+  const parameters = [...recipe.parameters].flatMap(([parameter, { example, default: usual }]) =>
+    usual === undefined ? [[parameter, example]] : [],
+  )
+  const credentials = [...recipe.credentials].flatMap(([path, credential]) =>
+    credential.optional ? [] : [[path, exampleOf(path, credential)]],
+  )
+  const answers = { parameters: Object.fromEntries(parameters), credentials: Object.fromEntries(credentials) }
+  return recipeConnection({ name: 'hr', target: 'HR', timeZone: 'Europe/Berlin', recipe: name, answers })
+}
+
+function exampleOf(path: string, { is, example }: RecipeCredential): string {
+  const last = path.split('.').at(-1) ?? path
+  const file = `/run/secrets/hr_${last.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replaceAll('-', '_')}`
+  return is === 'secret' ? `\${file:${file}}` : (example ?? last)
+}
+
+/** Settings by their names, as deep as they are. */
+type Settings = { readonly [name: string]: string | Settings }
+
+function credentialSettings(credentials: RecipeAnswers['credentials']): Settings {
+  return Object.entries(credentials).reduce<Settings>(
+    (settings, [path, value]) => withSetting(settings, path.split('.'), value),
+    {},
+  )
+}
+
+function withSetting(settings: Settings, [name = '', ...rest]: readonly string[], value: string): Settings {
+  if (rest.length === 0) return { ...settings, [name]: value }
+  const group = settings[name]
+  return { ...settings, [name]: withSetting(typeof group === 'object' ? group : {}, rest, value) }
+}
