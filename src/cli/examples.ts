@@ -10,6 +10,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall init --source exports/people.csv', 'look at an export, ask what it cannot say, and write rollcall.yaml'],
     ['rollcall init --source exports --key-file key --yes', 'take what is proposed, without a question'],
   ],
+  recipes: [
+    ['rollcall recipes', 'the HR systems that are read by API'],
+    ['rollcall recipes personio-api', 'what to create there, and a configuration to copy'],
+  ],
   check: [
     ['rollcall check', 'test everything before the first run'],
     ['rollcall check --connection hr --json', 'test one connection, for a program'],

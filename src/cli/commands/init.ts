@@ -26,6 +26,9 @@ import { listenForStop } from '../session/stop-signal.ts'
 /** The options of `rollcall init`. */
 export type InitOptions = ReadingOptions & {
   readonly source?: string
+  readonly recipe?: string
+  readonly parameter: readonly string[]
+  readonly credential: readonly string[]
   readonly secretFile?: string
   readonly hostKey?: string
   readonly platformUrl?: string

@@ -10,7 +10,7 @@ import { applyRecipes } from './apply-recipes.ts'
 import type { Config, OidcConfig, TraceConfig } from './config.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
-import { settingsSchema } from './json-schema.ts'
+import { jsonSchema } from './json-schema.ts'
 import { listSettings } from './listed-settings.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { regions } from './platform-settings.ts'
@@ -140,7 +140,7 @@ function checkValues(
   const issues = flatten(parsed.error?.issues ?? []).filter(({ code }) => kindIssues.has(code))
   if (issues.map((issue) => document.convert(issue.path)).includes(true)) parsed = parse()
   const others = flatten(parsed.error?.issues ?? []).filter((issue) => !isBroken(issue.path))
-  const problems = toProblems(others, document, settingsSchema)
+  const problems = toProblems(others, document, jsonSchema)
   refuseProblems(path, [...problems, ...ofRecipes, ...plainSecrets(document)])
   if (parsed.data) return parsed.data
   throw parsed.error

@@ -1,7 +1,7 @@
 import { isObject } from './values.ts'
 
 /** A setting that is still to be given. */
-export const openSetting: unique symbol = Symbol('open setting')
+const openSetting: unique symbol = Symbol('open setting')
 
 /** The names of settings that choose one of several forms. Settings of another form are not mixed with the former ones. */
 const choosing = ['type', 'by', 'grant', 'from']

@@ -4,6 +4,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { exportFormat } from '../../connectors/file/format.ts'
 import { lintChecks } from '../../identity/lint/lint.ts'
+import { Failure } from '../../errors.ts'
 import { mostSimilar } from '../../identity/mapping/headers.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
 import { type Recipe, recipeMistakes, recipeSettings, toRecipe } from './recipe.ts'
@@ -67,6 +68,16 @@ export async function readRecipes(): Promise<ReadonlyMap<string, RecipePreset>> 
   return new Map(
     [...all].flatMap(([name, { recipe, ...preset }]) => (recipe === null ? [] : [[name, { ...preset, recipe }]])),
   )
+}
+
+/** The recipe of this name. Throws a `usage` failure if there is none. */
+export async function requireRecipe(name: string): Promise<RecipePreset> {
+  const recipes = await readRecipes()
+  const preset = recipes.get(name)
+  if (preset !== undefined) return preset
+  const similar = mostSimilar([name], [...recipes.keys()])
+  const help = similar === null ? '"rollcall recipes" lists them' : `did you mean "${similar}"?`
+  throw new Failure('usage', `there is no recipe "${name}": ${help}`)
 }
 
 /** What is wrong with the name of a preset that there is not. */

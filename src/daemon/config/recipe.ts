@@ -68,7 +68,7 @@ export type Recipe = {
   readonly credentials: ReadonlyMap<string, RecipeCredential>
 }
 /** A value that fills placeholders. It is no secret. */
-export type RecipeParameter = z.infer<typeof Parameter>
+type RecipeParameter = z.infer<typeof Parameter>
 /** What authenticates Rollcall to the HR system. */
 export type RecipeCredential = z.infer<typeof Credential>
 
@@ -157,7 +157,7 @@ function replaceIn(
 }
 
 /** A text in settings, and where it is. */
-export type TextAt = { readonly path: readonly string[]; readonly text: string }
+type TextAt = { readonly path: readonly string[]; readonly text: string }
 
 /** Every text in a value. */
 export function textsIn(value: unknown, path: readonly string[] = []): TextAt[] {

@@ -8,7 +8,7 @@ import { configurationDigest } from './configuration-digest.ts'
 import { kindsSent } from './connection-settings.ts'
 import type { Path, Problem } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
-import { settingsSchema } from './json-schema.ts'
+import { jsonSchema } from './json-schema.ts'
 import { type Presets, unknownPreset } from './presets.ts'
 import { problemAt } from './problems.ts'
 import { ofRecords, type Records, recordsOf } from './records.ts'
@@ -144,7 +144,7 @@ function toFeed(
   }
   const merged = mergePreset(preset?.mapping ?? {}, own)
   const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties), checkedOnce)
-  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, settingsSchema) }
+  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema) }
 
   const contradiction =
     mode === 'snapshot' && mapping.data.action

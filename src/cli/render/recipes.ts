@@ -1,0 +1,84 @@
+import { aligned, escapeText, headed, type Paint, roomIn } from './text.ts'
+
+type Asked = { readonly label: string; readonly help?: string | undefined }
+
+/** What a recipe is for, and what it asks for. */
+type RecipeSummary = {
+  readonly name: string
+  readonly title: string
+  readonly parameters: readonly (Asked & { readonly name: string; readonly example: string })[]
+  readonly credentials: readonly (Asked & { readonly setting: string; readonly optional: boolean })[]
+}
+
+type RecipeDetails = RecipeSummary & {
+  readonly setup: readonly string[]
+  readonly notes: readonly string[]
+  readonly traps: readonly string[]
+  /** A connection to copy, in YAML. */
+  readonly configuration: string
+}
+
+type Lists = {
+  readonly recipes: readonly RecipeSummary[]
+  readonly exports: readonly { readonly name: string; readonly title: string }[]
+}
+
+/** The recipes with what they ask for, then the presets for exports. */
+export function renderRecipes({ recipes, exports }: Lists, paint: Paint): string {
+  const asked = ({ parameters, credentials }: RecipeSummary) =>
+    [...parameters, ...credentials.filter(({ optional }) => !optional)].map(({ label }) => label).join(', ')
+  const rows = recipes.map((recipe) => [recipe.name, recipe.title, asked(recipe)].map(escapeText))
+  return [
+    ...headed(['RECIPE', 'SYSTEM', 'ASKS FOR'], rows, paint),
+    '',
+    'Systems whose exports are known (preset: NAME, with a file):',
+    ...indented(
+      exports.map(({ name, title }) => [name, title]),
+      paint,
+    ),
+    '',
+    'What one of them needs, with a configuration to copy: rollcall recipes NAME',
+    'To be asked for it, try it, and write the configuration: rollcall init --recipe NAME',
+  ].join('\n')
+}
+
+/** One recipe: what to create, what it asks for, what to know, and a configuration. */
+export function renderRecipe(recipe: RecipeDetails, paint: Paint): string {
+  const { name, title, setup, parameters, credentials, notes, traps, configuration } = recipe
+  const asked = [
+    ...parameters.map((one) => [`parameters.${one.name}`, one.label, one.help ?? `such as ${one.example}`]),
+    ...credentials.map((one) => [one.setting, one.optional ? `${one.label} (optional)` : one.label, one.help ?? '']),
+  ]
+  return [
+    `${paint('bold', escapeText(name))}: ${escapeText(title)}`,
+    '',
+    paint('bold', 'In the HR system'),
+    ...indented(
+      setup.map((step, at) => [`${at + 1}.`, step]),
+      paint,
+    ),
+    '',
+    paint('bold', 'What it asks for'),
+    ...indented(asked, paint),
+    '',
+    ...(notes.length + traps.length === 0
+      ? []
+      : [
+          paint('bold', 'What to know'),
+          ...indented(
+            [...notes, ...traps].map((note) => ['-', note]),
+            paint,
+          ),
+          '',
+        ]),
+    paint('bold', 'A configuration to copy'),
+    configuration.trimEnd(),
+    '',
+    `To be asked for it, try it, and write the configuration: rollcall init --recipe ${escapeText(name)}`,
+  ].join('\n')
+}
+
+function indented(rows: readonly (readonly string[])[], paint: Paint): string[] {
+  const escaped = rows.map((row) => row.map(escapeText))
+  return aligned(escaped, (cell) => cell, roomIn(paint, 2)).map((line) => `  ${line}`)
+}
