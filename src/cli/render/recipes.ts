@@ -1,13 +1,13 @@
 import { aligned, escapeText, headed, type Paint, roomIn } from './text.ts'
 
-type Asked = { readonly label: string; readonly help?: string | undefined }
+type Requirement = { readonly label: string; readonly help?: string | undefined }
 
 /** What a recipe is for, and what it asks for. */
 type RecipeSummary = {
   readonly name: string
   readonly title: string
-  readonly parameters: readonly (Asked & { readonly name: string; readonly example: string })[]
-  readonly credentials: readonly (Asked & { readonly setting: string; readonly optional: boolean })[]
+  readonly parameters: readonly (Requirement & { readonly name: string; readonly example: string })[]
+  readonly credentials: readonly (Requirement & { readonly setting: string; readonly optional: boolean })[]
 }
 
 type RecipeDetails = RecipeSummary & {
@@ -25,9 +25,9 @@ type Lists = {
 
 /** The recipes with what they ask for, then the presets for exports. */
 export function renderRecipes({ recipes, exports }: Lists, paint: Paint): string {
-  const asked = ({ parameters, credentials }: RecipeSummary) =>
+  const labelsOf = ({ parameters, credentials }: RecipeSummary) =>
     [...parameters, ...credentials.filter(({ optional }) => !optional)].map(({ label }) => label).join(', ')
-  const rows = recipes.map((recipe) => [recipe.name, recipe.title, asked(recipe)].map(escapeText))
+  const rows = recipes.map((recipe) => [recipe.name, recipe.title, labelsOf(recipe)].map(escapeText))
   return [
     ...headed(['RECIPE', 'SYSTEM', 'ASKS FOR'], rows, paint),
     '',
@@ -45,7 +45,7 @@ export function renderRecipes({ recipes, exports }: Lists, paint: Paint): string
 /** One recipe: what to create, what it asks for, what to know, and a configuration. */
 export function renderRecipe(recipe: RecipeDetails, paint: Paint): string {
   const { name, title, setup, parameters, credentials, notes, traps, configuration } = recipe
-  const asked = [
+  const requested = [
     ...parameters.map((one) => [`parameters.${one.name}`, one.label, one.help ?? `such as ${one.example}`]),
     ...credentials.map((one) => [one.setting, one.optional ? `${one.label} (optional)` : one.label, one.help ?? '']),
   ]
@@ -59,7 +59,7 @@ export function renderRecipe(recipe: RecipeDetails, paint: Paint): string {
     ),
     '',
     paint('bold', 'What it asks for'),
-    ...indented(asked, paint),
+    ...indented(requested, paint),
     '',
     ...(notes.length + traps.length === 0
       ? []

@@ -112,7 +112,7 @@ function expandSource(
     )
   const given = parametersOf(recipe, parameters, context)
   const base = [...recipe.credentials.keys()].reduce<unknown>(
-    (asked, path) => withOpenSetting(asked, path.split('.')),
+    (partial, path) => withOpenSetting(partial, path.split('.')),
     fillPlaceholders(recipe.source, given.values),
   )
   const merged = mergeSettings(base, own)

@@ -23,8 +23,7 @@ type RecipeConnection = {
 /** The connection as the configuration has it. */
 export function recipeConnection({ name, target, timeZone, recipe, answers }: RecipeConnection): ConnectionText {
   const at = `connections.${name}`
-  const parameters = Object.keys(answers.parameters).length > 0 ? { parameters: answers.parameters } : {}
-  const source = { preset: recipe, ...parameters, ...credentialSettings(answers.credentials), timeZone }
+  const source = recipeSource(recipe, answers, timeZone)
   return {
     connections: { [name]: { target: { name: target }, source, schedule: { cron: '0 2 * * *' } } },
     comments: {
@@ -36,16 +35,33 @@ export function recipeConnection({ name, target, timeZone, recipe, answers }: Re
   }
 }
 
-/** The connection with the examples of a recipe, to be copied. Credentials that the system can do without are left out. */
+const exampleZone = 'Europe/Berlin'
+
+/** The connection with the examples of a recipe, to be copied. */
 export function exampleConnection(name: string, recipe: Recipe): ConnectionText {
+  const answers = exampleAnswers(recipe)
+  return recipeConnection({ name: 'hr', target: 'HR', timeZone: exampleZone, recipe: name, answers })
+}
+
+/** The source of that connection. */
+export function exampleSource(name: string, recipe: Recipe): object {
+  return recipeSource(name, exampleAnswers(recipe), exampleZone)
+}
+
+function recipeSource(recipe: string, { parameters, credentials }: RecipeAnswers, timeZone: string): object {
+  const given = Object.keys(parameters).length > 0 ? { parameters } : {}
+  return { preset: recipe, ...given, ...credentialSettings(credentials), timeZone }
+}
+
+/** Examples of all that a system needs. What a parameter usually is, and credentials that it can do without, are left out. */
+function exampleAnswers(recipe: Recipe): RecipeAnswers {
   const parameters = [...recipe.parameters].flatMap(([parameter, { example, default: usual }]) =>
     usual === undefined ? [[parameter, example]] : [],
   )
   const credentials = [...recipe.credentials].flatMap(([path, credential]) =>
     credential.optional ? [] : [[path, exampleOf(path, credential)]],
   )
-  const answers = { parameters: Object.fromEntries(parameters), credentials: Object.fromEntries(credentials) }
-  return recipeConnection({ name: 'hr', target: 'HR', timeZone: 'Europe/Berlin', recipe: name, answers })
+  return { parameters: Object.fromEntries(parameters), credentials: Object.fromEntries(credentials) }
 }
 
 function exampleOf(path: string, { is, example }: RecipeCredential): string {

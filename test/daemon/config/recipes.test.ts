@@ -79,6 +79,12 @@ describe('every recipe', () => {
     ])
   })
 
+  test.each([...recipes.keys()])('%s says how leavers come into the list, where a list has none', (name) => {
+    const checks = recipes.get(name)?.traps.map(({ check }) => check)
+
+    expect(checks).toContain('no-leavers')
+  })
+
   test('is none of the presets for exports', async () => {
     const forExports = await readPresets()
 
