@@ -9,6 +9,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   init: [
     ['rollcall init --source exports/people.csv', 'look at an export, ask what it cannot say, and write rollcall.yaml'],
     ['rollcall init --source exports --key-file key --yes', 'take what is proposed, without a question'],
+    ['rollcall init --recipe personio-api', 'read the list of an HR system by its API, and ask for what that needs'],
   ],
   recipes: [
     ['rollcall recipes', 'the HR systems that are read by API'],

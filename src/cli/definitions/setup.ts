@@ -16,9 +16,12 @@ function demoCommand(program: Command, exitWith: ExitWith): void {
 }
 
 /** The defaults of repeatable options. As defaults of Commander, the help would show them. */
-const noneNamed: Readonly<Record<'parameter' | 'credential' | 'field' | 'left' | 'employed', readonly string[]>> = {
+const noneNamed: Readonly<
+  Record<'parameter' | 'credential' | 'set' | 'field' | 'left' | 'employed', readonly string[]>
+> = {
   parameter: [],
   credential: [],
+  set: [],
   field: [],
   left: [],
   employed: [],
@@ -32,6 +35,11 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     .option(
       '--credential <setting=file>',
       'the file of a secret that the recipe asks for, or what else it asks for; can be repeated',
+      several,
+    )
+    .option(
+      '--set <setting=value>',
+      'a setting of the source besides those of the recipe, such as allowPrivate=true; can be repeated',
       several,
     )
     .option('--secret-file <file>', 'the password or private key of an SFTP account, or a bearer token')

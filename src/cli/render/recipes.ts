@@ -1,4 +1,7 @@
-import { aligned, escapeText, headed, type Paint, roomIn } from './text.ts'
+import type { ListedPerson, ListPreview } from '../../daemon/proposal/recipe-preview.ts'
+import { aligned, escapeText, headed, levelMark, number, type Paint, pluralize, roomIn, short } from './text.ts'
+
+const maxCellLength = 40
 
 type Requirement = { readonly label: string; readonly help?: string | undefined }
 
@@ -76,6 +79,39 @@ export function renderRecipe(recipe: RecipeDetails, paint: Paint): string {
     '',
     `To be asked for it, try it, and write the configuration: rollcall init --recipe ${escapeText(name)}`,
   ].join('\n')
+}
+
+/** What to create in the HR system before anything can be read. */
+export function renderSetup(title: string, setup: readonly string[], paint: Paint): string {
+  const steps = setup.map((step, at) => [`${at + 1}.`, step])
+  return [`${paint('bold', escapeText(title))}, in the HR system:`, ...indented(steps, paint), ''].join('\n')
+}
+
+/** What a list holds: counts, its end, the first people, and what an operator should look at. */
+export function renderListPreview(preview: ListPreview, paint: Paint): string {
+  const { records, leavers, rejected, incomplete, end, people, warnings, held } = preview
+  const faults = rejected + incomplete
+  return [
+    `${levelMark('ok', paint)} ${pluralize(records, 'person', 'people')}, ${number(leavers)} of them have left already`,
+    ...(end === null ? [] : [`  end of the list: ${escapeText(end)}`]),
+    ...(faults === 0
+      ? []
+      : [`${levelMark('warning', paint)} ${pluralize(faults, 'record')} with something that cannot be read`]),
+    '',
+    ...headed(['KEY', 'E-MAIL', 'NAME', 'JOB', 'LAST DAY'], people.map(personRow), paint).map((line) => `  ${line}`),
+    ...(records > people.length ? [`  … and ${number(records - people.length)} more`] : []),
+    '',
+    ...warnings.map((warning) => `  ${levelMark('warning', paint)} ${escapeText(warning)}`),
+    ...held.map(
+      ({ name, reason }) =>
+        `  ${levelMark('warning', paint)} the first plan would be held by ${escapeText(`${name}: ${reason}`)}`,
+    ),
+  ].join('\n')
+}
+
+function personRow({ identityId, email, name, jobTitle, leavingDate, hasLeft }: ListedPerson): string[] {
+  const lastDay = leavingDate ?? (hasLeft ? 'has left' : '')
+  return [identityId, email ?? '', name ?? '', jobTitle ?? '', lastDay].map((cell) => short(cell, maxCellLength))
 }
 
 function indented(rows: readonly (readonly string[])[], paint: Paint): string[] {

@@ -1,4 +1,5 @@
 import type { Recipe, RecipeCredential } from '../config/recipe.ts'
+import { isObject } from '../config/values.ts'
 import type { ConnectionText } from './configuration.ts'
 
 /** What an administrator gives for a recipe. */
@@ -6,6 +7,8 @@ export type RecipeAnswers = {
   readonly parameters: Readonly<Record<string, string>>
   /** By their path below the source; secrets as references, such as ${file:hr.token}. */
   readonly credentials: Readonly<Record<string, string>>
+  /** Further settings of the source, by their path below it. They go before those of the recipe. */
+  readonly settings: Readonly<Record<string, unknown>>
 }
 
 /** A connection whose source a recipe reads. */
@@ -48,9 +51,9 @@ export function exampleSource(name: string, recipe: Recipe): object {
   return recipeSource(name, exampleAnswers(recipe), exampleZone)
 }
 
-function recipeSource(recipe: string, { parameters, credentials }: RecipeAnswers, timeZone: string): object {
+function recipeSource(recipe: string, { parameters, credentials, settings }: RecipeAnswers, timeZone: string): object {
   const given = Object.keys(parameters).length > 0 ? { parameters } : {}
-  return { preset: recipe, ...given, ...credentialSettings(credentials), timeZone }
+  return { preset: recipe, ...given, ...byPath({ ...credentials, ...settings }), timeZone }
 }
 
 /** Examples of all that a system needs. What a parameter usually is, and credentials that it can do without, are left out. */
@@ -61,7 +64,7 @@ function exampleAnswers(recipe: Recipe): RecipeAnswers {
   const credentials = [...recipe.credentials].flatMap(([path, credential]) =>
     credential.optional ? [] : [[path, exampleOf(path, credential)]],
   )
-  return { parameters: Object.fromEntries(parameters), credentials: Object.fromEntries(credentials) }
+  return { parameters: Object.fromEntries(parameters), credentials: Object.fromEntries(credentials), settings: {} }
 }
 
 function exampleOf(path: string, { is, example }: RecipeCredential): string {
@@ -70,18 +73,20 @@ function exampleOf(path: string, { is, example }: RecipeCredential): string {
   return is === 'secret' ? `\${file:${file}}` : (example ?? last)
 }
 
-/** Settings by their names, as deep as they are. */
-type Settings = { readonly [name: string]: string | Settings }
-
-function credentialSettings(credentials: RecipeAnswers['credentials']): Settings {
-  return Object.entries(credentials).reduce<Settings>(
-    (settings, [path, value]) => withSetting(settings, path.split('.'), value),
+/** Settings by their paths, as the groups that they are in. */
+function byPath(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.entries(settings).reduce<Record<string, unknown>>(
+    (groups, [path, value]) => withSetting(groups, path.split('.'), value),
     {},
   )
 }
 
-function withSetting(settings: Settings, [name = '', ...rest]: readonly string[], value: string): Settings {
+function withSetting(
+  settings: Readonly<Record<string, unknown>>,
+  [name = '', ...rest]: readonly string[],
+  value: unknown,
+): Record<string, unknown> {
   if (rest.length === 0) return { ...settings, [name]: value }
   const group = settings[name]
-  return { ...settings, [name]: withSetting(typeof group === 'object' ? group : {}, rest, value) }
+  return { ...settings, [name]: withSetting(isObject(group) ? group : {}, rest, value) }
 }
