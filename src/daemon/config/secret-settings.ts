@@ -59,6 +59,9 @@ function valuesOf(document: ConfigDocument): { readonly plain: unknown } | null 
   }
 }
 
+/** A placeholder that is valid as a token and as a user's name, which holds no colon. */
+const namePlaceholder = 'not-read-yet.not-read-yet.not-read-yet'
+
 function deferAt(document: ConfigDocument, file: string, paths: readonly Path[]): Faults {
   const refuseBlank = (path: Path) => (text: string) =>
     path === apiKeyPath && text === ''
@@ -66,7 +69,8 @@ function deferAt(document: ConfigDocument, file: string, paths: readonly Path[])
       : null
   return new Map(
     paths.flatMap((path) => {
-      const problem = document.defer(path, refuseBlank(path))
+      const placeholder = path[0] === 'connections' ? namePlaceholder : undefined
+      const problem = document.defer(path, refuseBlank(path), placeholder)
       return problem === null ? [] : [[path.join('.'), problemLine(file, problem)]]
     }),
   )
