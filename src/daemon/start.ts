@@ -31,6 +31,7 @@ import { withOutages } from './outages.ts'
 import { openPlatform } from './platform.ts'
 import { type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 import { processCard, watchSettings } from './processes.ts'
+import { openTurns } from './proposal/first-configuration.ts'
 import { openFirstLists } from './proposal/first-list.ts'
 import { openFirstVisits } from './proposal/first-visit.ts'
 import { openUploads, type UploadLimits } from './proposal/uploads.ts'
@@ -183,6 +184,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
     toSync: toSyncConnection,
     tryKey: (key: string, stop: AbortSignal) => tryGivenKey(config, key, stop),
     takeUp: reloads?.ask ?? null,
+    inTurn: openTurns(),
   }
   const context = {
     ...controlContext(assembly, { daemon: { pid: process.pid, startedAt }, restorations, reloads, signal }),

@@ -21,7 +21,7 @@ import type { Output } from '../session/output.ts'
 import { type Prompts, Stopped } from '../session/prompts.ts'
 
 /** The options of `rollcall init` about a recipe. */
-export type RecipeOptions = {
+type RecipeOptions = {
   readonly recipe: string
   readonly parameter: readonly string[]
   readonly credential: readonly string[]
@@ -39,7 +39,7 @@ type Asking = {
 }
 
 /** A connection that was read once, and what it holds. */
-export type RecipeResult = { readonly connection: ConnectionText; readonly preview: ListPreview }
+type RecipeResult = { readonly connection: ConnectionText; readonly preview: ListPreview }
 
 /** Asks for what a recipe needs, reads the list once, and shows its first people. `prompts`: null takes everything from the options. */
 export async function connectRecipe(options: RecipeOptions, asking: Asking): Promise<RecipeResult> {

@@ -60,7 +60,7 @@ export function listPages(site: Site): void {
     const content = html`${heading({
       title,
       crumbs: [
-        { name: 'Connect an HR export', href: firstVisitHref },
+        { name: 'Connect HR', href: firstVisitHref },
         { name: list.title, href: recipeHref(list.recipe) },
       ],
       lead: html`Calculated from the list at ${list.source}. ${list.end !== null && html`It ended so: ${list.end}. `}Nothing is stored or sent.`,

@@ -25,7 +25,7 @@ export function planPages(site: Site): void {
     const head = heading({
       title: 'What a first run would do',
       crumbs: [
-        { name: 'Connect an HR export', href: firstVisitHref },
+        { name: 'Connect HR', href: firstVisitHref },
         { name: upload.name, href: back },
       ],
       lead: 'Calculated from the export that you uploaded. Nothing is stored or sent.',

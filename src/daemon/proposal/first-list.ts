@@ -14,6 +14,7 @@ import {
   type Confirmed,
   draftDigest,
   emptyConfiguration,
+  type InTurn,
   writeFirstConnection,
   writeSecret,
 } from './first-configuration.ts'
@@ -22,7 +23,7 @@ import { requireAskedFor, requireParameter } from './recipe-answers.ts'
 import { type RecipeAnswers, recipeConnection } from './recipe-connection.ts'
 
 /** What a person gives for the list of an HR system. */
-export type ListRequest = {
+type ListRequest = {
   readonly recipe: string
   /** The name of the connection on the platform. */
   readonly name: string
@@ -76,13 +77,13 @@ type FirstListParts = {
   /** Reloads the configuration; null: a person has to. */
   readonly takeUp: (() => void) | null
   readonly signal: AbortSignal
+  readonly inTurn: InTurn
   readonly limits: { readonly maxUploads: number; readonly maxIdleMs: number }
 }
 
 type Kept = {
   readonly principal: string
   readonly list: FirstList
-  readonly before: string
   readonly secrets: ReadonlyMap<string, string>
   readonly timer: NodeJS.Timeout
 }
@@ -92,16 +93,16 @@ const maxReadingMs = 5 * 60_000
 
 /** Lets people set up the first connection from the list of an HR system. */
 export function openFirstLists(parts: FirstListParts): FirstLists {
-  const { config, limits } = parts
+  const { limits } = parts
   const kept = new Map<string, Kept>()
   let reading = 0
 
   function find(id: string, principal: string): Kept {
-    const found = kept.get(id)
-    if (found?.principal !== principal)
+    const list = kept.get(id)
+    if (list?.principal !== principal)
       throw new Failure('not_found', 'the list is no longer here: give the credentials again')
-    found.timer.refresh()
-    return found
+    list.timer.refresh()
+    return list
   }
   function drop(id: string): void {
     clearTimeout(kept.get(id)?.timer)
@@ -115,9 +116,9 @@ export function openFirstLists(parts: FirstListParts): FirstLists {
       if (kept.size + reading >= limits.maxUploads) throw tooMany()
       reading += 1
       try {
-        const { list, before, secrets } = await readList(parts, request)
+        const { list, secrets } = await readList(parts, request)
         const timer = setTimeout(() => drop(list.id), limits.maxIdleMs).unref()
-        kept.set(list.id, { principal, list, before, secrets, timer })
+        kept.set(list.id, { principal, list, secrets, timer })
         return list
       } finally {
         reading -= 1
@@ -129,32 +130,36 @@ export function openFirstLists(parts: FirstListParts): FirstLists {
       drop(id)
     },
     async connect(id, principal, request) {
-      const { list, secrets } = find(id, principal)
-      const before = await emptyConfiguration(config, parts.env)
-      const draft = {
-        before,
-        text: list.text,
-        // Another text in the file makes another digest than the one that was confirmed.
-        digest: draftDigest(before, list.text),
-        connection: { name: list.connection },
-      }
-      await writeFirstConnection(parts, draft, {
-        ...request,
-        async prepare(undoing) {
-          for (const [file, secret] of secrets) {
-            await writeSecret(file, secret)
-            undoing.defer(() => rm(file, { force: true }))
-          }
-        },
+      return await parts.inTurn(async () => {
+        const { list, secrets } = find(id, principal)
+        await connectNow(parts, { list, secrets, request })
+        drop(id)
+        parts.takeUp?.()
+        return { connection: list.connection, source: list.source, isTakenUp: parts.takeUp !== null }
       })
-      drop(id)
-      parts.takeUp?.()
-      return { connection: list.connection, source: list.source, isTakenUp: parts.takeUp !== null }
     },
     async [Symbol.asyncDispose]() {
       for (const id of [...kept.keys()]) drop(id)
     },
   }
+}
+
+type ListToConnect = Pick<Kept, 'list' | 'secrets'> & { readonly request: Confirmed }
+
+async function connectNow(parts: FirstListParts, { list, secrets, request }: ListToConnect): Promise<void> {
+  const before = await emptyConfiguration(parts.config, parts.env)
+  // Another text in the file makes another digest than the one that was confirmed.
+  const digest = draftDigest(before, list.text)
+  const draft = { before, text: list.text, digest, connection: { name: list.connection } }
+  await writeFirstConnection(parts, draft, {
+    ...request,
+    async prepare(undoing) {
+      for (const [file, secret] of secrets) {
+        await writeSecret(file, secret)
+        undoing.defer(() => rm(file, { force: true }))
+      }
+    },
+  })
 }
 
 async function readList(parts: FirstListParts, request: ListRequest) {
@@ -194,7 +199,7 @@ async function readList(parts: FirstListParts, request: ListRequest) {
     secretFiles: [...secrets.values()].map(({ file }) => file),
     key: await firstKey(config, { tryKey: parts.tryKey, entered: undefined, signal: parts.signal }),
   }
-  return { list, before, secrets: new Map([...secrets.values()].map(({ file, secret }) => [file, secret])) }
+  return { list, secrets: new Map([...secrets.values()].map(({ file, secret }) => [file, secret])) }
 }
 
 async function planOf(

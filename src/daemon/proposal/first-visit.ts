@@ -14,7 +14,13 @@ import { readPresets } from '../config/presets.ts'
 import type { SourceSettings } from '../config/schema.ts'
 import { findHeader } from './cells.ts'
 import { exportConnection, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
-import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
+import {
+  type Confirmed,
+  draftDigest,
+  emptyConfiguration,
+  type InTurn,
+  writeFirstConnection,
+} from './first-configuration.ts'
 import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
 import { previewFile } from './preview-source.ts'
 import { type Answers, type BlockingQuestion, isBlocking, type Proposal, readFields } from './proposal.ts'
@@ -80,6 +86,7 @@ type FirstVisitParts = {
   /** Reloads the configuration; null: a person has to. */
   readonly takeUp: (() => void) | null
   readonly signal: AbortSignal
+  readonly inTurn: InTurn
 }
 
 const requests: Readonly<Record<BlockingQuestion['about'], string>> = {
@@ -100,9 +107,6 @@ const helpOfPage: FormHelp = {
 /** Lets people set up the first connection from an uploaded export. Steps of several visits do not interleave. */
 export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
   const { config, uploads, sync, signal } = parts
-  // What one step of a visit writes must not come between the steps of another.
-  let last: Promise<unknown> = Promise.resolve()
-
   function trouble(): string | null {
     if (config.connections.size === 0) return null
     return `${config.file} has a connection already: write another one there`
@@ -149,9 +153,7 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
       return { upload, connection: connection.name, preview, digest, text, source, makesFolder, key }
     },
     async connect(id, request) {
-      const work = last.then(async () => await connectNow(parts, await drafted(id, request), request))
-      last = work.catch(() => {})
-      return await work
+      return await parts.inTurn(async () => await connectNow(parts, await drafted(id, request), request))
     },
   }
 }

@@ -46,11 +46,6 @@ export function exampleConnection(name: string, recipe: Recipe): ConnectionText 
   return recipeConnection({ name: 'hr', target: 'HR', timeZone: exampleZone, recipe: name, answers })
 }
 
-/** The source of that connection. */
-export function exampleSource(name: string, recipe: Recipe): object {
-  return recipeSource(name, exampleAnswers(recipe), exampleZone)
-}
-
 function recipeSource(recipe: string, { parameters, credentials, settings }: RecipeAnswers, timeZone: string): object {
   const given = Object.keys(parameters).length > 0 ? { parameters } : {}
   return { preset: recipe, ...given, ...byPath({ ...credentials, ...settings }), timeZone }

@@ -1,6 +1,7 @@
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { type RecipePreset, readRecipes } from '../../../src/daemon/config/presets.ts'
-import { exampleSource } from '../../../src/daemon/proposal/recipe-connection.ts'
+import { connectionText } from '../../../src/daemon/proposal/configuration.ts'
+import { exampleConnection } from '../../../src/daemon/proposal/recipe-connection.ts'
 
 const head = `# Recipes
 
@@ -50,7 +51,7 @@ function section(name: string, { title, notes, traps, recipe }: RecipePreset): s
     `**Leavers.** ${warningsOf(true).join(' ')}`,
     '',
     '```yaml',
-    `${stringify({ source: exampleSource(name, recipe) }, { lineWidth: 0, singleQuote: true }).trimEnd()}`,
+    `${stringify({ source: parse(connectionText(exampleConnection(name, recipe))).connections.hr.source }, { lineWidth: 0, singleQuote: true }).trimEnd()}`,
     '```',
     '',
     ...parameters,
