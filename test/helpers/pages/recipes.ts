@@ -7,7 +7,7 @@ const head = `# Recipes
 
 A recipe is a [preset](presets.md) with a source: it knows the address, the pages, the fields and the statuses of one HR system.
 \`rollcall init --recipe NAME\` asks for the rest, shows the first people and writes the configuration, as does the console's first visit. By hand, the
-\`source\` of a connection is as below; \`rollcall recipes NAME\` prints the whole connection. Give the credentials the right to read people and nothing else.
+\`source\` of a connection is as below; \`rollcall recipes NAME\` prints the whole connection, and says where each value is found. Give the credentials the right to read people and nothing else.
 
 What the connection says goes before the recipe, member by member. Lists are replaced, \`null\` removes:
 
@@ -30,12 +30,6 @@ export async function recipesPage(): Promise<string> {
 }
 
 function section(name: string, { title, notes, traps, recipe }: RecipePreset): string {
-  const parameters = [...recipe.parameters].map(([parameter, { label, help }]) =>
-    requestLine(`parameters.${parameter}`, label, help),
-  )
-  const credentials = [...recipe.credentials].map(([path, { label, help, optional }]) =>
-    requestLine(path, optional ? `${label} (optional)` : label, help),
-  )
   const warningsOf = (isAboutLeavers: boolean) =>
     traps
       .filter(({ check }) => (check === 'no-leavers') === isAboutLeavers)
@@ -54,13 +48,7 @@ function section(name: string, { title, notes, traps, recipe }: RecipePreset): s
     `${stringify({ source: parse(connectionText(exampleConnection(name, recipe))).connections.hr.source }, { lineWidth: 0, singleQuote: true }).trimEnd()}`,
     '```',
     '',
-    ...parameters,
-    ...credentials,
     ...known.map((note) => `- ${note}`),
     '',
   ].join('\n')
-}
-
-function requestLine(setting: string, label: string, help: string | undefined): string {
-  return `- \`${setting}\`: ${label}${help === undefined ? '.' : `. ${help}`}`
 }
