@@ -13,6 +13,7 @@ import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { evidencePage } from './helpers/pages/evidence.ts'
 import { guardsPage } from './helpers/pages/guards.ts'
 import { metricsPage } from './helpers/pages/metrics.ts'
+import { recipesPage } from './helpers/pages/recipes.ts'
 import { Results, resultsPage } from './helpers/pages/results.ts'
 import { securityPage } from './helpers/pages/security.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
@@ -128,6 +129,10 @@ describe('the documentation', () => {
     const page = settingsPage()
 
     await expect(page).toMatchFileSnapshot('../docs/settings.md')
+  })
+
+  test('has a section for each recipe as its file has it', async () => {
+    await expect(await recipesPage()).toMatchFileSnapshot('../docs/recipes.md')
   })
 
   test('explains every answer of the platform as the code follows it', async () => {

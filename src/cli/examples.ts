@@ -9,6 +9,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   init: [
     ['rollcall init --source exports/people.csv', 'read an export, ask what it does not show, and write rollcall.yaml'],
     ['rollcall init --source exports --key-file key --yes', 'accept the proposal without questions'],
+    ['rollcall init --recipe personio-api', 'read the list of an HR system by its API, and ask for what that needs'],
+  ],
+  recipes: [
+    ['rollcall recipes', 'the HR systems that are read by API'],
+    ['rollcall recipes personio-api', 'what to create there, and a configuration to copy'],
   ],
   check: [
     ['rollcall check', 'test everything before the first run'],

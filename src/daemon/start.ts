@@ -31,6 +31,8 @@ import { withOutages } from './outages.ts'
 import { openPlatform } from './platform.ts'
 import { type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 import { processCard, watchSettings } from './processes.ts'
+import { openTurns } from './proposal/first-configuration.ts'
+import { openFirstLists } from './proposal/first-list.ts'
 import { openFirstVisits } from './proposal/first-visit.ts'
 import { openUploads, type UploadLimits } from './proposal/uploads.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
@@ -174,19 +176,21 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
   )
   const { restorations, reloads, env = {} } = parts.options
   const { signal } = stopping
+  const firstParts = {
+    config,
+    env,
+    sync: assembly.sync,
+    signal,
+    toSync: toSyncConnection,
+    tryKey: (key: string, stop: AbortSignal) => tryGivenKey(config, key, stop),
+    takeUp: reloads?.ask ?? null,
+    inTurn: openTurns(),
+  }
   const context = {
     ...controlContext(assembly, { daemon: { pid: process.pid, startedAt }, restorations, reloads, signal }),
     configured: configuredOf(assembly),
-    firstVisits: openFirstVisits({
-      config,
-      env,
-      uploads,
-      sync: assembly.sync,
-      signal,
-      toSync: toSyncConnection,
-      tryKey: (key, stop) => tryGivenKey(config, key, stop),
-      takeUp: reloads?.ask ?? null,
-    }),
+    firstVisits: openFirstVisits({ ...firstParts, uploads }),
+    firstLists: starting.use(openFirstLists({ ...firstParts, limits: uploads.limits })),
     live: starting.use(startLive(db)),
   }
   const { socket } = starting.use(await startLocalServer({ dataDir: config.dataDir, context }))

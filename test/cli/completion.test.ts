@@ -16,6 +16,7 @@ const run = promisify(execFile)
 const known = {
   connections: async (config: string | undefined) => (config === 'other.yaml' ? ['other'] : ['acme', 'globex']),
   runs: async () => [{ word: 'ab12cd34', about: 'acme, held' }],
+  recipes: async () => [{ word: 'scim', about: 'SCIM' }],
 }
 
 async function complete(...words: string[]): Promise<Candidates> {
@@ -44,6 +45,8 @@ test('commands, options, choices, connections, runs and files are completed wher
   expect(await wordsFor('accept-status', 'Exited', '--as', 'l')).toEqual(['left'])
   expect(await wordsFor('webhook', 'test', 'gl')).toEqual(['globex'])
   expect(await wordsFor('pause', '')).toEqual(['acme', 'globex'])
+  expect(await wordsFor('recipes', '')).toEqual(['scim'])
+  expect(await wordsFor('init', '--recipe', 's')).toEqual(['scim'])
   expect(await wordsFor('token', 'revoke', '')).toEqual([])
   expect(await wordsFor('platform', 'keys', 'revoke', '')).toEqual([])
   expect(await wordsFor('completion', '')).toEqual(['bash', 'zsh', 'fish'])

@@ -38,6 +38,11 @@ const known: Known = {
     }
   },
 
+  async recipes() {
+    const { readRecipes } = await import('../../daemon/config/presets.ts')
+    return [...(await readRecipes())].map(([word, { title }]) => ({ word, about: title }))
+  },
+
   /** Only from a running daemon: opening the store would take longer than a person waits after a key press. */
   async runs(config) {
     try {

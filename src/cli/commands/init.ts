@@ -1,7 +1,13 @@
 import { access, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { loadConfig } from '../../daemon/config/load-config.ts'
-import { configurationText, requireTimeZone, toConnectionName } from '../../daemon/proposal/configuration.ts'
+import {
+  type ConnectionText,
+  configurationText,
+  exportConnection,
+  requireTimeZone,
+  toConnectionName,
+} from '../../daemon/proposal/configuration.ts'
 import { type ExportPreview, previewSource, sourceForms } from '../../daemon/proposal/preview-source.ts'
 import type { Proposal } from '../../daemon/proposal/proposal.ts'
 import { readTable } from '../../daemon/proposal/table.ts'
@@ -12,6 +18,7 @@ import { askChange } from '../init/changes.ts'
 import { tableOf } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
 import { answerQuestions, answersOf, merged, type ReadingOptions, requireStatusColumn } from '../init/questions.ts'
+import { connectRecipe } from '../init/recipe.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
 import { escapeText, type Paint } from '../render/text.ts'
 import { createOutput, type Output } from '../session/output.ts'
@@ -21,6 +28,10 @@ import { listenForStop } from '../session/stop-signal.ts'
 /** The options of `rollcall init`. */
 export type InitOptions = ReadingOptions & {
   readonly source?: string
+  readonly recipe?: string
+  readonly parameter: readonly string[]
+  readonly credential: readonly string[]
+  readonly set: readonly string[]
   readonly secretFile?: string
   readonly hostKey?: string
   readonly platformUrl?: string
@@ -38,14 +49,25 @@ export type InitOptions = ReadingOptions & {
   readonly headerLine?: number
 }
 
+/** Options about an export, which a recipe has no use for. */
+const exportOptions = ['source', 'preset', 'encoding', 'delimiter'] as const
+
 type Written = TriedKey & {
   readonly file: string
-  readonly proposal: Proposal
-  /** The settings of the source. */
-  readonly source: Readonly<Record<string, unknown>>
+  readonly result: SourceResult
 }
 
-/** Previews an export, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
+/** A source that was looked at, and how it was. */
+type SourceResult = {
+  /** Asks for what is still open of the connection. */
+  readonly connect: () => Promise<ConnectionText>
+  /** What a program gets to know. */
+  readonly document: object
+  /** The pattern of later exports; null: the source has none. */
+  readonly pattern: string | null
+}
+
+/** Previews a source, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
 export async function init(options: InitOptions): Promise<number> {
   const output = createOutput({ json: options.json })
   const prompts = await promptsFor(options)
@@ -70,26 +92,61 @@ async function promptsFor({ yes = false, json = false }: InitOptions): Promise<P
 type Asking = { readonly output: Output; readonly prompts: Prompts | null; readonly signal: AbortSignal }
 
 /** All steps up to the written configuration. `prompts`: null asks nothing. */
-export async function write(options: InitOptions, asking: Asking): Promise<Written> {
-  const { output, prompts, signal } = asking
+async function write(options: InitOptions, asking: Asking): Promise<Written> {
+  const { prompts, signal } = asking
   const file = resolve(options.out)
   const folder = dirname(file)
   if (options.replace !== true && (await isThere(file))) throw fileExistsFailure(options.out)
-  const looked = await sourceOf(options, { ...asking, folder })
-  const proposal = await agreed(looked, options, asking)
-  const path = await pathOf(looked, prompts)
-  const source = { ...looked.source, ...(path !== null && { path }) }
+  const { recipe } = options
+  const result =
+    recipe === undefined
+      ? await exportResult(options, { ...asking, folder })
+      : await recipeResult({ ...options, recipe }, { ...asking, file })
   const platform = await untilGood(() => platformOf(options, prompts), asking, options.platformUrl ?? options.region)
   const { keyFile, key } = await keyOf(options, asking)
-  const name = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'
-  const timeZone = await untilGood(() => timeZoneOf(proposal, options, prompts), asking, options.timeZone)
+  const connection = await result.connect()
   const tried = await tryKey({ platform, key, signal })
   signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
-  const settings = { name: toConnectionName(name), target: name, timeZone, source }
-  await writeConfiguration(file, configurationText(proposal, { platform, apiKey, ...settings }), options)
+  await writeConfiguration(file, configurationText(connection, { platform, apiKey }), options)
   await loadConfig(file, process.env)
-  return { file, proposal: shownProposal(proposal, options, output), source, ...tried }
+  return { file, result, ...tried }
+}
+
+async function exportResult(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<SourceResult> {
+  const { output, prompts } = asking
+  const looked = await sourceOf(options, asking)
+  const proposal = await agreed(looked, options, asking)
+  const path = await pathOf(looked, prompts)
+  const source = { ...looked.source, ...(path !== null && { path }) }
+  const { table, mapping: _mapping, ...rest } = shownProposal(proposal, options, output)
+  const { rows, ...form } = table
+  return {
+    async connect() {
+      const name = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'
+      const timeZone = await untilGood(() => timeZoneOf(proposal, options, prompts), asking, options.timeZone)
+      return exportConnection(proposal, { name: toConnectionName(name), target: name, timeZone, source })
+    },
+    document: { export: { ...form, rows: rows.length }, ...rest },
+    pattern: typeof source.path === 'string' && source.path.includes('*') ? source.path : null,
+  }
+}
+
+async function recipeResult(
+  options: InitOptions & { readonly recipe: string },
+  asking: Asking & { readonly file: string },
+): Promise<SourceResult> {
+  const foreign = exportOptions.find((option) => options[option] !== undefined)
+  if (foreign !== undefined)
+    throw new Failure(
+      'usage',
+      `--recipe reads a list by API, and goes without --${foreign}: change what it reads in the configuration`,
+    )
+  const { connection, preview } = await connectRecipe(options, asking)
+  const { people, held, ...counted } = preview
+  const shown = asking.output.mayShowValues({ showValues: !asking.output.json || options.showValues === true })
+  const list = { ...counted, people: shown ? people : [], held: held.map(({ name, reason }) => ({ name, reason })) }
+  return { connect: async () => connection, document: { recipe: options.recipe, list }, pattern: null }
 }
 
 /** Asks until the answer can be used. A value given as an option is not asked for; an unusable one is refused at once. */
@@ -217,13 +274,11 @@ function shownProposal(proposal: Proposal, { showValues = false }: InitOptions, 
   return { ...proposal, fields: proposal.fields.map((field) => ({ ...field, examples: [] })) }
 }
 
-function documentOf({ file, proposal, permissions, trouble }: Written) {
-  const { table, mapping: _mapping, ...rest } = proposal
-  const { rows, ...form } = table
-  return { file, export: { ...form, rows: rows.length }, ...rest, permissions, trouble }
+function documentOf({ file, result, permissions, trouble }: Written) {
+  return { file, ...result.document, permissions, trouble }
 }
 
-function renderWritten({ file, source, permissions, trouble }: Written, paint: Paint): string {
+function renderWritten({ file, result: { pattern }, permissions, trouble }: Written, paint: Paint): string {
   const short = relative('.', file)
   const named = short === 'rollcall.yaml' ? '' : ` --config ${escapeText(short.startsWith('..') ? file : short)}`
   return [
@@ -232,9 +287,7 @@ function renderWritten({ file, source, permissions, trouble }: Written, paint: P
       ? []
       : ['Permissions of the key (this test changed nothing):', renderPermissions(permissions, paint), '']),
     ...(trouble === null ? [] : [`${paint('red', '✖')} ${escapeText(trouble.message)}`]),
-    ...(typeof source.path === 'string' && source.path.includes('*')
-      ? [`Exports: the newest file that matches ${escapeText(source.path)}`]
-      : []),
+    ...(pattern === null ? [] : [`Exports: the newest file that matches ${escapeText(pattern)}`]),
     `${paint('green', '✔')} ${escapeText(file)} was written. Next:`,
     `  rollcall check${named}  tests everything and changes nothing`,
     `  rollcall plan${named}   shows what a run would do`,

@@ -4,6 +4,7 @@ import type { Argument, Command, Option } from 'commander'
 export type Known = {
   connections(config: string | undefined): Promise<readonly string[]>
   runs(config: string | undefined): Promise<readonly Candidate[]>
+  recipes(): Promise<readonly Candidate[]>
 }
 
 /** A word that may be completed here, and its meaning. */
@@ -79,6 +80,7 @@ const none: Candidates = { files: false, candidates: [] }
 async function valuesOf(option: Option, config: string | undefined, known: Known): Promise<Candidates> {
   if (option.argChoices) return wordCandidates(option.argChoices)
   if (option.long === '--connection') return wordCandidates(await known.connections(config))
+  if (option.long === '--recipe') return { files: false, candidates: await known.recipes() }
   if (option.long === '--run') return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
   return /<(?:file|folder|path)>/.test(option.flags) ? filesOnly : none
 }
@@ -93,6 +95,7 @@ async function argumentValues(
   // Commands below another one, such as `platform keys revoke`, have their own IDs.
   const isRun = argument.name() === 'id' && command.parent?.parent === null
   if (isRun) return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
+  if (argument.name() === 'recipe') return { files: false, candidates: await known.recipes() }
   if (argument.name() === 'connection' || command.parent?.name() === 'webhook')
     return wordCandidates(await known.connections(config))
   return /^(?:file|folder|path)$/.test(argument.name()) ? filesOnly : none

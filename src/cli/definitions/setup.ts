@@ -4,7 +4,7 @@ import type { InitOptions } from '../commands/init.ts'
 import { add, commonOptions, type Definition, type ExitWith, several, wholeNumber } from './define.ts'
 
 /** The commands that come before the first run. */
-export const setupCommands: readonly Definition[] = [demoCommand, initCommand, checkCommand]
+export const setupCommands: readonly Definition[] = [demoCommand, initCommand, recipesCommand, checkCommand]
 
 function demoCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'demo', 'Show the whole path on this machine: a platform, a company, two nights of HR exports')
@@ -16,7 +16,12 @@ function demoCommand(program: Command, exitWith: ExitWith): void {
 }
 
 /** The defaults of repeatable options. As defaults of Commander, the help would show them. */
-const noneNamed: Readonly<Record<'field' | 'left' | 'employed', readonly string[]>> = {
+const noneNamed: Readonly<
+  Record<'parameter' | 'credential' | 'set' | 'field' | 'left' | 'employed', readonly string[]>
+> = {
+  parameter: [],
+  credential: [],
+  set: [],
   field: [],
   left: [],
   employed: [],
@@ -25,6 +30,18 @@ const noneNamed: Readonly<Record<'field' | 'left' | 'employed', readonly string[
 function initCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'init', 'Read an export and write a configuration for it')
     .option('--source <place>', 'the export: a file, a folder, sftp://USER@HOST/PATH or https://…')
+    .option('--recipe <name>', 'instead of an export: the HR system to read by API, as "rollcall recipes" lists them')
+    .option('--parameter <name=value>', 'what the recipe asks for; can be repeated', several)
+    .option(
+      '--credential <setting=file>',
+      'the file of a secret that the recipe asks for, or what else it asks for; can be repeated',
+      several,
+    )
+    .option(
+      '--set <setting=value>',
+      'a setting of the source besides those of the recipe, such as allowPrivate=true; can be repeated',
+      several,
+    )
     .option('--secret-file <file>', 'the password or private key of an SFTP account, or a bearer token')
     .option(
       '--host-key <fingerprint>',
@@ -51,6 +68,17 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     .action(
       exitWith(async (options: Omit<InitOptions, keyof typeof noneNamed> & Partial<InitOptions>) =>
         (await import('../commands/init.ts')).init({ ...noneNamed, ...options }),
+      ),
+    )
+}
+
+function recipesCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'recipes', 'List the HR systems that are read by API, or show what one of them needs')
+    .argument('[recipe]', 'the recipe to show')
+    .option('--json', 'print only one JSON document on stdout')
+    .action(
+      exitWith(async (recipe: string | undefined, options: { json?: boolean }) =>
+        (await import('../commands/recipes.ts')).recipes(recipe, options),
       ),
     )
 }

@@ -5,7 +5,7 @@ import type { Fields } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
 
 /** The answers of a visitor by field name, as they stand in the address. */
-export type Answers = Readonly<Record<string, string>>
+type Answers = Readonly<Record<string, string>>
 
 /** The value of a choice that leaves a field out. Names of columns have a prefix, so that none is equal to it. */
 export const notSent = 'none'

@@ -19,7 +19,7 @@ import {
   valueText,
   withCode,
 } from '../site/words.ts'
-import { type Answers, answersFrom, uploadHref } from './first-visit-answers.ts'
+import { answersFrom, uploadHref } from './first-visit-answers.ts'
 import { goneHref, proposedFor, type ReadingResult } from './first-visit-reading.ts'
 
 /** Adds the page with the plan of a first run, and the action that writes the connection. */
@@ -34,7 +34,7 @@ export function planPages(site: Site): void {
     const head = heading({
       title: 'What a first run would do',
       crumbs: [
-        { name: 'Connect an HR export', href: firstVisitHref },
+        { name: 'Connect HR', href: firstVisitHref },
         { name: upload.name, href: back },
       ],
       lead: 'Calculated from the export that you uploaded. Nothing is stored or sent.',
@@ -42,7 +42,7 @@ export function planPages(site: Site): void {
     const content =
       typeof plan === 'string'
         ? html`${head}${notice(plan, 'bad')}<p>${actionLink({ href: back, name: 'Back to how it is read', kind: 'main' })}</p>`
-        : html`${head}${planParts(plan, answers)}`
+        : html`${head}${planParts(plan, { connect: uploadHref(upload.id, '/connection', answers), back, backName: 'Back to how it is read' })}`
     return { title: 'What a first run would do', content, section: 'overview' }
   })
 
@@ -109,8 +109,14 @@ async function plannedFor(context: PageContext, fields: Fields) {
   return { reading, plan: await askPlan(context, fields, reading), answers: answersFrom(fields, reading.proposed) }
 }
 
-function planParts(plan: FirstPlan, answers: Answers): Html {
-  const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file, upload } = plan
+/** What a first run would do, of an export or a list. */
+type PlannedRun = Omit<FirstPlan, 'upload' | 'makesFolder'>
+
+type PlanLinks = { readonly connect: string; readonly back: string; readonly backName: string }
+
+/** The parts of the page that shows what a first run would do. */
+export function planParts(plan: PlannedRun, { connect, back, backName }: PlanLinks): Html {
+  const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file } = plan
   const held = guards.filter(({ ok }) => !ok)
   const all = changesIn(counts)
   return html`<section class="card" aria-label="In numbers">${figures([
@@ -121,12 +127,12 @@ function planParts(plan: FirstPlan, answers: Answers): Html {
   ])}</section>
 ${held.length > 0 && card({ title: 'This plan would be held', id: 'guards', tone: 'wait', content: heldText(held) })}
 ${plan.key.trouble !== null && card({ title: 'The API key of the platform', id: 'key', tone: 'wait', content: html`<p>${sentence(plan.key.trouble)}</p>${plan.key.file !== null && html`<p>The last step asks for it.</p>`}` })}
-${warnings.length > 0 && card({ title: 'Warnings about the export', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
+${warnings.length > 0 && card({ title: 'Warnings about the data', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
 ${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
 ${card({ title: html`New content of ${file}`, id: 'text', content: listing('The configuration', text) })}
 ${card({ title: html`People who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${shownText(all, changes)}` })}
-<div class="row">${actionLink({ href: uploadHref(upload.id, '/connection', answers), name: 'Connect …', kind: 'main' })}
-${actionLink({ href: uploadHref(upload.id, '', answers), name: 'Back to how it is read' })}</div>`
+<div class="row">${actionLink({ href: connect, name: 'Connect …', kind: 'main' })}
+${actionLink({ href: back, name: backName })}</div>`
 }
 
 function shownText(all: number, shown: readonly unknown[]): Html | false {
@@ -197,7 +203,8 @@ ${key.file !== null && html`<li>The key is written to ${code(key.file)}, which o
 ${key.trouble !== null && key.file === null && html`<p class="notice bad">${sentence(key.trouble)}</p>`}`
 }
 
-function keyField({ key }: FirstPlan): Html | null {
+/** The field for the key of the platform; null if the key comes from elsewhere. */
+export function keyField({ key }: PlannedRun): Html | null {
   if (key.file === null) return null
   return textField({
     name: 'apiKey',

@@ -52,7 +52,7 @@ export function readingPages(site: Site): void {
     const content = html`${reading.refused && notice(reading.refused, 'bad')}
 ${heading({
   title,
-  crumbs: [{ name: 'Connect an HR export', href: firstVisitHref }],
+  crumbs: [{ name: 'Connect HR', href: firstVisitHref }],
   lead: 'Check that each column is mapped to the right field. Nothing is stored yet.',
   actions: actionLink({ href: uploadHref(reading.proposed.upload.id, '/drop'), name: 'Remove the export' }),
 })}

@@ -10,11 +10,12 @@ import type { Content } from '../site/frame.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
 import { uploadHref } from './first-visit-answers.ts'
+import { listPages, recipeCard } from './first-visit-list.ts'
 import { planPages } from './first-visit-plan.ts'
 import { delimiters, encodings, readingPages } from './first-visit-reading.ts'
 
 const mebibyte = 1024 * 1024
-const title = 'Connect an HR export'
+const title = 'Connect HR'
 const steps = [
   'Upload an export',
   'See how it is read',
@@ -55,6 +56,7 @@ export function firstVisitPages(site: Site): void {
     },
   })
 
+  listPages(site)
   readingPages(site)
   planPages(site)
 
@@ -92,7 +94,7 @@ async function startPage(context: PageContext, fields: Fields, refused: string |
 ${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, and sends nothing.' })}
 ${
   refusal === null
-    ? await uploadCard(context, fields)
+    ? html`${await recipeCard(context)}${await uploadCard(context, fields)}`
     : html`<p class="empty" role="status">This page creates the first connection from an HR export, but ${refusal}.</p>`
 }`
   return { title, content, section: 'overview' }

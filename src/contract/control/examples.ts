@@ -7,6 +7,7 @@ const ofConnection = { connection }
 const ofPerson = { connection, identityId: 'E-1042' }
 const ofRun = { runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
 const ofUpload = { upload: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
+const ofList = { list: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
 const firstConnection = { reading: {}, name: 'HR', folder: 'exports', timeZone: 'Europe/Berlin' }
 const digest = 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
 const quarter = { from: '2026-10-01', to: '2026-12-31', connection }
@@ -83,6 +84,18 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   },
   planFirstRun: { params: ofUpload, bodies: { 'As it was proposed': firstConnection } },
   makeFirstConnection: { params: ofUpload, bodies: { 'What the plan showed': { ...firstConnection, digest } } },
+  readList: {
+    bodies: {
+      'A list of users by SCIM': {
+        ...{ recipe: 'scim', name: 'HR', timeZone: 'Europe/Berlin' },
+        parameters: { host: 'hr.example.com' },
+        credentials: { bearer: 'the token itself' },
+      },
+    },
+  },
+  getList: { params: ofList },
+  dropList: { params: ofList },
+  connectList: { params: ofList, bodies: { 'What the list showed': { digest } } },
   readAudit: { query: { act: 'run', connection, limit: 20 } },
   verifyAudit: { bodies: { 'With the key of the installation': {} } },
   exportAudit: { query: { from: '2026-10-01T00:00:00Z', to: '2027-01-01T00:00:00Z', connection } },

@@ -162,6 +162,49 @@ export const FirstPlan = z
   .meta({ id: 'FirstPlan' })
 export type FirstPlan = z.infer<typeof FirstPlan>
 
+/** An HR system that can be connected by its API, and what that needs. */
+export const RecipeView = z
+  .object({
+    name: z.string(),
+    title: z.string().describe('The system.'),
+    setup: z.array(z.string()).describe('What to create in the HR system, step by step.'),
+    notes: z.array(z.string()),
+    parameters: z.array(
+      z.object({
+        name: z.string(),
+        label: z.string(),
+        help: z.string().nullable(),
+        example: z.string(),
+        usual: z.string().nullable().describe('The value if none is given.'),
+      }),
+    ),
+    credentials: z.array(
+      z.object({
+        setting: z.string().describe('The setting of the source that it becomes.'),
+        label: z.string(),
+        help: z.string(),
+        is: z.enum(['secret', 'text', 'file']),
+        optional: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'Recipe' })
+export type RecipeView = z.infer<typeof RecipeView>
+
+/** What the list of an HR system holds, and what a first run over it would do. */
+export const FirstList = FirstPlan.omit({ upload: true, makesFolder: true })
+  .extend({
+    id: z.uuid(),
+    recipe: z.string(),
+    title: z.string().describe('The system.'),
+    end: z.string().nullable().describe('How the end of the list was recognised.'),
+    secretFiles: z.array(z.string()).describe('The files that the secrets are written into.'),
+  })
+  .meta({ id: 'FirstList' })
+export type FirstList = z.infer<typeof FirstList>
+
+const Given = z.record(Text, z.string().max(20_000)).default({})
+
 const FirstConnection = z
   .object({
     connection: z.string(),
@@ -172,6 +215,13 @@ const FirstConnection = z
   .meta({ id: 'FirstConnection' })
 
 const ofUpload = z.object({ upload: z.uuid() })
+const ofList = z.object({ list: z.uuid() })
+
+const confirmed = {
+  digest: Text.describe('The digest of the plan. If something else would be written by now, nothing is.'),
+  apiKey: z.string().trim().min(1).max(4096).optional().describe("The platform's key, if there is none yet."),
+  by: By,
+}
 
 /** How an export that a person gives becomes the first connection. Nothing is stored before the last step. */
 export const firstVisitOperations = operations({
@@ -234,10 +284,65 @@ export const firstVisitOperations = operations({
     body: z.strictObject({
       reading: ReadingAnswers,
       ...connectionSettings,
-      digest: Text.describe('The digest of the plan. If something else would be written by now, nothing is.'),
-      apiKey: z.string().trim().min(1).max(4096).optional().describe("The platform's key, if there is none yet."),
-      by: By,
+      ...confirmed,
     }),
+    success: { 201: FirstConnection },
+    errors: [400, 401, 403, 404, 409, 422, 500, 503],
+  },
+  listRecipes: {
+    method: 'GET',
+    path: '/first-visit/recipes',
+    permission: 'admin',
+    summary: 'The HR systems that can be connected by their API, and what each of them needs.',
+    success: { 200: z.object({ data: z.array(RecipeView) }) },
+    errors: [401, 403, 404, 500],
+  },
+  readList: {
+    method: 'POST',
+    path: '/first-visit/lists',
+    permission: 'admin',
+    summary: 'Read the list of an HR system, and show what a first run over it would do. Nothing is stored or sent.',
+    description:
+      'What is given stays in memory until the last step, until it is dropped, for half an hour, or until the process ends. Only who gave it can look at the list.',
+    body: z.strictObject({
+      recipe: Text,
+      name: connectionSettings.name,
+      timeZone: connectionSettings.timeZone,
+      parameters: Given.describe('By the name of the parameter.'),
+      credentials: Given.describe('By the setting of the source that they become: the secrets themselves.'),
+      settings: z
+        .record(Text, z.json())
+        .default({})
+        .describe('Further settings of the source by their path, such as requestsPerMinute.'),
+    }),
+    success: { 201: FirstList },
+    errors: [400, 401, 403, 404, 409, 422, 429, 500, 503],
+  },
+  getList: {
+    method: 'GET',
+    path: '/first-visit/lists/:list',
+    permission: 'admin',
+    summary: 'What a list held that was read.',
+    params: ofList,
+    success: { 200: FirstList },
+    errors: [400, 401, 403, 404, 500],
+  },
+  dropList: {
+    method: 'DELETE',
+    path: '/first-visit/lists/:list',
+    permission: 'admin',
+    summary: 'Forget a list that was read, with the credentials that were given for it.',
+    params: ofList,
+    success: { 204: null },
+    errors: [400, 401, 403, 404, 500],
+  },
+  connectList: {
+    method: 'POST',
+    path: '/first-visit/lists/:list/connection',
+    permission: 'admin',
+    summary: 'Write the connection into the configuration, the secrets into files of their own, and take it up.',
+    params: ofList,
+    body: z.strictObject(confirmed),
     success: { 201: FirstConnection },
     errors: [400, 401, 403, 404, 409, 422, 500, 503],
   },

@@ -1,5 +1,10 @@
 import { Agent } from 'undici'
-import { fixedLookup, type ResolveHost, resolveCheckedAddresses, resolveHost } from '../../connectors/http/network/addresses.ts'
+import {
+  fixedLookup,
+  type ResolveHost,
+  resolveCheckedAddresses,
+  resolveHost,
+} from '../../connectors/http/network/addresses.ts'
 import { isLocalHost } from '../../connectors/http/network/private-address.ts'
 import { Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'

@@ -42,13 +42,13 @@ export type ConfigDocument = {
    * Replaces a reference that cannot be resolved, or whose text is refused, by a placeholder. Returns what is wrong with it; null if
    * nothing is.
    */
-  defer(path: Path, refuse?: (text: string) => string | null): Problem | null
+  defer(path: Path, refuse?: (text: string) => string | null, placeholder?: string): Problem | null
   /** Converts a text that came from a reference into the number or the boolean that it spells. True if it did. */
   convert(path: Path): boolean
 }
 
 /** A placeholder that is valid as a token and as an address. */
-const placeholder = 'https://not-read-yet.invalid/'
+const anyPlaceholder = 'https://not-read-yet.invalid/'
 
 type ReferenceContext = { readonly env: NodeJS.ProcessEnv; readonly folder: string }
 
@@ -91,7 +91,7 @@ export async function parseConfig(text: string, context: ReferenceContext): Prom
       const isWritten = exact || isScalar(isAlias(value) ? value.resolve(document) : value)
       return isWritten ? { ...positionAt(lines, value?.range?.[0]), written: written.get(value) } : null
     },
-    defer(path, refuse = () => null) {
+    defer(path, refuse = () => null, placeholder = anyPlaceholder) {
       const { value, exact } = nearest(document, path)
       if (!exact || !isScalar(value) || !references.has(value)) return null
       const message = unresolved.get(value)?.message ?? refuse(String(value.value))
@@ -187,7 +187,7 @@ function nearest(document: Document, path: Path): NearestNode {
 function child(parent: unknown, name: PropertyKey): Omit<NearestNode, 'exact'> | undefined {
   if (isSeq(parent)) return { value: nodeOf(parent.items[Number(name)]) }
   if (!isMap(parent)) return undefined
-  const pair = parent.items.find(({ key }) => (isScalar(key) ? key.value : key) === name)
+  const pair = parent.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(name))
   return pair && { key: nodeOf(pair.key), value: nodeOf(pair.value) }
 }
 

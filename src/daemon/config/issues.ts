@@ -1,16 +1,9 @@
 import type { z } from 'zod'
 import { mostSimilar } from '../../identity/mapping/headers.ts'
 import type { ConfigDocument, Path, Problem } from './document.ts'
+import type { SettingsSchema } from './json-schema.ts'
 
 type Issue = z.core.$ZodIssue
-
-/** What a JSON Schema says about the settings that may stand at a place; all that is read of one here. */
-type SettingsSchema = {
-  readonly properties?: Readonly<Record<string, SettingsSchema>>
-  readonly additionalProperties?: SettingsSchema | boolean
-  readonly anyOf?: readonly SettingsSchema[]
-  readonly oneOf?: readonly SettingsSchema[]
-}
 
 /** One problem for each mistake, with its position, the name of the setting and what helps. */
 export function toProblems(

@@ -39,7 +39,9 @@ export function listSettings(
     presetOf(part) {
       const name = textAt(part, ['preset'])
       const preset = presets.get(name)
-      return preset === undefined ? null : { name, values: { ...preset.mapping, ...preset.format } }
+      return preset === undefined
+        ? null
+        : { name, values: { ...preset.recipe?.source, ...preset.mapping, ...preset.format } }
     },
   })
 }

@@ -6,16 +6,18 @@ import type { Setting } from '../../contract/control/settings.ts'
 import { Failure } from '../../errors.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 import { deprecatedAlertKinds, toAlertSettings, unknownConnections } from './alert-channels.ts'
+import { applyRecipes } from './apply-recipes.ts'
 import type { Config, OidcConfig, TraceConfig } from './config.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
+import { jsonSchema } from './json-schema.ts'
 import { listSettings } from './listed-settings.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { regions } from './platform-settings.ts'
 import { type Presets, presetsFor } from './presets.ts'
 import { problemAt, problemLine, refuseProblems } from './problems.ts'
 import { hasRecords, linkedSettings, noShapes } from './records.ts'
-import { ConfigFile, checkedOnce, jsonSchema } from './schema.ts'
+import { ConfigFile, checkedOnce } from './schema.ts'
 import type { Secret } from './secret.ts'
 import {
   apiKeyPath,
@@ -65,11 +67,13 @@ export async function configOfText(
 ): Promise<Config> {
   const folder = dirname(file)
   const shown = shownPath(file)
-  const document = await parseConfig(text, { env, folder })
-  const context: SecretContext = { document, faults: deferSecrets(document, { file: shown, secrets }) }
-  refuseProblems(shown, document.problems)
-  const presets = await presetsFor(presetsIn(document.values()))
-  const values = checkValues(shown, document, presets)
+  const written = await parseConfig(text, { env, folder })
+  const faults = deferSecrets(written, { file: shown, secrets })
+  refuseProblems(shown, written.problems)
+  const presets = await presetsFor(presetsIn(written.values()))
+  const { document, ...recipes } = applyRecipes(written, presets)
+  const context: SecretContext = { document, faults }
+  const values = checkValues(shown, { document, ...recipes }, presets)
   const { server, alerts, connections, traces } = values
   const checked = await checkConnections(values, { ...context, presets })
   refuseProblems(shown, unknownConnections({ alerts, connections }, document))
@@ -125,14 +129,19 @@ async function readConfig(path: string, help: string): Promise<Pick<ConfigText, 
 /** Issues with the kind of a value. A text that is too short, or has another form, would be no better as a number. */
 const kindIssues: ReadonlySet<string> = new Set(['invalid_type', 'invalid_union', 'invalid_value'])
 
-function checkValues(path: string, document: ConfigDocument, presets: Presets): ConfigFile {
+function checkValues(
+  path: string,
+  { document, problems: ofRecipes, isBroken }: ReturnType<typeof applyRecipes>,
+  presets: Presets,
+): ConfigFile {
   const parse = () => ConfigFile.safeParse(withFormats(document.values(), presets), checkedOnce)
   let parsed = parse()
   // A reference yields text; where a number or a boolean is expected, the text is converted.
   const issues = flatten(parsed.error?.issues ?? []).filter(({ code }) => kindIssues.has(code))
   if (issues.map((issue) => document.convert(issue.path)).includes(true)) parsed = parse()
-  const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema)
-  refuseProblems(path, [...problems, ...plainSecrets(document)])
+  const others = flatten(parsed.error?.issues ?? []).filter((issue) => !isBroken(issue.path))
+  const problems = toProblems(others, document, jsonSchema)
+  refuseProblems(path, [...problems, ...ofRecipes, ...plainSecrets(document)])
   if (parsed.data) return parsed.data
   throw parsed.error
 }

@@ -4,7 +4,10 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { exportFormat } from '../../connectors/file/format.ts'
 import { lintChecks } from '../../identity/lint/lint.ts'
+import { Failure } from '../../errors.ts'
+import { mostSimilar } from '../../identity/mapping/headers.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
+import { type Recipe, recipeMistakes, recipeSettings, toRecipe } from './recipe.ts'
 import { checkedOnce } from './schema.ts'
 
 const folder = new URL('../../../config/presets/', import.meta.url)
@@ -18,22 +21,27 @@ const PresetFormat = z.strictObject({
 })
 
 /** A preset as its file has it: the parts of a mapping stand beside what else is known of the system. */
-const PresetFile = z.strictObject({
-  title: z.string().min(1).describe('The system, and which of its exports.'),
-  notes: z.array(z.string()).default([]).describe('What its administrator should know.'),
-  ...MappingPatch.shape,
-  format: PresetFormat.default({}).describe(
-    'How the system writes its exports, where that differs from a plain CSV file. What a connection says goes before it.',
-  ),
-  traps: z
-    .array(z.strictObject({ check: z.enum(lintChecks), warn: z.string().min(1) }))
-    .default([])
-    .describe('What to say besides, where a check of the export finds something.'),
-})
+const PresetFile = z
+  .strictObject({
+    title: z.string().min(1).describe('The system, and which of its exports or lists.'),
+    notes: z.array(z.string()).default([]).describe('What its administrator should know.'),
+    ...MappingPatch.shape,
+    format: PresetFormat.default({}).describe(
+      'How the system writes its exports, where that differs from a plain CSV file. What a connection says goes before it.',
+    ),
+    traps: z
+      .array(z.strictObject({ check: z.enum(lintChecks), warn: z.string().min(1) }))
+      .default([])
+      .describe('What to say besides, where a check of the export finds something.'),
+    ...recipeSettings,
+  })
+  .superRefine((preset, context) => {
+    for (const message of recipeMistakes(preset)) context.addIssue({ code: 'custom', message })
+  })
 
-/** What is known about the exports of one HR system. */
-export const Preset = PresetFile.transform(({ title, notes, format, traps, ...mapping }) => {
-  return { title, notes, mapping, format, traps }
+/** What is known about the exports of one HR system, or about a list that its API has. */
+export const Preset = PresetFile.transform(({ title, notes, format, traps, source, setup, asks, ...mapping }) => {
+  return { title, notes, mapping, format, traps, recipe: toRecipe({ source, setup, asks }) }
 })
 export type Preset = z.infer<typeof Preset>
 
@@ -43,11 +51,41 @@ export type Presets = ReadonlyMap<string, Preset>
 const read = new Map<string, Promise<Preset>>()
 
 /**
- * The presets that come with Rollcall: config/presets/<name>.yaml. One that is not valid is a bug of ours and says so. Each is read
- * once, since they change with the code only.
+ * The presets for exports that come with Rollcall: config/presets/<name>.yaml. One that is not valid is a bug of ours and says so. Each
+ * is read once, since they change with the code only.
  */
 export async function readPresets(): Promise<Presets> {
-  return await presetsOf(await presetNames())
+  const all = await presetsOf(await presetNames())
+  return new Map([...all].filter(([, { recipe }]) => recipe === null))
+}
+
+/** A preset that is a recipe. */
+export type RecipePreset = Preset & { readonly recipe: Recipe }
+
+/** The presets that are recipes. */
+export async function readRecipes(): Promise<ReadonlyMap<string, RecipePreset>> {
+  const all = await presetsOf(await presetNames())
+  return new Map(
+    [...all].flatMap(([name, { recipe, ...preset }]) => (recipe === null ? [] : [[name, { ...preset, recipe }]])),
+  )
+}
+
+/** The recipe of this name. Throws a `usage` failure if there is none. */
+export async function requireRecipe(name: string): Promise<RecipePreset> {
+  const recipes = await readRecipes()
+  const preset = recipes.get(name)
+  if (preset !== undefined) return preset
+  const similar = mostSimilar([name], [...recipes.keys()])
+  const help = similar === null ? '"rollcall recipes" lists them' : `did you mean "${similar}"?`
+  throw new Failure('usage', `there is no recipe "${name}": ${help}`)
+}
+
+/** What is wrong with the name of a preset that there is not. */
+export function unknownPreset(name: string, presets: Presets): string {
+  const similar = mostSimilar([name], [...presets.keys()])
+  if (similar !== null) return `unknown preset "${name}" (did you mean "${similar}"?)`
+  const forExports = [...presets].flatMap(([known, { recipe }]) => (recipe === null ? [known] : []))
+  return `unknown preset "${name}" (known: ${forExports.join(', ')}, and the recipes that "rollcall recipes" lists)`
 }
 
 /** The presets with these names; all presets if one is unknown, so that a message can list them. */

@@ -67,12 +67,6 @@ export type AlsoSettings = ConnectionSettings['also'][string]
 /** A source as the file has it. */
 export type SourceSettings = z.infer<typeof Source>
 
-/** The JSON Schema of the configuration file, for editors. */
-export function jsonSchema(): object {
-  const { $schema, ...schema } = z.toJSONSchema(ConfigFile, { io: 'input' })
-  return { $schema, title: 'Rollcall configuration', ...schema }
-}
-
 type Named = { readonly name: string; readonly path: string[]; readonly target: ConnectionSettings['target'] }
 
 /** Every connection, with the linked ones. */

@@ -59,6 +59,9 @@ function valuesOf(document: ConfigDocument): { readonly plain: unknown } | null 
   }
 }
 
+/** A placeholder that is valid as a token and as a user's name, which holds no colon. */
+const namePlaceholder = 'not-read-yet.not-read-yet.not-read-yet'
+
 function deferAt(document: ConfigDocument, file: string, paths: readonly Path[]): Faults {
   const refuseBlank = (path: Path) => (text: string) =>
     path === apiKeyPath && text === ''
@@ -66,7 +69,8 @@ function deferAt(document: ConfigDocument, file: string, paths: readonly Path[])
       : null
   return new Map(
     paths.flatMap((path) => {
-      const problem = document.defer(path, refuseBlank(path))
+      const placeholder = path[0] === 'connections' ? namePlaceholder : undefined
+      const problem = document.defer(path, refuseBlank(path), placeholder)
       return problem === null ? [] : [[path.join('.'), problemLine(file, problem)]]
     }),
   )
@@ -90,15 +94,20 @@ function channelSecretPaths(values: unknown): Path[] {
   })
 }
 
+/** What is wrong with a secret that is written into the configuration itself. */
+export const plainSecret = `a secret stands in the configuration: put it into the environment or a file and write ${secretReference}`
+
 /** A problem for each secret, or password in an address, that is written into the configuration itself. */
 export function plainSecrets(document: ConfigDocument): Problem[] {
   const values = document.values()
   const secrets = secretPathsIn(values, connectionSecrets).filter((path) => textAt(values, path) !== '')
   const addresses = addressPaths.filter((path) => hasPassword(textAt(values, path)))
-  const message = `a secret stands in the configuration: put it into the environment or a file and write ${secretReference}`
-  return [...secrets, ...addresses]
-    .filter((path) => !document.referencesAt(path))
-    .map((path) => problemAt(document, path, message))
+  return (
+    [...secrets, ...addresses]
+      // A constant that a recipe states is no secret.
+      .filter((path) => document.writtenValueAt(path) !== null && !document.referencesAt(path))
+      .map((path) => problemAt(document, path, plainSecret))
+  )
 }
 
 function hasPassword(address: string): boolean {

@@ -12,7 +12,12 @@ export const onBadCellText =
   'What a cell costs that cannot be read. keepField (default): its field stays as it was, and the rest of the row counts. rejectRow: the whole row.'
 
 const mappingSettings = {
-  preset: z.string().optional().describe('A list of known columns to start from, such as generic.'),
+  preset: z
+    .string()
+    .optional()
+    .describe(
+      'What is known of a system: its columns, such as workday, or as a recipe also how its list is read, such as personio-api.',
+    ),
   fields: MappingPatch.shape.fields.describe('Which column holds which field. This adds to the preset.'),
   record: MappingPatch.shape.record,
   status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),

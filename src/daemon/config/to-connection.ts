@@ -8,11 +8,12 @@ import { configurationDigest } from './configuration-digest.ts'
 import { kindsSent } from './connection-settings.ts'
 import type { Path, Problem } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
-import type { Presets } from './presets.ts'
+import { jsonSchema } from './json-schema.ts'
+import { type Presets, unknownPreset } from './presets.ts'
 import { problemAt } from './problems.ts'
 import { ofRecords, type Records, recordsOf } from './records.ts'
 import { leavesTime } from './schedule-settings.ts'
-import { type ConfigFile, type ConnectionSettings, checkedOnce, type FeedSettings, jsonSchema } from './schema.ts'
+import { type ConfigFile, type ConnectionSettings, checkedOnce, type FeedSettings } from './schema.ts'
 import { type SecretContext, secretsBelow } from './secret-settings.ts'
 
 /** What connections are checked with. */
@@ -139,8 +140,7 @@ function toFeed(
   const { preset: presetName, timeZone, mode, ...own } = settings
   const preset = presetName === undefined ? undefined : presets.get(presetName)
   if (presetName !== undefined && preset === undefined) {
-    const message = `unknown preset "${presetName}" (known: ${[...presets.keys()].join(', ')})`
-    return { problems: [problemAt(document, [...at, 'preset'], message)] }
+    return { problems: [problemAt(document, [...at, 'preset'], unknownPreset(presetName, presets))] }
   }
   const merged = mergePreset(preset?.mapping ?? {}, own)
   const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties), checkedOnce)

@@ -1,7 +1,16 @@
-import type { firstVisitOperations, ReadingAnswers, Upload as UploadView } from '../../contract/control/first-visit.ts'
+import type {
+  FirstList as FirstListView,
+  firstVisitOperations,
+  ReadingAnswers,
+  RecipeView,
+  Upload as UploadView,
+} from '../../contract/control/first-visit.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { readPresets } from '../config/presets.ts'
+import type { Preview } from '../../sync/sync.ts'
+import { type RecipePreset, readPresets } from '../config/presets.ts'
+import type { PlatformKey } from '../proposal/first-key.ts'
+import type { FirstList, FirstLists } from '../proposal/first-list.ts'
 import type { FirstPlan, FirstVisitAnswers, FirstVisits } from '../proposal/first-visit.ts'
 import { type Proposal, readFields } from '../proposal/proposal.ts'
 import type { Upload } from '../proposal/uploads.ts'
@@ -12,6 +21,8 @@ import type { WithActor } from './with-permissions.ts'
 export type FirstVisitContext = {
   /** Left out if no daemon runs. */
   readonly firstVisits?: FirstVisits
+  /** Left out if no daemon runs. */
+  readonly firstLists?: FirstLists
 }
 
 const rejectsShown = 100
@@ -62,11 +73,44 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
     })
     return { status: 201, body: { file: visits.file, ...made } }
   },
+
+  async listRecipes(ctx) {
+    const recipes = [...(await listsIn(ctx).recipes())].map(([name, preset]) => recipeView(name, preset))
+    return { status: 200, body: { data: recipes } }
+  },
+
+  async readList(ctx, { body }) {
+    return { status: 201, body: listView(ctx, await listsIn(ctx).read(body, ctx.actor.principal)) }
+  },
+
+  async getList(ctx, { params: { list } }) {
+    return { status: 200, body: listView(ctx, listsIn(ctx).find(list, ctx.actor.principal)) }
+  },
+
+  async dropList(ctx, { params: { list } }) {
+    listsIn(ctx).drop(list, ctx.actor.principal)
+    return { status: 204 }
+  },
+
+  async connectList(ctx, { params: { list }, body: { digest, apiKey } }) {
+    const { principal, by } = ctx.actor
+    const made = await listsIn(ctx).connect(list, principal, { digest, apiKey, by })
+    return { status: 201, body: { file: visitsIn(ctx).file, ...made } }
+  },
+}
+
+function listsIn({ firstLists }: FirstVisitContext): FirstLists {
+  if (firstLists) return firstLists
+  throw noDaemon()
 }
 
 function visitsIn({ firstVisits }: FirstVisitContext): FirstVisits {
   if (firstVisits) return firstVisits
-  throw new Failure('not_found', 'no daemon runs: "rollcall init" makes the first connection')
+  throw noDaemon()
+}
+
+function noDaemon(): Failure {
+  return new Failure('not_found', 'no daemon runs: "rollcall init" makes the first connection')
 }
 
 function answersIn({
@@ -122,17 +166,43 @@ async function readingView(upload: Upload, { table, form: _, mapping: __, ...pro
   }
 }
 
-function planView({ upload, preview, key, ...planned }: FirstPlan) {
-  const { rows, records, counts, changes, guards, rejects, warnings } = preview
+function recipeView(name: string, { title, notes, recipe }: RecipePreset): RecipeView {
   return {
-    ...planned,
-    upload: uploadView(upload),
+    name,
+    title,
+    setup: [...recipe.setup],
+    notes,
+    parameters: [...recipe.parameters].map(([parameter, { label, help = null, example, default: usual = null }]) => ({
+      name: parameter,
+      ...{ label, help, example, usual },
+    })),
+    credentials: [...recipe.credentials].map(([setting, { label, help, is, optional }]) => ({
+      setting,
+      ...{ label, help, is, optional },
+    })),
+  }
+}
+
+function listView(ctx: FirstVisitContext, { preview, key, secretFiles, ...list }: FirstList): FirstListView {
+  const { file } = visitsIn(ctx)
+  return { ...list, file, secretFiles: [...secretFiles], ...previewView(preview), key: keyView(key) }
+}
+
+function planView({ upload, preview, key, ...planned }: FirstPlan) {
+  return { ...planned, upload: uploadView(upload), ...previewView(preview), key: keyView(key) }
+}
+
+function previewView({ rows, records, counts, changes, guards, rejects, warnings }: Preview) {
+  return {
     ...{ rows, records, counts },
     changes: changes.map(({ change, origin }) => changeView(change, { ...shown, origin })),
     guards: [...guards],
     rejected: counts.rejected + counts.incomplete,
     rejects: rejects.slice(0, rejectsShown).map(rejectView),
     warnings: [...warnings],
-    key: { isKnown: key.isKnown, file: key.file, trouble: key.trouble?.message ?? null },
   }
+}
+
+function keyView({ isKnown, file, trouble }: PlatformKey) {
+  return { isKnown, file, trouble: trouble?.message ?? null }
 }

@@ -4,8 +4,8 @@ import { isTimeZone } from '../../identity/mapping/zones.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { Proposal, ValueCount } from './proposal.ts'
 
-/** The settings of a configuration besides how the export is read. */
-type ConfigurationSettings = NewConnection & {
+/** The settings of a configuration besides its connection. */
+type ConfigurationSettings = {
   readonly platform: { readonly region: string } | { readonly baseUrl: string }
   /** As a reference, such as ${file:platform.key}. */
   readonly apiKey: string
@@ -24,38 +24,41 @@ type NewConnection = {
 /** The comments of a configuration, by the path of the setting that they stand above; those behind it on the same line begin with >. */
 type Comments = Readonly<Record<string, string>>
 
+/** A connection that is written into a configuration. Secrets stand in it as references only. */
+export type ConnectionText = { readonly connections: object; readonly comments: Comments }
+
+/** The connection of an export that is read as proposed. */
+export function exportConnection(proposal: Proposal, connection: NewConnection): ConnectionText {
+  return { connections: connectionsOf(proposal, connection), comments: commentsOn(proposal, connection) }
+}
+
 /** A configuration with comments, in YAML. Secrets stand in it as references only. */
 export function configurationText(
-  proposal: Proposal,
-  { platform, apiKey, ...connection }: ConfigurationSettings,
+  { connections, comments }: ConnectionText,
+  { platform, apiKey }: ConfigurationSettings,
 ): string {
-  const values = {
-    platform: { ...platform, apiKey },
-    dataDir: './data',
-    connections: connectionsOf(proposal, connection),
-  }
-  const comments: Comments = {
-    platform: 'Where changes go. The key is read from its file each time, so that it can be replaced.',
-    dataDir:
-      'State and queue live here. For more than some ten thousand people: database: postgres://… (docs/install.md).',
-    ...commentsOn(proposal, connection),
-  }
-  const document = new Document(values)
+  const document = new Document({ platform: { ...platform, apiKey }, dataDir: './data', connections })
   document.commentBefore = [
     ' Written by "rollcall init". docs/configure.md explains the settings, docs/settings.md lists them all.',
     ' Paths are relative to the folder of this file. Test it with "rollcall check"; "rollcall plan" shows what a run would do.',
   ].join('\n')
-  return written(document, comments)
+  return written(document, {
+    platform: 'Where changes go. The key is read from its file each time, so that it can be replaced.',
+    dataDir:
+      'State and queue live here. For more than some ten thousand people: database: postgres://… (docs/install.md).',
+    ...comments,
+  })
 }
 
 /** Adds this connection to a configuration without connections. Everything else stays as written, character by character. */
-export function withConnection(text: string, proposal: Proposal, connection: NewConnection): string {
+export function withConnection(text: string, connection: ConnectionText): string {
   const rest = withoutEmptyConnections(text)
-  const added = written(
-    new Document({ connections: connectionsOf(proposal, connection) }),
-    commentsOn(proposal, connection),
-  )
-  return `${rest}${rest === '' || rest.endsWith('\n') ? '' : '\n'}\n${added}`
+  return `${rest}${rest === '' || rest.endsWith('\n') ? '' : '\n'}\n${connectionText(connection)}`
+}
+
+/** The connection alone, in YAML with comments. */
+export function connectionText({ connections, comments }: ConnectionText): string {
+  return written(new Document({ connections }), comments)
 }
 
 /** A name as the configuration takes it for a connection. */

@@ -1,22 +1,26 @@
-import { createHash } from 'node:crypto'
-import { mkdir, readFile, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, rmdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Reading } from '../../connectors/connector.ts'
 import { openExport } from '../../connectors/csv/open-export.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
 import type { FolderSource } from '../../connectors/folder/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
-import { recordAuditEntry } from '../../store/audit/trail.ts'
 import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
 import { type Preview, planReading } from '../../sync/sync.ts'
 import { pathFrom } from '../../system/path-from.ts'
-import { replaceFile } from '../../system/replace-file.ts'
 import type { Config, ConnectionConfig } from '../config/config.ts'
 import { configOfText } from '../config/load-config.ts'
 import { readPresets } from '../config/presets.ts'
 import type { SourceSettings } from '../config/schema.ts'
 import { findHeader } from './cells.ts'
-import { requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
+import { exportConnection, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
+import {
+  type Confirmed,
+  draftDigest,
+  emptyConfiguration,
+  type InTurn,
+  writeFirstConnection,
+} from './first-configuration.ts'
 import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
 import { previewFile } from './preview-source.ts'
 import { type Answers, type BlockingQuestion, isBlocking, type Proposal, readFields } from './proposal.ts'
@@ -71,7 +75,6 @@ type VisitRequest = {
   readonly answers: FirstVisitAnswers
   readonly settings: FirstConnection
 }
-type Confirmed = { readonly digest: string; readonly apiKey: string | undefined; readonly by: string }
 
 type FirstVisitParts = {
   readonly config: Config
@@ -83,6 +86,7 @@ type FirstVisitParts = {
   /** Reloads the configuration; null: a person has to. */
   readonly takeUp: (() => void) | null
   readonly signal: AbortSignal
+  readonly inTurn: InTurn
 }
 
 /** What the person has to answer before a configuration can be drafted, by the subject of the question. */
@@ -104,9 +108,6 @@ const helpOfPage: FormHelp = {
 /** Lets people set up the first connection from an uploaded export. Steps of several visits do not interleave. */
 export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
   const { config, uploads, sync, signal } = parts
-  // What one step of a visit writes must not come between the steps of another.
-  let last: Promise<unknown> = Promise.resolve()
-
   function trouble(): string | null {
     if (config.connections.size === 0) return null
     return `${config.file} has a connection already: write another one there`
@@ -153,9 +154,7 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
       return { upload, connection: connection.name, preview, digest, text, source, makesFolder, key }
     },
     async connect(id, request) {
-      const work = last.then(async () => await connectNow(parts, await drafted(id, request), request))
-      last = work.catch(() => {})
-      return await work
+      return await parts.inTurn(async () => await connectNow(parts, await drafted(id, request), request))
     },
   }
 }
@@ -168,50 +167,18 @@ async function proposalFor({ file }: Upload, answers: FirstVisitAnswers, signal:
   return propose(table, presets, provenAnswers(answers, table))
 }
 
-/** Writes the key, the folder and the configuration. Undoes what was written if a step fails. */
+/** Writes the key, the folder and the configuration. */
 async function connectNow(parts: FirstVisitParts, drafted: Drafted, request: Confirmed): Promise<Connected> {
-  const { config, signal } = parts
-  const { upload, connection, digest, text, source, makesFolder } = drafted
-  if (digest !== request.digest)
-    throw new Failure(
-      'conflict',
-      `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
-    )
-  const apiKey = await firstKey(config, { tryKey: parts.tryKey, entered: request.apiKey, signal })
-  const { file } = apiKey
-  await using undoing = new AsyncDisposableStack()
-  if (file !== null && request.apiKey !== undefined) {
-    await writeKey(file, request.apiKey)
-    undoing.defer(() => rm(file, { force: true }))
-  } else if (apiKey.trouble?.isLacking) throw new Failure('config_invalid', apiKey.trouble.message)
-  if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
-  // The same checks as at a start: a key that cannot be read would end the daemon.
-  await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
-  await saveConfiguration(parts, drafted, { by: request.by, undoing })
-  undoing.move()
+  const { upload, connection, source, makesFolder } = drafted
+  await writeFirstConnection(parts, drafted, {
+    ...request,
+    async prepare(undoing) {
+      if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
+    },
+  })
   await parts.uploads.drop(upload.id)
   parts.takeUp?.()
   return { connection: connection.name, source, isTakenUp: parts.takeUp !== null }
-}
-
-async function saveConfiguration(
-  { config, sync }: FirstVisitParts,
-  { connection, before, text }: Drafted,
-  { by, undoing }: { readonly by: string; readonly undoing: AsyncDisposableStack },
-): Promise<void> {
-  await sync.store.db.transaction().execute(async (tx) => {
-    const details = { file: config.file, configuration: digestOf(text) }
-    await recordAuditEntry(tx, {
-      act: 'config.connected',
-      connection: connection.name,
-      by,
-      details,
-      now: sync.now(),
-    })
-    await replaceConfiguration(config.file, text)
-    // If the record is not committed, the file must not name a connection and a key that are then gone.
-    undoing.defer(() => replaceConfiguration(config.file, before))
-  })
 }
 
 async function tableOf(
@@ -256,28 +223,19 @@ async function draft(config: Config, { upload, proposal, settings, env }: DraftR
   const question = proposal.questions.find(isBlocking)
   if (question !== undefined) throw new Failure('usage', missingAnswers[question.about])
   const { file, folder } = config
-  const before = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })
-  })
-  const current = await configOfText({ file, text: before, changedMs: 0 }, env, { secrets: 'when needed' })
-  if (current.connections.size > 0)
-    throw new Failure('conflict', `${file} has a connection by now: reload the daemon or restart it`)
+  const before = await emptyConfiguration(config, env)
   const arrivals = resolve(folder, settings.folder)
   const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
   const name = toConnectionName(settings.name)
   const timeZone = requireTimeZone(settings.timeZone)
-  const text = withConnection(before, proposal, { name, target: settings.name, timeZone, source })
+  const text = withConnection(before, exportConnection(proposal, { name, target: settings.name, timeZone, source }))
   const next = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' })
   const connection = next.connections.get(name)
   if (connection === undefined) throw new Error('the connection is in the configuration')
   const makesFolder = (await isFolder(arrivals)) ? null : arrivals
-  const digest = digestOf(JSON.stringify([before, text]))
+  const digest = draftDigest(before, text)
   const drawn = { upload, digest, before, text, next, connection }
   return { ...drawn, source: join(arrivals, `*${suffixOf(upload.name)}`), makesFolder }
-}
-
-function digestOf(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`
 }
 
 /** How the names of later exports end. */
@@ -309,16 +267,6 @@ function readsFolder(settings: SourceSettings): settings is SourceSettings & Fol
   return settings.type === 'csv'
 }
 
-async function writeKey(file: string, key: string): Promise<void> {
-  try {
-    await writeFile(file, `${key}\n`, { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    throw new Failure('conflict', `cannot write the key to ${file} (${errorCode(error)}): write it there yourself`, {
-      cause: error,
-    })
-  }
-}
-
 /** Whether the folder was created now. */
 async function makeFolder(path: string): Promise<boolean> {
   try {
@@ -329,17 +277,5 @@ async function makeFolder(path: string): Promise<boolean> {
     throw new Failure('usage', `cannot make the folder ${path} (${errorCode(error)}): make it, or name another one`, {
       cause: error,
     })
-  }
-}
-
-/** Writes the file in place of the one that is there, with its rights. */
-async function replaceConfiguration(file: string, text: string): Promise<void> {
-  try {
-    const path = await realpath(file)
-    const { mode } = await stat(path)
-    await replaceFile(path, (handle) => handle.writeFile(text), { mode: mode & 0o777 })
-  } catch (error) {
-    const help = 'let the account of the daemon write it, or put the text there yourself'
-    throw new Failure('conflict', `cannot write ${file} (${errorCode(error)}): ${help}`, { cause: error })
   }
 }

@@ -20,7 +20,7 @@ import { planContext } from './plan-inputs.ts'
 import { collectWarnings } from './warnings.ts'
 
 /** What a source contains, counted as a plan counts it. */
-type ReadingSummary = {
+export type ReadingSummary = {
   readonly rows: number
   readonly records: number
   readonly rejected: number
@@ -37,7 +37,13 @@ type ReadingSummary = {
   readonly missing: readonly string[]
 }
 
-type SummarizeOptions = { readonly now: Date; readonly signal: AbortSignal; readonly guards: Guards }
+type SummarizeOptions = {
+  readonly now: Date
+  readonly signal: AbortSignal
+  readonly guards: Guards
+  /** Called with each row once it is mapped. */
+  readonly onRow?: (mapped: MappedRow) => void
+}
 
 const emptyRoster: ReadonlyMap<string, RosterEntry> = new Map()
 
@@ -45,7 +51,7 @@ const emptyRoster: ReadonlyMap<string, RosterEntry> = new Map()
 export async function summarizeReading(
   opened: Reading,
   rules: FeedRules,
-  { now, signal, guards }: SummarizeOptions,
+  { now, signal, guards, onRow }: SummarizeOptions,
 ): Promise<ReadingSummary> {
   const reading = withExpressions(opened, expressionsOf(rules.mapping))
   const mapping = mapRows(reading, rules, { now })
@@ -57,7 +63,16 @@ export async function summarizeReading(
   }
   const managers = watchManagers(reading, mapping)
   const slices = wholeSlices(reading.rows)
-  const rows = await collectRows(decider, { slices, mapping, signal, onRow: managers.onRow, onPage })
+  const rows = await collectRows(decider, {
+    slices,
+    mapping,
+    signal,
+    onPage,
+    onRow: (row, mapped) => {
+      managers.onRow?.(row, mapped)
+      onRow?.(mapped)
+    },
+  })
   await onPage(decider.book.lastPage())
   const lacking = mapping.ok ? mapping.lacking : []
   return {

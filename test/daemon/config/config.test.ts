@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { checkAll } from '../../../src/daemon/check.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
-import { jsonSchema } from '../../../src/daemon/config/schema.ts'
-import { withConnection } from '../../../src/daemon/proposal/configuration.ts'
+import { jsonSchema } from '../../../src/daemon/config/json-schema.ts'
+import { exportConnection, withConnection } from '../../../src/daemon/proposal/configuration.ts'
 import { propose } from '../../../src/daemon/proposal/propose.ts'
 import { readTable } from '../../../src/daemon/proposal/table.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
@@ -16,7 +16,7 @@ import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.t
 const repository = resolve(import.meta.dirname, '../../..')
 const key = 'key-of-the-platform'
 const presets =
-  'adp-workforce-now, bamboohr, factorial, frappe-hr, generic, gusto, hibob, odoo, orangehrm, personio, personio-de, rippling, sap-hcm, successfactors, ukg-pro, workday, zoho-people'
+  'adp-workforce-now, bamboohr, factorial, frappe-hr, generic, gusto, hibob, odoo, orangehrm, personio, personio-de, rippling, sap-hcm, successfactors, ukg-pro, workday, zoho-people, and the recipes that "rollcall recipes" lists'
 
 const minimal = `platform:
   apiKey: \${env:KEY}
@@ -327,7 +327,7 @@ describe('a configuration without connections', () => {
     const settings = { name: 'hr', target: 'HR', timeZone: 'UTC', source: { type: 'csv', path: 'exports/*.csv' } }
     const texts = [waiting, `# ours\n${waiting}connections: {} # none yet\n# the end`, waiting.trimEnd()]
 
-    const made = texts.map((text) => withConnection(text, proposal, settings))
+    const made = texts.map((text) => withConnection(text, exportConnection(proposal, settings)))
 
     const added = made[0]?.slice(waiting.length)
     expect(added).toMatch(/^\nconnections:\n {2}hr:\n/)

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { jsonSchema } from '../../../src/daemon/config/schema.ts'
+import { jsonSchema } from '../../../src/daemon/config/json-schema.ts'
 import { MappingPatch } from '../../../src/identity/mapping/mapping.ts'
 
 const docs = new URL('../../../docs/', import.meta.url)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonSchema } from '../../../src/daemon/config/schema.ts'
+import { settingsSchema } from '../../../src/daemon/config/json-schema.ts'
 
 type Schema = {
   readonly description?: string
@@ -64,7 +64,7 @@ target come first, then the settings of single types.
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
 export function settingsPage(): string {
-  const all = settingsOf(Schema.parse(jsonSchema()), '')
+  const all = settingsOf(Schema.parse(settingsSchema()), '')
   const sections = [...Map.groupBy(foldLimits(withoutRepeats(all)), sectionOf)]
   return [head, ...sections.map(([title, settings]) => `## ${title}\n\n${table(settings)}`)].join('\n')
 }

@@ -1,0 +1,195 @@
+import { dirname, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { configOfText } from '../../daemon/config/load-config.ts'
+import { type RecipePreset, requireRecipe } from '../../daemon/config/presets.ts'
+import type { RecipeCredential } from '../../daemon/config/recipe.ts'
+import {
+  type ConnectionText,
+  configurationText,
+  requireTimeZone,
+  toConnectionName,
+} from '../../daemon/proposal/configuration.ts'
+import { requireAskedFor, requireParameter } from '../../daemon/proposal/recipe-answers.ts'
+import { type RecipeAnswers, recipeConnection } from '../../daemon/proposal/recipe-connection.ts'
+import { type ListPreview, previewList } from '../../daemon/proposal/recipe-preview.ts'
+import { toSyncConnection } from '../../daemon/sync-connection.ts'
+import { Failure } from '../../errors.ts'
+import { pathFrom } from '../../system/path-from.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
+import { renderListPreview, renderSetup } from '../render/recipes.ts'
+import type { Output } from '../session/output.ts'
+import { type Prompts, Stopped } from '../session/prompts.ts'
+
+/** The options of `rollcall init` about a recipe. */
+type RecipeOptions = {
+  readonly recipe: string
+  readonly parameter: readonly string[]
+  readonly credential: readonly string[]
+  readonly set: readonly string[]
+  readonly name?: string
+  readonly timeZone?: string
+}
+
+type Asking = {
+  readonly output: Output
+  readonly prompts: Prompts | null
+  readonly signal: AbortSignal
+  /** The configuration that will be written. */
+  readonly file: string
+}
+
+/** A connection that was read once, and what it holds. */
+type RecipeResult = { readonly connection: ConnectionText; readonly preview: ListPreview }
+
+/** Asks for what a recipe needs, reads the list once, and shows its first people. `prompts`: null takes everything from the options. */
+export async function connectRecipe(options: RecipeOptions, asking: Asking): Promise<RecipeResult> {
+  const { output, prompts } = asking
+  const preset = await requireRecipe(options.recipe)
+  const given = givenBy(options, preset)
+  output.printPart(renderSetup(preset.title, preset.recipe.setup, output.paint))
+  const name = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'
+  const usualZone = Temporal.Now.timeZoneId()
+  const zone = options.timeZone ?? (await prompts?.text('In which time zone are the dates of the list?', usualZone))
+  const timeZone = requireTimeZone(zone ?? usualZone)
+  for (;;) {
+    const answers = await answersFor(preset, given, asking)
+    const settings = { name: toConnectionName(name), target: name, timeZone, recipe: options.recipe, answers }
+    const connection = recipeConnection(settings)
+    try {
+      const preview = await previewOf(connection, settings.name, asking)
+      output.printPart(renderListPreview(preview, output.paint))
+      if (prompts === null || (await prompts.confirm('Are these your people?'))) return { connection, preview }
+      throw new Stopped()
+    } catch (error) {
+      if (prompts === null || !(error instanceof Failure)) throw error
+      output.printMessage(error.message)
+      if (!(await prompts.confirm('Give it again, and try once more?'))) throw new Stopped()
+    }
+  }
+}
+
+async function previewOf(
+  connection: ConnectionText,
+  name: string,
+  { file, output, signal }: Asking,
+): Promise<ListPreview> {
+  // Reading the list needs no key of the platform.
+  const text = configurationText(connection, { platform: { region: 'default' }, apiKey: `\${file:platform.key}` })
+  const config = await configOfText({ file, text, changedMs: 0 }, process.env, { secrets: 'when needed' })
+  const configured = config.connections.get(name)
+  if (configured === undefined) throw new Error('the connection is in the configuration')
+  output.printMessage('Reading the list …')
+  const onWait = (reason: string) => output.printMessage(reason)
+  return await previewList(toSyncConnection(config, configured), { now: () => new Date(), signal, onWait })
+}
+
+type Given = {
+  readonly parameters: ReadonlyMap<string, string>
+  readonly credentials: ReadonlyMap<string, string>
+  /** Further settings of the source, by their path. */
+  readonly settings: ReadonlyMap<string, unknown>
+}
+
+function givenBy({ parameter, credential, set }: RecipeOptions, { recipe }: RecipePreset): Given {
+  return {
+    parameters: knownPairs('--parameter', parameter, recipe.parameters),
+    credentials: knownPairs('--credential', credential, recipe.credentials),
+    settings: new Map([...pairsIn('--set', set)].map(([path, value]) => [path, parse(value)])),
+  }
+}
+
+function knownPairs(
+  option: string,
+  texts: readonly string[],
+  known: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, string> {
+  const pairs = pairsIn(option, texts)
+  for (const name of pairs.keys()) requireAskedFor(known, name, option)
+  return pairs
+}
+
+function pairsIn(option: string, texts: readonly string[]): ReadonlyMap<string, string> {
+  const pairs = texts.map((text): [string, string] => {
+    const [, name = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? []
+    if (name === '') throw new Failure('usage', `${option} takes NAME=VALUE`)
+    return [name, value]
+  })
+  return new Map(pairs)
+}
+
+async function answersFor({ recipe }: RecipePreset, given: Given, asking: Asking): Promise<RecipeAnswers> {
+  const parameters: Record<string, string> = {}
+  for (const [name, { label, help, example, default: usual }] of recipe.parameters) {
+    const value = await untilGood(asking, given.parameters.get(name), {
+      message: withHelp(label, help ?? `such as ${example}`),
+      usual: usual ?? example,
+      lacking: usual === undefined ? `give the ${label} with --parameter ${name}=${example}` : null,
+      check: async (text) => requireParameter(recipe, name, text),
+    })
+    if (value !== usual) parameters[name] = value
+  }
+  const credentials: Record<string, string> = {}
+  for (const [path, credential] of recipe.credentials) {
+    const option = given.credentials.get(path)
+    if (option === undefined && credential.optional) continue
+    credentials[path] = await untilGood(asking, option, credentialQuestion(path, credential, asking))
+  }
+  return { parameters, credentials, settings: Object.fromEntries(given.settings) }
+}
+
+function credentialQuestion(path: string, { is, label, help, example }: RecipeCredential, { file }: Asking): Question {
+  const last = path.split('.').at(-1) ?? path
+  const usual = example ?? (is === 'secret' ? `${last}.secret` : last)
+  const ofFile = is === 'text' ? label : `file of the ${label}`
+  return {
+    message: withHelp(ofFile, help),
+    usual,
+    lacking: `give the ${ofFile} with --credential ${path}=${usual}`,
+    check: async (text) => {
+      if (is === 'text') return text
+      const fromConfiguration = pathFrom(dirname(file), resolve(text))
+      await requireContent(text)
+      return is === 'secret' ? `\${file:${fromConfiguration}}` : fromConfiguration
+    },
+  }
+}
+
+async function requireContent(file: string): Promise<void> {
+  try {
+    if ((await readRegular(resolve(file))).trim() !== '') return
+  } catch (error) {
+    const problem = readProblem(error, 'write the secret into a file, and name that file')
+    throw new Failure('usage', `cannot read ${file}${problem}`, { cause: error })
+  }
+  throw new Failure('usage', `${file} is empty: write the secret into it`)
+}
+
+function withHelp(label: string, help: string): string {
+  return `${label.charAt(0).toUpperCase()}${label.slice(1)}? (${help.replace(/\.$/, '')})`
+}
+
+type Question = {
+  readonly message: string
+  readonly usual: string
+  /** What helps where nobody can be asked; null: the usual answer is taken. */
+  readonly lacking: string | null
+  readonly check: (text: string) => Promise<string>
+}
+
+/** The checked answer. Asks again after one that cannot be used; a value given as an option is refused at once. */
+async function untilGood(
+  { prompts, output }: Asking,
+  option: string | undefined,
+  { message, usual, lacking, check }: Question,
+): Promise<string> {
+  for (;;) {
+    const text = option ?? (await prompts?.text(message, usual))
+    if (text === undefined && lacking !== null) throw new Failure('usage', lacking)
+    try {
+      return await check(text ?? usual)
+    } catch (error) {
+      if (prompts === null || option !== undefined || !(error instanceof Failure)) throw error
+      output.printMessage(error.message)
+    }
+  }
+}
