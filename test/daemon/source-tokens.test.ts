@@ -26,7 +26,7 @@ test('connections with the same refresh token share what replaced it, in the dat
   await writeFile(file, JSON.stringify(settings))
   const config = await loadConfig(file, { KEY: 'key' })
 
-  for (const configured of config.connections) {
+  for (const configured of config.connections.values()) {
     const { feeds } = toSyncConnection(config, configured)
     const { signal } = new AbortController()
     const options = { now: () => new Date(), signal, findDecided: async () => new Set<string>() }
