@@ -66,6 +66,30 @@ export function allOf(...parts: readonly Authentication[]): Authentication {
   }
 }
 
+/** Any of several. The endpoint and the keys are those of the first one that has them. */
+export function anyOf(...parts: readonly Authentication[]): Authentication {
+  return (context) => {
+    const opened = parts.map((part) => part(context))
+    return {
+      ...allOf(...parts)(context),
+      check(request) {
+        const refusals = opened.flatMap((one) => refusalOf(() => one.check(request)))
+        if (refusals.length === opened.length && refusals[0]) throw refusals[0]
+      },
+    }
+  }
+}
+
+function refusalOf(check: () => void): readonly Refusal[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (error instanceof Refusal) return [error]
+    throw error
+  }
+}
+
 /** A client certificate, for the token endpoint too. */
 export function withCertificate(inner: Authentication): Authentication {
   return (context) => {

@@ -38,7 +38,7 @@ function signedXml(xml: string, publicKey: KeyObject): string | null {
   const [signature, prefix] = /<((?:[\w.-]+:)?)Signature[\s>][\s\S]*<\/\1Signature>/.exec(xml) ?? []
   if (signature === undefined || prefix === undefined) return null
   try {
-    const verifier = new SignedXml({ publicCert: publicKey, getCertFromKeyInfo: () => null, idAttribute: 'ID' })
+    const verifier = new SignedXml({ publicCert: publicKey, getCertFromKeyInfo: () => null })
     verifier.loadSignature(signature)
     if (!verifier.checkSignature(xml)) return null
     const references = verifier.getSignedReferences()

@@ -1,4 +1,4 @@
-import { jwtBearer } from '../authentication.ts'
+import { anyOf, basic, jwtBearer } from '../authentication.ts'
 import { credentials } from '../credentials.ts'
 import { hasLeft } from '../csv.ts'
 import { numberKeys } from '../keys.ts'
@@ -18,10 +18,13 @@ export const oracleAssertion = {
 
 const knownParameters = ['offset', 'limit', 'onlyData', 'totalResults', 'expand', 'fields', 'q', 'orderBy']
 
-/** Oracle HCM: a signed JSON Web Token for a token; pages by offset that say whether there are more. */
+/** Oracle HCM: a password, or a token for a signed JSON Web Token; pages by offset that say whether there are more. */
 export const oracleHcm: HrSystem = {
   name: 'oracle-hcm-api',
-  authentication: jwtBearer({ path: '/oauth2/v1/token', lifetimeSeconds: 3600, ...oracleAssertion }),
+  authentication: anyOf(
+    basic(credentials.user, credentials.password),
+    jwtBearer({ path: '/oauth2/v1/token', lifetimeSeconds: 3600, ...oracleAssertion }),
+  ),
   lists: [
     {
       method: 'GET',
