@@ -67,9 +67,9 @@ async function fetchDetail(
   return takeOne([found ?? []].flat(), each.take)
 }
 
-/** Sends one request with the credentials of the settings, and returns the response, whatever its status is. */
+/** Sends one request to the address of the settings, with their credentials, and returns the response, whatever its status is. */
 export async function requestPlainly(settings: SourceSettings, now: Date): Promise<PlainResponse> {
-  const source = HttpSource.parse(settings)
+  const source = HttpSource.parse({ ...settings, pages: undefined })
   await using opened = new AsyncDisposableStack()
   const agent = opened.adopt(await openAgent(source), (one) => one.destroy())
   const headers = { ...source.headers, ...(await credentialHeaders(source, sender(agent), now)) }
@@ -94,7 +94,7 @@ function sender(agent: Agent): Send {
 async function openAgent({ ca, clientCertificate }: HttpSource): Promise<Agent> {
   const file = async (path: string | undefined) => (path === undefined ? undefined : await readFile(path, 'utf8'))
   const { certificate, key, passphrase } = clientCertificate ?? {}
-  return new Agent({ connect: { ca: await file(ca), cert: await file(certificate), key, passphrase } })
+  return new Agent({ connections: 8, connect: { ca: await file(ca), cert: await file(certificate), key, passphrase } })
 }
 
 async function credentialHeaders(source: HttpSource, send: Send, now: Date): Promise<Record<string, string>> {

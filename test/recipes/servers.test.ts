@@ -4,14 +4,13 @@ import { parse } from 'yaml'
 import type { JsonValue } from '../../src/connectors/json/cells.ts'
 import { csvOf } from '../helpers/hr-systems/csv.ts'
 import { inventRoster } from '../helpers/hr-systems/roster.ts'
-import { type RunningSystem, startSystem, type SystemOptions } from '../helpers/hr-systems/server.ts'
-import type { HrSystem } from '../helpers/hr-systems/system.ts'
 import { requireSystem } from '../helpers/hr-systems/systems.ts'
 import { temporaryFolder } from '../helpers/sources/folders.ts'
 import { type Certificates, makeCertificates } from '../helpers/sources/hr-server.ts'
+import { type OpenedSystem, openSystem } from './opened-system.ts'
 import { readPlainly, requestPlainly } from './plain-client.ts'
 import { mapCsv, mapRecords, mappingOf } from './roster-of.ts'
-import { fillSource, readRecipeFile, type SystemConnection, systemConnections } from './systems.ts'
+import { readRecipeFile, type SystemConnection, systemConnections } from './systems.ts'
 
 const opened = new AsyncDisposableStack()
 const noon = new Date('2026-11-20T12:00:00Z')
@@ -26,12 +25,12 @@ beforeAll(async () => {
 afterAll(() => opened.disposeAsync())
 
 describe.each(systemConnections.map((one) => [one.name, one] as const))('the server of %s', (_name, connection) => {
-  const system = requireSystem(connection.recipe)
+  const open = (people: number) => openSystem(connection.name, { people, certificates })
 
   test.each([7, 2500])('gives all of %i people to whoever follows its pages, as its CSV has them', async (size) => {
-    await using server = await start(system, { people: size })
+    await using system = await open(size)
 
-    const records = await read(connection, server)
+    const records = await read(system)
 
     const mapped = await mapAnswer(records, connection)
     expect(mapped).toEqual(await mapRoster(connection, size))
@@ -39,8 +38,8 @@ describe.each(systemConnections.map((one) => [one.name, one] as const))('the ser
   })
 
   test('refuses whoever has no credentials', async () => {
-    await using server = await start(system, { people: 7 })
-    const { settings } = await filled(connection, server)
+    await using system = await open(7)
+    const { settings } = system
     const { basic: _b, bearer: _t, apiKey: _k, oauth2: _o, login: _l, headers: _h, body: _c, ...rest } = settings
 
     const { status, text } = await requestPlainly({ ...rest, body: settings.method === 'POST' ? {} : undefined }, noon)
@@ -52,8 +51,7 @@ describe.each(systemConnections.map((one) => [one.name, one] as const))('the ser
 })
 
 /** Reads every record of a system; the text of a CSV export is one record. */
-async function read(connection: SystemConnection, server: RunningSystem): Promise<readonly JsonValue[]> {
-  const { settings } = await filled(connection, server)
+async function read({ settings }: OpenedSystem): Promise<readonly JsonValue[]> {
   if (settings.format === 'csv') return [(await requestPlainly(settings, noon)).text]
   return await readPlainly(settings, noon)
 }
@@ -69,13 +67,4 @@ async function mapRoster({ recipe }: SystemConnection, size: number) {
   const { statusMeans = generic.statusMeans } = await readRecipeFile(recipe)
   const csv = csvOf(requireSystem(recipe), inventRoster(size))
   return await mapCsv(csv, { ...mappingOf(generic), statusMeans } as ReturnType<typeof mappingOf>, folder)
-}
-
-async function filled(connection: SystemConnection, server: RunningSystem) {
-  const recipe = await readRecipeFile(connection.recipe)
-  return fillSource(recipe, connection, { server, certificates })
-}
-
-async function start(system: HrSystem, options: SystemOptions): Promise<RunningSystem> {
-  return await startSystem(system, { ...options, ...(system.needsTls && { tls: certificates.server }) })
 }
