@@ -145,9 +145,15 @@ async function signedJwt(
   return await new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign(createPrivateKey(privateKey))
 }
 
+/** What an assertion states. */
+type StatedAssertion = Pick<
+  Grant<'samlBearer'>,
+  'privateKey' | 'issuer' | 'clientId' | 'subject' | 'audience' | 'tokenUrl' | 'lifetimeSeconds'
+>
+
 /** A signed SAML assertion in base64. */
 export function signedAssertion(
-  { privateKey, issuer, subject, audience, tokenUrl, lifetimeSeconds }: Grant<'samlBearer'>,
+  { privateKey, issuer, clientId, subject, audience, tokenUrl, lifetimeSeconds }: StatedAssertion,
   now: Date,
 ): string {
   const at = (seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString()
@@ -160,7 +166,8 @@ export function signedAssertion(
     `</saml2:SubjectConfirmation></saml2:Subject>`,
     `<saml2:Conditions NotBefore="${at(-5)}" NotOnOrAfter="${at(lifetimeSeconds)}">`,
     `<saml2:AudienceRestriction><saml2:Audience>${audience}</saml2:Audience></saml2:AudienceRestriction>`,
-    `</saml2:Conditions></saml2:Assertion>`,
+    `</saml2:Conditions><saml2:AttributeStatement><saml2:Attribute Name="api_key">`,
+    `<saml2:AttributeValue>${clientId}</saml2:AttributeValue></saml2:Attribute></saml2:AttributeStatement></saml2:Assertion>`,
   ].join('')
   const signer = new SignedXml({
     privateKey,

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => opened.disposeAsync())
 
 describe.each(systemConnections.map((one) => [one.name, one] as const))('the server of %s', (_name, connection) => {
-  const open = (people: number) => openSystem(connection.name, { people, certificates })
+  const open = (people: number) => openSystem(connection.name, { people, certificates, now: () => noon.getTime() })
 
   test.each([7, 2500])('gives all of %i people to whoever follows its pages, as its CSV has them', async (size) => {
     await using system = await open(size)

@@ -215,6 +215,7 @@ export function samlBearer({
           const recipient = `${context.origin}${path}`
           const problem = await verifyAssertion(form.get('assertion') ?? '', {
             ...expected,
+            clientId: parameters.client_id ?? '',
             recipient,
             publicKey: keys.publicKey,
             now: context.now(),

@@ -5,6 +5,8 @@ import { SignedXml } from 'xml-crypto'
 export type ExpectedAssertion = {
   readonly publicKey: KeyObject
   readonly issuer: string
+  /** What the attribute api_key states. */
+  readonly clientId: string
   readonly subject: string
   readonly audience: string
   /** The token endpoint. */
@@ -13,15 +15,17 @@ export type ExpectedAssertion = {
 }
 
 /**
- * Checks a SAML 2.0 assertion in base64. Only what the signature covers is read. Returns what is wrong, or null.
+ * Checks a SAML 2.0 assertion in base64, which SuccessFactors wants in place of base64url. Only what the signature covers is read. Returns what is wrong, or null.
  */
 export async function verifyAssertion(encoded: string, expected: ExpectedAssertion): Promise<string | null> {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return 'the assertion is not encoded in base64'
   const signed = signedXml(Buffer.from(encoded, 'base64').toString('utf8'), expected.publicKey)
   if (signed === null) return 'the signature is missing or wrong'
   if (!/^<(?:[\w.-]+:)?Assertion[\s>]/.test(signed)) return 'the signature does not cover the assertion'
   const problems: readonly [boolean, string][] = [
     [textOf(signed, 'Issuer') !== expected.issuer, 'the issuer is unknown'],
     [textOf(signed, 'NameID') !== expected.subject, 'the user is unknown'],
+    [apiKeyOf(signed) !== expected.clientId, 'the client is unknown'],
     [textOf(signed, 'Audience') !== expected.audience, 'the audience is another one'],
     [
       attributeOf(signed, 'SubjectConfirmationData', 'Recipient') !== expected.recipient,
@@ -51,6 +55,12 @@ function signedXml(xml: string, publicKey: KeyObject): string | null {
 function textOf(xml: string, name: string): string | null {
   const [, , text] = new RegExp(`<((?:[\\w.-]+:)?)${name}(?:\\s[^>]*)?>([^<]*)</\\1${name}>`).exec(xml) ?? []
   return text?.trim() ?? null
+}
+
+function apiKeyOf(xml: string): string | null {
+  const [, attribute = ''] =
+    /<(?:[\w.-]+:)?Attribute\s[^>]*Name="api_key"[^>]*>([\s\S]*?)<\/(?:[\w.-]+:)?Attribute>/.exec(xml) ?? []
+  return textOf(attribute, 'AttributeValue')
 }
 
 function attributeOf(xml: string, element: string, name: string): string | null {

@@ -8,7 +8,7 @@ import type { ClientKeys } from './client-keys.ts'
 import { type Fault, FaultSchedule, peopleAfter, peopleOfPage, totalWith } from './faults.ts'
 import { Refusal, type Reply, type SystemRequest } from './protocol.ts'
 import { RequestCounter } from './rate-limit.ts'
-import { inventRoster, type Person, readingDay } from './roster.ts'
+import { inventRoster, type Person } from './roster.ts'
 import type { HrSystem, SystemDetail, SystemList } from './system.ts'
 import { TokenStore } from './tokens.ts'
 
@@ -16,7 +16,7 @@ import { TokenStore } from './tokens.ts'
 export type SystemOptions = {
   readonly people: readonly Person[] | number
   readonly faults?: readonly Fault[]
-  /** The time in ms, for tokens and rate limits. Default: noon of the reading day. */
+  /** The time in ms, for tokens, assertions and rate limits. Default: the time of the machine. */
   readonly now?: () => number
   /** Awaited before the answer to each request of a list, like a long computation. */
   readonly beforeFirstByte?: () => Promise<void>
@@ -40,7 +40,7 @@ export type RunningSystem = AsyncDisposable & {
 
 /** Starts a system on this machine. */
 export async function startSystem(system: HrSystem, options: SystemOptions): Promise<RunningSystem> {
-  const { tls, now = readingNoon } = options
+  const { tls, now = Date.now } = options
   if (system.needsTls && !tls) throw new Error(`${system.name} needs certificates`)
   const server = tls ? createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: false }) : createServer()
   server.listen(0, '127.0.0.1')
@@ -62,10 +62,6 @@ export async function startSystem(system: HrSystem, options: SystemOptions): Pro
       await once(server, 'close')
     },
   }
-}
-
-function readingNoon(): number {
-  return readingDay.toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' }).epochMilliseconds
 }
 
 async function handle(desk: SystemDesk, request: IncomingMessage, response: ServerResponse): Promise<void> {
