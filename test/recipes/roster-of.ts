@@ -46,7 +46,8 @@ export async function mapCsv(text: string, preset: MappingPatch, folder: string)
 
 type Rows = Pick<Reading, 'headers' | 'rows' | 'sparse' | 'missingIsBlank'>
 
-async function mapReading(rows: Rows, preset: MappingPatch): Promise<readonly MappedPerson[]> {
+/** What the rows of a reading become by a preset. */
+export async function mapReading(rows: Rows, preset: MappingPatch): Promise<readonly MappedPerson[]> {
   const mapping = Mapping.parse(mergePreset(preset, {}))
   const source = { name: 'people', bytes: 0, version: 'sha256:0' }
   const reading: Reading = { mode: 'snapshot', asOf: now.toISOString(), source, ...rows }

@@ -7,11 +7,10 @@ import { verifyAssertion } from '../helpers/hr-systems/saml.ts'
 import { requireSystem } from '../helpers/hr-systems/systems.ts'
 import { temporaryFolder } from '../helpers/sources/folders.ts'
 import { type Certificates, makeCertificates } from '../helpers/sources/hr-server.ts'
-import { type OpenedSystem, openSystem } from './opened-system.ts'
+import { noon, openSystem } from './opened-system.ts'
 import { type PlainResponse, readPlainly, requestPlainly, signedAssertion } from './plain-client.ts'
 import type { SourceSettings } from './systems.ts'
 
-const noon = new Date('2026-11-20T12:00:00Z')
 const size = 250
 const deel = requireSystem('deel-api')
 const everybody = inventRoster(size).map(deel.keyOf)
@@ -27,11 +26,6 @@ beforeAll(async () => {
 
 afterAll(() => opened.disposeAsync())
 
-/** Starts a system at noon. */
-function open(name: string, options: Parameters<typeof openSystem>[1]): Promise<OpenedSystem> {
-  return openSystem(name, { now: () => noon.getTime(), ...options })
-}
-
 describe('a fault changes what a reader of three pages gets', () => {
   const cases: readonly [Fault, readonly string[]][] = [
     [{ kind: 'recordsCut', page: 3 }, everybody.slice(0, -1)],
@@ -45,7 +39,7 @@ describe('a fault changes what a reader of three pages gets', () => {
   ]
 
   test.each(cases.map(([fault, keys]) => [fault.kind, fault, keys] as const))('%s', async (_kind, fault, keys) => {
-    await using system = await open('deel-api', { people: size, faults: [{ ...fault, times: 2 }] })
+    await using system = await openSystem('deel-api', { people: size, faults: [{ ...fault, times: 2 }] })
 
     const records = await readPlainly(system.settings, noon)
 
@@ -58,7 +52,7 @@ describe('a fault changes what a reader of three pages gets', () => {
     [{ kind: 'totalOff', by: -1 } as const, 249],
     [{ kind: 'totalMissing' } as const, undefined],
   ])('%o', async (fault, total) => {
-    await using system = await open('deel-api', { people: size, faults: [{ ...fault, page: 1 }] })
+    await using system = await openSystem('deel-api', { people: size, faults: [{ ...fault, page: 1 }] })
 
     const { text } = await requestPlainly(system.settings, noon)
 
@@ -91,7 +85,7 @@ describe('a fault in place of a page', () => {
       { status: 429, headers: { 'x-ratelimit-reset': '1795176007' } },
     ],
   ])('%o happens as often as it should', async (fault, answer) => {
-    await using system = await open('deel-api', { people: 7, faults: [fault] })
+    await using system = await openSystem('deel-api', { people: 7, faults: [fault] })
 
     const first = await requestPlainly(system.settings, noon)
     const second = await requestPlainly(system.settings, noon)
@@ -101,7 +95,7 @@ describe('a fault in place of a page', () => {
   })
 
   test('a text that is cut is no JSON, and as long as its headers say', async () => {
-    await using system = await open('deel-api', { people: 7, faults: [{ kind: 'textCut', page: 1 }] })
+    await using system = await openSystem('deel-api', { people: 7, faults: [{ kind: 'textCut', page: 1 }] })
 
     const { text, headers } = await requestPlainly(system.settings, noon)
 
@@ -111,7 +105,7 @@ describe('a fault in place of a page', () => {
 
   test('a request that waits without saying for how long has no header for it', async () => {
     const faults: readonly Fault[] = [{ kind: 'tooManyRequests', wait: 'nothing', seconds: 7, page: 1 }]
-    await using system = await open('ukg-pro-api', { people: 7, faults })
+    await using system = await openSystem('ukg-pro-api', { people: 7, faults })
 
     const { status, headers } = await requestPlainly(system.settings, noon)
 
@@ -123,7 +117,7 @@ describe('a fault in place of a page', () => {
 describe('tokens', () => {
   test('that were revoked in the middle of a list are replaced by new ones', async () => {
     const faults: readonly Fault[] = [{ kind: 'unauthorized', page: 2, times: 1 }]
-    await using system = await open('personio-api', { people: size, faults })
+    await using system = await openSystem('personio-api', { people: size, faults })
 
     await expect(readPlainly(system.settings, noon)).rejects.toThrow('page 2: 401')
     expect(await readPlainly(system.settings, noon)).toHaveLength(size)
@@ -132,7 +126,7 @@ describe('tokens', () => {
 
   test('end with their time', async () => {
     let now = noon.getTime()
-    await using system = await open('personio-api', { people: 7, now: () => now })
+    await using system = await openSystem('personio-api', { people: 7, now: () => now })
     const token = system.server.tokens.issue(60)
     const settings = { ...system.settings, login: undefined, bearer: token }
 
@@ -144,14 +138,14 @@ describe('tokens', () => {
   })
 
   test('for refreshing are accepted once', async () => {
-    await using system = await open('gusto-api', { people: 7 })
+    await using system = await openSystem('gusto-api', { people: 7 })
 
     expect(await readPlainly(system.settings, noon)).toHaveLength(7)
     await expect(readPlainly(system.settings, noon)).rejects.toThrow('the refresh token was used or revoked')
   })
 
   test('of ADP, and its list, are refused to a client without a certificate', async () => {
-    await using system = await open('adp-api', { people: 7, certificates })
+    await using system = await openSystem('adp-api', { people: 7, certificates })
     const { clientCertificate: _, ...settings } = system.settings
 
     await expect(readPlainly(settings, noon)).rejects.toThrow('client ssl certificate was not presented')
@@ -167,7 +161,7 @@ describe('tokens', () => {
     ['another audience', { audience: 'https://elsewhere.example/' }, 'unexpected "aud" claim value'],
     ['another issuer', { issuer: 'somebody' }, 'unexpected "iss" claim value'],
   ])('for a JSON Web Token of %s are refused', async (_case, changed, reason) => {
-    await using system = await open('oracle-hcm-api with a signed token', { people: 7 })
+    await using system = await openSystem('oracle-hcm-api with a signed token', { people: 7 })
 
     const oauth2 = { ...(system.settings.oauth2 as object), ...changed }
 
@@ -175,7 +169,7 @@ describe('tokens', () => {
   })
 
   test('for a JSON Web Token of yesterday are refused', async () => {
-    await using system = await open('oracle-hcm-api with a signed token', { people: 7 })
+    await using system = await openSystem('oracle-hcm-api with a signed token', { people: 7 })
 
     const yesterday = new Date(noon.getTime() - 86_400_000)
 
@@ -273,7 +267,7 @@ describe('a request that is wrong', () => {
     ['hibob-api', 'with another method', (settings) => ({ ...settings, method: 'GET', body: undefined }), 405],
     ['hibob-api', 'without fields', (settings) => ({ ...settings, body: {} }), 400],
   ])('is refused by %s %s', async (name, _case, change, status) => {
-    await using system = await open(name, { people: 7 })
+    await using system = await openSystem(name, { people: 7 })
 
     const response = await requestPlainly(change(system.settings), noon)
 
@@ -287,7 +281,7 @@ describe('a request that is wrong', () => {
     ['oracle-hcm-api', withQuery('limit=1000')],
     ['ukg-pro-api', withQuery('per_page=1000')],
   ])('for pages that are too large gets the largest from %s', async (name, change) => {
-    await using system = await open(name, { people: 600 })
+    await using system = await openSystem(name, { people: 600 })
     const { maxPageSize } = requireSystem(name)
     const settings = change({ ...system.settings, url: system.settings.url.replace(/[?&]per_page=\d+/, '') })
 
@@ -304,7 +298,7 @@ describe('a request that is wrong', () => {
       (settings) => JSON.parse(JSON.stringify(settings).replace('"active_test":false', '"active_test":true')),
     ],
   ])('for active people only leaves leavers out in %s', async (name, change) => {
-    await using system = await open(name, { people: 5 })
+    await using system = await openSystem(name, { people: 5 })
 
     const all = await readPlainly(system.settings, noon)
     const active = await readPlainly(change(system.settings), noon)
@@ -315,7 +309,7 @@ describe('a request that is wrong', () => {
 
 describe('the end of a list', () => {
   test('is an answer without a body behind the last worker of ADP', async () => {
-    await using system = await open('adp-api', { people: 100, certificates })
+    await using system = await openSystem('adp-api', { people: 100, certificates })
 
     const { status, text } = await requestPlainly({ ...system.settings, url: `${system.settings.url}?$skip=100` }, noon)
 
@@ -323,7 +317,7 @@ describe('the end of a list', () => {
   })
 
   test('is stated by has_next_page alone in Factorial, whose cursor is set on the last page too', async () => {
-    await using system = await open('factorial-api', { people: 7 })
+    await using system = await openSystem('factorial-api', { people: 7 })
 
     const { text } = await requestPlainly(system.settings, noon)
 
@@ -333,7 +327,7 @@ describe('the end of a list', () => {
 
 test('HiBob refuses the 51st request of a minute, and says when the next one begins', async () => {
   let now = noon.getTime()
-  await using system = await open('hibob-api', { people: 1, now: () => now })
+  await using system = await openSystem('hibob-api', { people: 1, now: () => now })
 
   const statuses: number[] = []
   for (let count = 0; count < 51; count += 1) statuses.push((await requestPlainly(system.settings, noon)).status)
@@ -353,7 +347,7 @@ test('a report computes until its gate opens', async () => {
     asked.resolve()
     return gate.promise
   }
-  await using system = await open('workday-raas-json', { people: 7, beforeFirstByte })
+  await using system = await openSystem('workday-raas-json', { people: 7, beforeFirstByte })
   let isAnswered = false
 
   const answer = requestPlainly(system.settings, noon).then((response) => {

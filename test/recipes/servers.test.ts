@@ -7,13 +7,12 @@ import { inventRoster } from '../helpers/hr-systems/roster.ts'
 import { requireSystem } from '../helpers/hr-systems/systems.ts'
 import { temporaryFolder } from '../helpers/sources/folders.ts'
 import { type Certificates, makeCertificates } from '../helpers/sources/hr-server.ts'
-import { type OpenedSystem, openSystem } from './opened-system.ts'
+import { noon, type OpenedSystem, openSystem } from './opened-system.ts'
 import { readPlainly, requestPlainly } from './plain-client.ts'
 import { mapCsv, mapRecords, mappingOf } from './roster-of.ts'
 import { readRecipeFile, type SystemConnection, systemConnections } from './systems.ts'
 
 const opened = new AsyncDisposableStack()
-const noon = new Date('2026-11-20T12:00:00Z')
 let folder: string
 let certificates: Certificates
 
@@ -25,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => opened.disposeAsync())
 
 describe.each(systemConnections.map((one) => [one.name, one] as const))('the server of %s', (_name, connection) => {
-  const open = (people: number) => openSystem(connection.name, { people, certificates, now: () => noon.getTime() })
+  const open = (people: number) => openSystem(connection.name, { people, certificates })
 
   test.each([7, 2500])('gives all of %i people to whoever follows its pages, as its CSV has them', async (size) => {
     await using system = await open(size)

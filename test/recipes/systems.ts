@@ -151,7 +151,13 @@ export function fillSource(
     (value, [path, text]) => withMember(value, path.split('.'), text),
     without,
   )
-  return { settings: settings as SourceSettings, secrets }
+  return { settings: settings as SourceSettings, secrets: { ...constantPassword(source), ...secrets } }
+}
+
+/** A password that the recipe states, since any is accepted. Connectors read it as a secret. */
+function constantPassword({ basic }: SourceSettings): Readonly<Record<string, string>> {
+  const password = typeof basic === 'object' && basic !== null ? Reflect.get(basic, 'password') : undefined
+  return typeof password === 'string' ? { 'basic.password': password } : {}
 }
 
 function named(recipe: string): Pick<SystemConnection, 'name' | 'recipe' | 'parameters'> {
