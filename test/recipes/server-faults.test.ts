@@ -47,6 +47,16 @@ describe('a fault changes what a reader of three pages gets', () => {
     expect(system.server.faultCounts()[0]).toBeGreaterThan(0)
   })
 
+  test('personRemoved moves nobody in a list whose tokens stand for people', async () => {
+    const faults: readonly Fault[] = [{ kind: 'personRemoved', page: 2, times: 1 }]
+    await using system = await openSystem('rippling-api', { people: size, faults })
+
+    const records = await readPlainly(system.settings, noon)
+
+    expect(records).toHaveLength(size)
+    expect(system.server.faultCounts()).toEqual([1])
+  })
+
   test.each([
     [{ kind: 'totalOff', by: 1 } as const, 251],
     [{ kind: 'totalOff', by: -1 } as const, 249],

@@ -156,8 +156,8 @@ export function fillSource(
 
 /** A password that the recipe states, since any is accepted. Connectors read it as a secret. */
 function constantPassword({ basic }: SourceSettings): Readonly<Record<string, string>> {
-  const password = typeof basic === 'object' && basic !== null ? Reflect.get(basic, 'password') : undefined
-  return typeof password === 'string' ? { 'basic.password': password } : {}
+  const stated = typeof basic === 'object' && basic !== null ? Reflect.get(basic, 'password') : undefined
+  return typeof stated === 'string' ? { 'basic.password': stated } : {}
 }
 
 function named(recipe: string): Pick<SystemConnection, 'name' | 'recipe' | 'parameters'> {

@@ -39,6 +39,34 @@ type FaultKind =
   | { readonly kind: 'loginPage' }
   | { readonly kind: 'status'; readonly status: number }
 
+/** What a list has by which a client can notice that it is not whole. */
+type Evidence = { readonly total: 'records' | 'pages' | null; readonly maxPageSize: number | null }
+
+/**
+ * Whether a client can notice a fault of a list with this number of pages. Nobody can tell that the last page of a list is short if the
+ * system states no total, nor that the only page is. People who come and go are a true change, so a list without them is no part.
+ */
+export function isNoticeable({ kind, page }: Fault, { total, maxPageSize }: Evidence, pageCount: number): boolean {
+  const isLast = page >= pageCount
+  switch (kind) {
+    case 'recordsCut':
+      return total === 'records' || (!isLast && maxPageSize !== null)
+    case 'pageEmpty':
+    case 'pageRepeated':
+    case 'pagesSwapped':
+      return maxPageSize !== null && (total === 'records' || !isLast)
+    case 'totalOff':
+    case 'totalMissing':
+      return total === 'records'
+    case 'personRemoved':
+    case 'personAdded':
+    case 'personMoved':
+      return false
+    default:
+      return true
+  }
+}
+
 /** Decides which faults apply to a request, and counts how often each has happened. */
 export class FaultSchedule {
   readonly #faults: readonly Fault[]

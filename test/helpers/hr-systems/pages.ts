@@ -1,4 +1,5 @@
 import { addressWith, parameterOf, Refusal, type SystemRequest } from './protocol.ts'
+import type { Person } from './roster.ts'
 
 /** The part of a list that a request asks for. */
 export type Part = { readonly skip: number; readonly size: number }
@@ -10,10 +11,12 @@ export type Page = Part & {
   /** The number of records of the whole list. null: the page does not state it. */
   readonly total: number | null
   readonly hasMore: boolean
+  /** The person with whom the page ends, as far as tokens are concerned; null on a page behind the end. */
+  readonly last: Person | null
 }
 
 /** How a system reads the position from a request. */
-export type PageRule = { readonly read: (request: SystemRequest) => Part }
+export type PageRule = { readonly read: (request: SystemRequest, people: readonly Person[]) => Part }
 
 /** `exceeded`: what the system does if a client asks for more than `maxSize`. */
 type SizeRule = {
@@ -50,19 +53,19 @@ export function numberedPages({ parameter, ...rule }: SizeRule & { readonly para
   }
 }
 
-/** The request names a token of the page before. */
+/** The request names a token of the page before, which stands for its last person: whoever comes or goes meanwhile moves nobody. */
 export function cursorPages({ parameter, ...size }: SizeRule & { readonly parameter: string }): PageRule {
   return {
-    read: (request) => {
+    read: (request, people) => {
       const token = parameterOf(request, parameter)
-      return { skip: token === null ? 0 : skipOf(token), size: readSize(request, size) }
+      return { skip: token === null ? 0 : skipAfter(token, people), size: readSize(request, size) }
     },
   }
 }
 
 /** The token of the position behind a page. */
-export function tokenAfter({ skip, size }: Part): string {
-  return Buffer.from(`after:${skip + size}`).toString('base64url')
+export function tokenAfter({ last }: Pick<Page, 'last'>): string {
+  return Buffer.from(`after:${last?.index ?? -1}`).toString('base64url')
 }
 
 /** The token of the next page; null on the last page. */
@@ -84,10 +87,11 @@ export function stated<Name extends string>(name: Name, { total }: Pick<Page, 't
   return total === null ? {} : ({ [name]: total } as Record<Name, number>)
 }
 
-function skipOf(token: string): number {
+function skipAfter(token: string, people: readonly Person[]): number {
   const [, digits] = /^after:(\d+)$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
   if (digits === undefined) throw new Refusal(400, { error: 'invalid cursor' })
-  return Number(digits)
+  const at = people.findIndex(({ index }) => index === Number(digits))
+  return at === -1 ? people.filter(({ index }) => index < Number(digits)).length : at + 1
 }
 
 function readSize(request: SystemRequest, { sizeParameter, defaultSize, maxSize, exceeded }: SizeRule): number {

@@ -161,8 +161,11 @@ class SystemDesk {
 
   #answerList(request: SystemRequest, list: SystemList, { hasFaults }: { readonly hasFaults: boolean }): Reply {
     list.check?.(request)
-    const { skip, size } = list.pages.read(request)
-    const page = Math.floor(skip / size) + 1
+    const { includes = () => true } = list
+    const listed = () => this.#people.filter((person) => includes(person, request))
+    const requested = list.pages.read(request, listed())
+    // Somebody who left or came while the list is read moves the position of tokens by one.
+    const page = Math.round(requested.skip / requested.size) + 1
     const due = hasFaults ? this.faults.take(page) : []
     for (const fault of due) {
       const reply = this.#replyInstead(fault)
@@ -170,8 +173,8 @@ class SystemDesk {
       this.#people = peopleAfter(fault, this.#people)
       this.#byKey = undefined
     }
-    const { includes = () => true } = list
-    const people = this.#people.filter((person) => includes(person, request))
+    const people = listed()
+    const { skip, size } = list.pages.read(request, people)
     const written = list.write({
       request,
       skip,
@@ -179,6 +182,7 @@ class SystemDesk {
       records: peopleOfPage(due, { people, skip, size, page }).map((person) => list.shape(person, request)),
       total: totalWith(due, people.length),
       hasMore: skip + size < people.length,
+      last: people[Math.min(skip + size, people.length) - 1] ?? null,
     })
     return due.some(({ kind }) => kind === 'textCut') ? cutInTheMiddle(written) : written
   }

@@ -58,7 +58,7 @@ function writeList(page: Page): Reply {
     ...stated('total', page),
     has_next_page: page.hasMore,
     has_previous_page: page.skip > 0,
-    start_cursor: tokenAfter({ skip: page.skip, size: 0 }),
+    start_cursor: null,
     end_cursor: tokenAfter(page),
   }
   return { status: 200, body: { data: page.records, meta } }

@@ -1,8 +1,8 @@
 import { samlBearer } from '../authentication.ts'
 import { credentials } from '../credentials.ts'
 import { numberKeys } from '../keys.ts'
-import { addressWith, Refusal, type Reply, type SystemRequest } from '../protocol.ts'
-import { offsetPages, type Page } from '../pages.ts'
+import { Refusal, type Reply, type SystemRequest } from '../protocol.ts'
+import { cursorPages, nextAddress, type Page } from '../pages.ts'
 import type { Person } from '../roster.ts'
 import type { HrSystem } from '../system.ts'
 
@@ -41,7 +41,7 @@ export const successfactors: HrSystem = {
       method: 'GET',
       path: '/odata/v2/User',
       shape: userOf,
-      pages: offsetPages({
+      pages: cursorPages({
         parameter: '$skiptoken',
         sizeParameter: 'customPageSize',
         defaultSize: 1000,
@@ -96,7 +96,7 @@ function odataDate(day: Temporal.PlainDate): string {
   return `/Date(${day.toZonedDateTime('UTC').epochMilliseconds})/`
 }
 
-function writeUsers({ records, hasMore, skip, size, request }: Page): Reply {
-  const next = hasMore ? { __next: addressWith(request, { $skiptoken: skip + size }) } : {}
-  return { status: 200, body: { d: { results: records, ...next } } }
+function writeUsers(page: Page): Reply {
+  const next = nextAddress(page, '$skiptoken')
+  return { status: 200, body: { d: { results: page.records, ...(next !== null && { __next: next }) } } }
 }
