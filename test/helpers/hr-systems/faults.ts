@@ -30,7 +30,7 @@ type FaultKind =
   | { readonly kind: 'personRemoved' }
   /** Before the page is read, somebody appears at the beginning, so that the others move down. */
   | { readonly kind: 'personAdded' }
-  /** Before the page is read, the last person moves to the beginning. */
+  /** Before the page is read, the last person moves to the beginning, unless the list is in an order that never changes. */
   | { readonly kind: 'personMoved' }
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'tooManyRequests'; readonly wait: Wait; readonly seconds: number }

@@ -16,7 +16,11 @@ export type Page = Part & {
 }
 
 /** How a system reads the position from a request. */
-export type PageRule = { readonly read: (request: SystemRequest, people: readonly Person[]) => Part }
+export type PageRule = {
+  readonly read: (request: SystemRequest, people: readonly Person[]) => Part
+  /** Whether the list is in the order of keys that never change, so that nobody can move in it. */
+  readonly isStable?: true
+}
 
 /** `exceeded`: what the system does if a client asks for more than `maxSize`. */
 type SizeRule = {
@@ -56,6 +60,7 @@ export function numberedPages({ parameter, ...rule }: SizeRule & { readonly para
 /** The request names a token of the page before, which stands for its last person: whoever comes or goes meanwhile moves nobody. */
 export function cursorPages({ parameter, ...size }: SizeRule & { readonly parameter: string }): PageRule {
   return {
+    isStable: true,
     read: (request, people) => {
       const token = parameterOf(request, parameter)
       return { skip: token === null ? 0 : skipAfter(token, people), size: readSize(request, size) }

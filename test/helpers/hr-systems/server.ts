@@ -170,6 +170,7 @@ class SystemDesk {
     for (const fault of due) {
       const reply = this.#replyInstead(fault)
       if (reply) return reply
+      if (fault.kind === 'personMoved' && list.pages.isStable) continue
       this.#people = peopleAfter(fault, this.#people)
       this.#byKey = undefined
     }
