@@ -63,8 +63,8 @@ async function fetchDetail(
   const fill = (template: string) => template.replaceAll(/\{([^{}"]+)\}/g, (_, name) => cellOf(record, name))
   const body = each.body && JSON.parse(fill(JSON.stringify(each.body)))
   const { text } = await send(fill(each.url), { method: each.method, body, headers })
-  const found = pointer(readJson(Buffer.from(text), { name: each.url }), each.records)
-  return takeOne([found ?? []].flat(), each.take)
+  const detail = pointer(readJson(Buffer.from(text), { name: each.url }), each.records)
+  return takeOne([detail ?? []].flat(), each.take)
 }
 
 /** Sends one request to the address of the settings, with their credentials, and returns the response, whatever its status is. */
@@ -191,10 +191,10 @@ async function readPages(list: List, send: Send): Promise<readonly JsonValue[]> 
     if (response.status === 204) break
     if (response.status !== 200) throw new Error(`page ${page}: ${response.status} ${response.text}`)
     const content = readJson(Buffer.from(response.text), { name: `page ${page}` })
-    const found = pointer(content, list.records)
-    if (!Array.isArray(found)) throw new Error(`page ${page} holds no list`)
-    records.push(...found)
-    target = nextTarget(list, { response, content, target, count: found.length, total: records.length, page })
+    const pageRecords = pointer(content, list.records)
+    if (!Array.isArray(pageRecords)) throw new Error(`page ${page} holds no list`)
+    records.push(...pageRecords)
+    target = nextTarget(list, { response, content, target, count: pageRecords.length, total: records.length, page })
   }
   return records
 }

@@ -352,9 +352,9 @@ test('HiBob refuses the 51st request of a minute, and says when the next one beg
 
 test('a report computes until its gate opens', async () => {
   const gate = Promise.withResolvers<void>()
-  const asked = Promise.withResolvers<void>()
+  const requested = Promise.withResolvers<void>()
   const beforeFirstByte = () => {
-    asked.resolve()
+    requested.resolve()
     return gate.promise
   }
   await using system = await openSystem('workday-raas-json', { people: 7, beforeFirstByte })
@@ -364,7 +364,7 @@ test('a report computes until its gate opens', async () => {
     isAnswered = true
     return response
   })
-  await asked.promise
+  await requested.promise
   const before = isAnswered
   gate.resolve()
 

@@ -1,10 +1,10 @@
 import { inventRoster, type Person, readingDay } from './roster.ts'
-import type { HrSystem, ToldFact } from './system.ts'
+import type { HrSystem, StatedFact } from './system.ts'
 
-type Column = { readonly header: string; readonly fact: ToldFact | null; readonly cell: (person: Person) => string }
+type Column = { readonly header: string; readonly fact: StatedFact | null; readonly cell: (person: Person) => string }
 
-/** The people as a CSV export for the preset `generic`, with what the system can tell and its keys. */
-export function csvOf({ keyOf, tells }: Pick<HrSystem, 'keyOf' | 'tells'>, people: readonly Person[] | number): string {
+/** The people as a CSV export for the preset `generic`, with the facts that the system states, and its keys. */
+export function csvOf({ keyOf, facts }: Pick<HrSystem, 'keyOf' | 'facts'>, people: readonly Person[] | number): string {
   const rows = typeof people === 'number' ? inventRoster(people) : people
   const columns: readonly Column[] = [
     { header: 'Worker ID', fact: null, cell: keyOf },
@@ -20,8 +20,8 @@ export function csvOf({ keyOf, tells }: Pick<HrSystem, 'keyOf' | 'tells'>, peopl
     { header: 'Is Contractor', fact: 'isContractor', cell: ({ isContractor }) => String(isContractor) },
     { header: 'Status', fact: 'status', cell: (person) => (hasLeft(person) ? 'Terminated' : 'Active') },
   ]
-  const told = columns.filter(({ fact }) => fact === null || tells.includes(fact))
-  return csvText([told.map(({ header }) => header), ...rows.map((person) => told.map(({ cell }) => cell(person)))])
+  const stated = columns.filter(({ fact }) => fact === null || facts.includes(fact))
+  return csvText([stated.map(({ header }) => header), ...rows.map((person) => stated.map(({ cell }) => cell(person)))])
 }
 
 /** Rows as CSV. */

@@ -23,18 +23,18 @@ export type SystemDetail = {
   readonly method: 'GET' | 'POST'
   /** Matches the path; its group is the key of the person in the address. */
   readonly path: RegExp
-  readonly write: (request: SystemRequest, found: FoundPeople) => Reply
+  readonly write: (request: SystemRequest, people: PeopleFinder) => Reply
 }
 
 /** Finds people for a detail. */
-export type FoundPeople = {
+export type PeopleFinder = {
   /** The person whose key stands in the path. */
   readonly ofPath: Person | undefined
   readonly byKey: (key: string) => Person | undefined
 }
 
-/** Facts about a person that a system can tell. */
-export type ToldFact =
+/** Facts about a person that a system states. */
+export type StatedFact =
   | 'email'
   | 'secondaryEmail'
   | 'jobTitle'
@@ -56,7 +56,7 @@ export type HrSystem = {
   readonly rateLimit?: RateLimit
   /** The key of a person in this system. */
   readonly keyOf: (person: Person) => string
-  readonly tells: readonly ToldFact[]
+  readonly facts: readonly StatedFact[]
   /** How the first list states the total; null if it states none. */
   readonly total: 'records' | 'pages' | null
   /** The size of its largest page; null if one answer holds everything. */

@@ -33,7 +33,7 @@ export const adp: HrSystem = {
     },
   ],
   keyOf,
-  tells: [
+  facts: [
     ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
     ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
   ],

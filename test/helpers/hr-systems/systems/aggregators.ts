@@ -5,7 +5,7 @@ import { uuidKeys } from '../keys.ts'
 import { cursorPages, nextToken, offsetPages, type Page, stated } from '../pages.ts'
 import { headerOf, jsonOf, Refusal, type Reply, type SystemRequest } from '../protocol.ts'
 import type { Person } from '../roster.ts'
-import type { FoundPeople, HrSystem } from '../system.ts'
+import type { PeopleFinder, HrSystem } from '../system.ts'
 
 const mergeKey = uuidKeys('merge')
 const komboKey = uuidKeys('kombo')
@@ -31,7 +31,7 @@ export const merge: HrSystem = {
     },
   ],
   keyOf: mergeKey,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
   total: null,
   maxPageSize: 100,
 }
@@ -92,7 +92,7 @@ export const kombo: HrSystem = {
     },
   ],
   keyOf: komboKey,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
   total: null,
   maxPageSize: 250,
 }
@@ -148,16 +148,16 @@ export const finch: HrSystem = {
     {
       method: 'POST',
       path: /^\/employer\/individual$/,
-      write: (request, found) => answerIds(request, found, individualOf),
+      write: (request, people) => answerIds(request, people, individualOf),
     },
     {
       method: 'POST',
       path: /^\/employer\/employment$/,
-      write: (request, found) => answerIds(request, found, employmentOf),
+      write: (request, people) => answerIds(request, people, employmentOf),
     },
   ],
   keyOf: finchKey,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
   total: 'records',
   maxPageSize: 500,
 }
@@ -182,7 +182,7 @@ function writeDirectory(page: Page): Reply {
   return { status: 200, body: { paging: { ...stated('count', page), offset: page.skip }, individuals: page.records } }
 }
 
-function answerIds(request: SystemRequest, { byKey }: FoundPeople, bodyOf: (person: Person) => unknown): Reply {
+function answerIds(request: SystemRequest, { byKey }: PeopleFinder, bodyOf: (person: Person) => unknown): Reply {
   requireVersion(request)
   const body = jsonOf(request)
   const requests: unknown = typeof body === 'object' && body !== null && 'requests' in body ? body.requests : null

@@ -29,7 +29,7 @@ export const bamboohr: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName', 'startedAt', 'leavingDate', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName', 'startedAt', 'leavingDate', 'status'],
   total: 'records',
   maxPageSize: 1000,
 }

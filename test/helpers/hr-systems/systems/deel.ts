@@ -31,7 +31,7 @@ export const deel: HrSystem = {
     },
   ],
   keyOf,
-  tells: [
+  facts: [
     ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
     ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
   ],

@@ -26,7 +26,7 @@ export const factorial: HrSystem = {
     { method: 'GET', path: `${resources}/contracts/contract-versions`, shape: contractOf, pages, write: writeList },
   ],
   keyOf,
-  tells: ['email', 'jobTitle', 'managerId', 'startedAt', 'leavingDate'],
+  facts: ['email', 'jobTitle', 'managerId', 'startedAt', 'leavingDate'],
   total: 'records',
   maxPageSize: 100,
 }

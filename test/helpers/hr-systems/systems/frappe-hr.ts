@@ -28,7 +28,7 @@ export const frappeHr: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'status'],
   total: null,
   maxPageSize: 500,
 }

@@ -36,7 +36,7 @@ export const gusto: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'status'],
   total: 'pages',
   maxPageSize: 100,
 }

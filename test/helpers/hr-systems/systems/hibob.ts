@@ -27,7 +27,7 @@ export const hibob: HrSystem = {
   ],
   rateLimit: { requests: 50, periodSeconds: 60 },
   keyOf,
-  tells: [
+  facts: [
     ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
     ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
   ],

@@ -31,7 +31,7 @@ export const odoo: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName', 'startedAt', 'leavingDate'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName', 'startedAt', 'leavingDate'],
   total: null,
   maxPageSize: 500,
 }

@@ -42,7 +42,7 @@ export const oracleHcm: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'startedAt', 'leavingDate', 'isContractor', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'startedAt', 'leavingDate', 'isContractor', 'status'],
   total: 'records',
   maxPageSize: 500,
 }

@@ -5,13 +5,13 @@ import { numberKeys } from '../keys.ts'
 import { cursorPages, nextAddress, offsetPages, type Page } from '../pages.ts'
 import { Refusal, type Reply, type SystemRequest } from '../protocol.ts'
 import type { Person } from '../roster.ts'
-import type { FoundPeople, HrSystem, ToldFact } from '../system.ts'
+import type { PeopleFinder, HrSystem, StatedFact } from '../system.ts'
 
 const keyOf = numberKeys(40_017)
 const { clientId, clientSecret } = credentials
 const companyZone = 'Europe/Berlin'
 
-const commonFacts: readonly ToldFact[] = [
+const commonFacts: readonly StatedFact[] = [
   'email',
   'jobTitle',
   'managerId',
@@ -46,7 +46,7 @@ export const personio: HrSystem = {
     },
   ],
   keyOf,
-  tells: [...commonFacts, 'managerName'],
+  facts: [...commonFacts, 'managerName'],
   total: 'records',
   maxPageSize: 100,
 }
@@ -133,7 +133,7 @@ export const personioV2: HrSystem = {
   ],
   details: [{ method: 'GET', path: /^\/v2\/persons\/([^/]+)\/employments$/, write: writeEmployments }],
   keyOf,
-  tells: commonFacts,
+  facts: commonFacts,
   total: null,
   maxPageSize: 50,
 }
@@ -157,7 +157,7 @@ function writePersons(page: Page): Reply {
   return { status: 200, body: { _data: page.records, _meta: { links } } }
 }
 
-function writeEmployments(_request: SystemRequest, { ofPath: person }: FoundPeople): Reply {
+function writeEmployments(_request: SystemRequest, { ofPath: person }: PeopleFinder): Reply {
   if (!person) throw new Refusal(404, { errors: [{ title: 'Person not found' }] })
   const { index } = person
   const former = {

@@ -31,7 +31,7 @@ export const rippling: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor', 'status'],
   total: null,
   maxPageSize: 100,
 }

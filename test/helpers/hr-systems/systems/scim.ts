@@ -31,7 +31,7 @@ export const scim: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'jobTitle', 'managerId', 'status'],
+  facts: ['email', 'jobTitle', 'managerId', 'status'],
   total: 'records',
   maxPageSize: 200,
 }

@@ -55,7 +55,7 @@ export const successfactors: HrSystem = {
     },
   ],
   keyOf,
-  tells: ['email', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor'],
+  facts: ['email', 'jobTitle', 'managerId', 'startedAt', 'leavingDate', 'isContractor'],
   total: null,
   maxPageSize: 1000,
 }

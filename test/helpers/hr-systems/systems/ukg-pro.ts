@@ -29,7 +29,7 @@ export const ukgPro: HrSystem = {
     { method: 'GET', path: '/personnel/v1/person-details', shape: personOf, pages, write: writeList },
   ],
   keyOf,
-  tells: [
+  facts: [
     ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
     ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
   ],

@@ -32,10 +32,10 @@ function cellsOf(person: Person): Readonly<Record<string, string>> {
   }
 }
 
-const report: Pick<HrSystem, 'authentication' | 'keyOf' | 'tells' | 'total' | 'maxPageSize'> = {
+const report: Pick<HrSystem, 'authentication' | 'keyOf' | 'facts' | 'total' | 'maxPageSize'> = {
   authentication: basic(credentials.user, credentials.password),
   keyOf,
-  tells: [
+  facts: [
     ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
     ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
   ],
