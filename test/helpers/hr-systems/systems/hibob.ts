@@ -1,0 +1,93 @@
+import { pointer } from '../../../../src/connectors/json/cells.ts'
+import { basic } from '../authentication.ts'
+import { credentials } from '../credentials.ts'
+import { fullName, hasLeft } from '../csv.ts'
+import { numberKeys } from '../keys.ts'
+import { wholeList } from '../pages.ts'
+import { jsonOf, Refusal, type SystemRequest } from '../protocol.ts'
+import type { Person } from '../roster.ts'
+import type { HrSystem } from '../system.ts'
+
+const keyOf = numberKeys(3_001)
+
+/** HiBob: a search that answers with everybody at once; 50 requests a minute. */
+export const hibob: HrSystem = {
+  name: 'hibob-api',
+  authentication: basic(credentials.user, credentials.password),
+  lists: [
+    {
+      method: 'POST',
+      path: '/v1/people/search',
+      shape: employeeOf,
+      pages: wholeList,
+      check: requireFields,
+      includes: (person, request) => !hasLeft(person) || at(request, '/showInactive') === true,
+      write: ({ records }) => ({ status: 200, body: { employees: records } }),
+    },
+  ],
+  rateLimit: { requests: 50, periodSeconds: 60 },
+  keyOf,
+  facts: [
+    ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
+    ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
+  ],
+  total: null,
+  maxPageSize: null,
+}
+
+const statuses = {
+  active: ['employed', 'Employed'],
+  'on leave': ['parental leave', 'Parental Leave'],
+  left: ['terminated', 'Terminated'],
+  leaving: ['employed', 'Employed'],
+  starting: ['hired', 'Hired'],
+} as const
+
+function requireFields(request: SystemRequest): void {
+  const fields = at(request, '/fields')
+  if (!Array.isArray(fields) || fields.length > 400) throw new Refusal(400, { error: 'fields is missing or too long' })
+}
+
+function at(request: SystemRequest, path: string): unknown {
+  return pointer(jsonOf(request), path)
+}
+
+// Values of lists are IDs. Their texts stand in humanReadable, and only there. HiBob leaves out fields that nobody asked for.
+function employeeOf(person: Person, request: SystemRequest): unknown {
+  const fields = new Set([at(request, '/fields')].flat())
+  const isRequested = ([name]: readonly [string, unknown]) => fields.has(name.slice(1).replaceAll('/', '.'))
+  const { index, first, last, email, privateEmail, title, manager, start, end, isContractor, employment } = person
+  const [status, shownStatus] = hasLeft(person) ? statuses.left : statuses[employment]
+  const machine = {
+    '/root/id': `36${index}`,
+    '/work/employeeIdInCompany': keyOf(person),
+    '/root/firstName': first,
+    '/root/surname': last,
+    '/root/email': email,
+    '/home/privateEmail': privateEmail,
+    '/work/title': String(250_000_000 + title.length),
+    '/work/reportsToIdInCompany': manager ? keyOf(manager) : null,
+    '/work/startDate': start.toString(),
+    '/internal/terminationDate': end?.toString() ?? null,
+    '/internal/lifecycleStatus': status,
+    '/payroll/employment/type': isContractor ? 'contractor' : 'permanent',
+  }
+  const wrapped = Object.entries(machine).map(([name, value]) => [name, { value }] as const)
+  const shown = {
+    '/work/title': title,
+    '/work/reportsTo': manager ? fullName(manager) : '',
+    '/work/startDate': slashed(start),
+    '/internal/lifecycleStatus': shownStatus,
+    '/payroll/employment/type': isContractor ? 'Contractor' : 'Permanent',
+  }
+  const isReadable = at(request, '/humanReadable') === 'APPEND'
+  return {
+    ...Object.fromEntries(wrapped.filter(isRequested)),
+    id: `36${index}`,
+    ...(isReadable && { humanReadable: Object.fromEntries(Object.entries(shown).filter(isRequested)) }),
+  }
+}
+
+function slashed({ day, month, year }: Temporal.PlainDate): string {
+  return `${String(day).padStart(2, '0')}/${String(month).padStart(2, '0')}/${year}`
+}

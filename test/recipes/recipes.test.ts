@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { csvOf } from '../helpers/hr-systems/csv.ts'
+import { type Fault, isNoticeable } from '../helpers/hr-systems/faults.ts'
+import { inventRoster } from '../helpers/hr-systems/roster.ts'
+import { requireSystem } from '../helpers/hr-systems/systems.ts'
+import { temporaryFolder } from '../helpers/sources/folders.ts'
+import { type Certificates, type HttpSettings, makeCertificates, openHttp } from '../helpers/sources/hr-server.ts'
+import { type OpenedSystem, openSystem } from './opened-system.ts'
+import { type MappedPerson, mapCsv, mappingOf, mapReading } from './roster-of.ts'
+import { readRecipeFile, systemConnections } from './systems.ts'
+
+const opened = new AsyncDisposableStack()
+let certificates: Certificates
+
+beforeAll(async () => {
+  const { path } = opened.use(await temporaryFolder())
+  certificates = await makeCertificates(path)
+})
+
+afterAll(() => opened.disposeAsync())
+
+const lasting: readonly Fault[] = [1, 2].flatMap((page): Fault[] => [
+  { kind: 'textCut', page },
+  { kind: 'recordsCut', page },
+  { kind: 'pageDoubled', page },
+  { kind: 'pageRepeated', page },
+  { kind: 'pageEmpty', page },
+  { kind: 'totalOff', by: 1, page },
+  { kind: 'totalOff', by: -1, page },
+  { kind: 'html', page },
+  { kind: 'loginPage', page },
+  { kind: 'unauthorized', page },
+  { kind: 'status', status: 500, page },
+])
+const passing: readonly Fault[] = [1, 2].flatMap((page): Fault[] => [
+  { kind: 'pagesSwapped', page },
+  { kind: 'recordsCut', page, times: 1 },
+  { kind: 'personAdded', page, times: 1 },
+  { kind: 'personMoved', page, times: 1 },
+  { kind: 'tooManyRequests', wait: 'seconds', seconds: 0, page, times: 1 },
+])
+
+describe.each(systemConnections.map((one) => [one.name, one] as const))('the recipe of %s', (name, { recipe }) => {
+  const system = requireSystem(recipe)
+  const pageCount = system.maxPageSize === null ? 1 : 3
+  const size = system.maxPageSize === null ? 50 : Math.floor(system.maxPageSize * 2.5)
+  const lasts = lasting.filter((fault) => fault.page <= pageCount && isNoticeable(fault, system, pageCount))
+
+  test.each([7, 2500])('reads %i people as the CSV of the same people has them', async (people) => {
+    await using server = await openSystem(name, { people, certificates })
+
+    const read = await readPeople(server, recipe)
+
+    expect(read).toEqual(await peopleOfCsv(recipe, people))
+  })
+
+  test('never takes a part for the whole', async () => {
+    const everybody = inventRoster(size).map(system.keyOf)
+
+    for (const fault of [...lasts, ...passing.filter(({ page }) => page < pageCount)]) {
+      await using server = await openSystem(name, { people: size, certificates, faults: [fault] })
+      const keys = await readPeople(server, recipe).then(
+        (people) => new Set(people.map(({ identityId }) => String(identityId))),
+        ({ code }) => code,
+      )
+      const isRefused = keys === 'source_unreadable' || keys === 'source_unreachable'
+      expect([fault, isRefused || everybody.every((key) => keys.has(key))]).toEqual([fault, true])
+    }
+  })
+})
+
+async function readPeople({ settings, secrets }: OpenedSystem, recipe: string): Promise<readonly MappedPerson[]> {
+  await using folder = await temporaryFolder()
+  const { type: _, ...http } = settings
+  const reading = await openHttp(http as HttpSettings, { folder: folder.path, secrets })
+  try {
+    return await mapReading(reading, mappingOf(await readRecipeFile(recipe)))
+  } finally {
+    await reading.close?.()
+  }
+}
+
+async function peopleOfCsv(recipe: string, people: number): Promise<readonly MappedPerson[]> {
+  await using folder = await temporaryFolder()
+  const generic = parse(await readFile(new URL('../../config/presets/generic.yaml', import.meta.url), 'utf8'))
+  const { statusMeans = generic.statusMeans } = await readRecipeFile(recipe)
+  return await mapCsv(csvOf(requireSystem(recipe), people), mappingOf({ ...generic, statusMeans }), folder.path)
+}
