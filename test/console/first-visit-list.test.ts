@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -160,6 +160,22 @@ describe('a list that was read', () => {
     await expect(stat(join(empty.folder, 'hr-bearer.secret'))).rejects.toThrow('ENOENT')
     expect(await empty.config()).toBe(empty.text)
   })
+})
+
+test('a file that is there already is not replaced by a secret, and the key that was written before it is removed', async () => {
+  await using empty = await openDaemon()
+  const { body } = await empty.post('/first-visit/lists', listRequest())
+  const secretFile = join(empty.folder, 'hr-bearer.secret')
+  await writeFile(secretFile, 'of somebody')
+
+  const confirmed = { digest: body.digest, apiKey: tenant.key }
+  const refused = await empty.post(`/first-visit/lists/${body.id}/connection`, confirmed)
+
+  expect(refused.status).toBe(409)
+  expect(refused.body.message).toContain('hr-bearer.secret')
+  expect(await readFile(secretFile, 'utf8')).toBe('of somebody')
+  await expect(stat(join(empty.folder, 'platform.key'))).rejects.toThrow('ENOENT')
+  expect(await empty.config()).toBe(empty.text)
 })
 
 describe('what is given for a list', () => {

@@ -92,9 +92,13 @@ export async function writeSecret(file: string, secret: string): Promise<void> {
   try {
     await writeFile(file, `${secret}\n`, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    throw new Failure('conflict', `cannot write the key to ${file} (${errorCode(error)}): write it there yourself`, {
-      cause: error,
-    })
+    throw new Failure(
+      'conflict',
+      `cannot write the secret to ${file} (${errorCode(error)}): write it there yourself, or move that file away`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

@@ -3,6 +3,7 @@ import { applyRecipes } from '../../../src/daemon/config/apply-recipes.ts'
 import { parseConfig } from '../../../src/daemon/config/document.ts'
 import { configOfText } from '../../../src/daemon/config/load-config.ts'
 import { Preset, readPresets, readRecipes } from '../../../src/daemon/config/presets.ts'
+import { plainSecrets } from '../../../src/daemon/config/secret-settings.ts'
 import { connectionText } from '../../../src/daemon/proposal/configuration.ts'
 import { exampleConnection } from '../../../src/daemon/proposal/recipe-connection.ts'
 
@@ -260,6 +261,22 @@ describe('a recipe', () => {
     const parsed = Preset.safeParse({ ...shop, ...changed })
 
     expect(parsed.error?.issues.map((issue) => issue.message)).toContain(message)
+  })
+})
+
+test('a constant of a recipe is no secret that somebody has written out', async () => {
+  const { document } = await applied(complete)
+
+  expect(plainSecrets(document)).toEqual([])
+})
+
+test('of a source whose recipe is unknown, nothing else is said', async () => {
+  const text = `platform: { apiKey: '\${env:KEY}' }\nconnections:\n  hr:\n    target: { name: HR }\n    source: { preset: scin }\n`
+
+  const loading = configOfText({ file: 'rollcall.yaml', text, changedMs: 0 }, { KEY: 'k' })
+
+  await expect(loading).rejects.toMatchObject({
+    message: 'rollcall.yaml:5:23: connections.hr.source.preset: unknown preset "scin" (did you mean "scim"?)',
   })
 })
 
