@@ -51,7 +51,8 @@ const elsewhere: ReadonlySet<string> = new Set([`${source}.join.pages`])
 /** What has settings that others have too, which are not said again: where those stand, and what is said instead. */
 const repeating = [
   { base: webhook, others: [source], words: 'The same as for a source.' },
-  { base: also, others: [source, 'connections.NAME'], words: 'Written as for the connection above.' },
+  { base: also, others: [source, 'connections.NAME'], words: 'As for the connection above.' },
+  { base: `${source}.each`, others: [`${source}.join`], words: 'As for join.' },
 ]
 
 const head = `# Every setting
@@ -121,7 +122,7 @@ function withoutRepeats(settings: readonly Setting[]): Setting[] {
     )
     if (group === undefined || !isRepeated) return [setting]
     const isTop = path.split('.').length === group.base.split('.').length + 1
-    return isTop ? [{ ...setting, meaning: `${setting.meaning} ${group.words}` }] : []
+    return isTop ? [{ ...setting, meaning: group.words }] : []
   })
 }
 

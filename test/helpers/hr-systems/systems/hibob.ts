@@ -55,37 +55,43 @@ function at(request: SystemRequest, path: string): unknown {
 // Values of lists are IDs. Their texts stand in humanReadable, and only there. HiBob leaves out fields that nobody asked for.
 function employeeOf(person: Person, request: SystemRequest): unknown {
   const fields = new Set([at(request, '/fields')].flat())
-  const isRequested = ([name]: readonly [string, unknown]) => fields.has(name.slice(1).replaceAll('/', '.'))
   const { index, first, last, email, privateEmail, title, manager, start, end, isContractor, employment } = person
   const [status, shownStatus] = hasLeft(person) ? statuses.left : statuses[employment]
-  const machine = {
-    '/root/id': `36${index}`,
-    '/work/employeeIdInCompany': keyOf(person),
-    '/root/firstName': first,
-    '/root/surname': last,
-    '/root/email': email,
-    '/home/privateEmail': privateEmail,
-    '/work/title': String(250_000_000 + title.length),
-    '/work/reportsToIdInCompany': manager ? keyOf(manager) : null,
-    '/work/startDate': start.toString(),
-    '/internal/terminationDate': end?.toString() ?? null,
-    '/internal/lifecycleStatus': status,
-    '/payroll/employment/type': isContractor ? 'contractor' : 'permanent',
+  const byField = {
+    'root.id': `36${index}`,
+    'work.employeeIdInCompany': keyOf(person),
+    'root.firstName': first,
+    'root.surname': last,
+    'root.email': email,
+    'home.privateEmail': privateEmail,
+    'work.title': String(250_000_000 + title.length),
+    'work.reportsToIdInCompany': manager ? keyOf(manager) : null,
+    'work.startDate': start.toString(),
+    'internal.terminationDate': end?.toString() ?? null,
+    'internal.lifecycleStatus': status,
+    'payroll.employment.type': isContractor ? 'contractor' : 'permanent',
   }
-  const wrapped = Object.entries(machine).map(([name, value]) => [name, { value }] as const)
   const shown = {
-    '/work/title': title,
-    '/work/reportsTo': manager ? fullName(manager) : '',
-    '/work/startDate': slashed(start),
-    '/internal/lifecycleStatus': shownStatus,
-    '/payroll/employment/type': isContractor ? 'Contractor' : 'Permanent',
+    'work.title': title,
+    'work.reportsTo': manager ? fullName(manager) : '',
+    'work.startDate': slashed(start),
+    'internal.lifecycleStatus': shownStatus,
+    'payroll.employment.type': isContractor ? 'Contractor' : 'Permanent',
   }
   const isReadable = at(request, '/humanReadable') === 'APPEND'
+  const requested = (values: object) => Object.entries(values).filter(([field]) => fields.has(field))
   return {
-    ...Object.fromEntries(wrapped.filter(isRequested)),
+    ...Object.fromEntries(requested(byField).map(([field, value]) => [memberName(field), { value }])),
     id: `36${index}`,
-    ...(isReadable && { humanReadable: Object.fromEntries(Object.entries(shown).filter(isRequested)) }),
+    ...(isReadable && {
+      humanReadable: Object.fromEntries(requested(shown).map(([field, value]) => [memberName(field), value])),
+    }),
   }
+}
+
+/** Answers name a field by its path, such as /work/title for work.title. */
+function memberName(field: string): string {
+  return `/${field.replaceAll('.', '/')}`
 }
 
 function slashed({ day, month, year }: Temporal.PlainDate): string {
