@@ -217,7 +217,10 @@ export type RosterEntry = {
   readonly fieldTimes: FieldTimes | null
   /** The number of consecutive accepted snapshots without this person. */
   readonly absences: number
-  /** The last record that the platform acknowledged; null before the first delivery and after a retraction. */
+  /**
+   * The last record that the platform acknowledged; null before the first delivery and after a retraction. Read from the store, it is the same
+   * object as `desired` unless they differ.
+   */
   readonly confirmed: IdentityRecord | null
   /** Set while the person is withheld as data sent by mistake. */
   readonly retracted: { readonly reason: string; readonly at: string } | null

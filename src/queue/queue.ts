@@ -28,7 +28,7 @@ export type Queue = {
   enqueue(jobs: readonly Enqueued[]): Promise<void>
   /** Starts working on the jobs of a line, several at a time. Default: `short`. */
   work(workers: BoundWorkers, options: { readonly concurrency: number; readonly line?: Line }): Promise<Working>
-  /** Writes and reads within a few seconds. Fails with `queue_unreachable` otherwise. */
+  /** Tests a write and a read. Fails with `queue_unreachable` without an answer within a few seconds. */
   check(): Promise<void>
   /** How many jobs wait for a worker, in all lines. */
   waiting(): Promise<number>

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** In SQL, whether a stored time has come, or is further ahead than it is ever set: then it was written before the clock was set back. */
+/** In SQL, whether a stored time has come. A time more than `maxMinutesAhead` ahead was stored before the clock was set back, and counts as come. */
 export function hasCome(
   column: RawBuilder<unknown>,
   { now, maxMinutesAhead }: { readonly now: Date; readonly maxMinutesAhead: number },
@@ -9,7 +9,10 @@ export function hasCome(
   return sql<boolean>`(${column} <= ${now} or ${column} > ${latest})`
 }
 
-/** Upper bound for a failure after `since`: a later one was recorded before the clock was set back. */
+/**
+ * The latest time that an event after `since` can have, if `since` is at most an hour ago. A later time was recorded before the clock was
+ * set back.
+ */
 export function clockBound(since: Date): Date {
   return new Date(since.getTime() + 2 * 60 * 60_000)
 }

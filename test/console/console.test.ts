@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { blockConnection, unblockConnection } from '../../src/store/connections/connections.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 import { type Company, openCompany } from './company.ts'
@@ -335,6 +336,28 @@ test('an unreachable store gives a page with a sentence and no detail of the fai
     expect(text).not.toContain('10.1.2.3')
   }
   expect((await answers[0])?.text).toContain('href="/runs"')
+})
+
+test('a connection is tried now only while it is blocked', async () => {
+  const ana = visitor('ana')
+  const { db } = company.world.sync.store
+  const at = '/connections/acme/unblock'
+  await blockConnection(db, {
+    connection: 'acme',
+    status: 401,
+    code: 'key_refused',
+    reason: 'the platform does not accept the API key (401)',
+    now: company.world.clock.now,
+    probeAt: company.world.clock.now,
+  })
+
+  const blocked = await ana.get(at)
+  await unblockConnection(db, 'acme')
+  const free = await ana.get(at)
+
+  expect([blocked.status, blocked.text.includes('<button class="main">Try it now')]).toEqual([200, true])
+  expect([free.status, free.text.includes('Try it now')]).toEqual([409, false])
+  expect(free.text).toMatch(/acme is not blocked/i)
 })
 
 /** The keys that lead to people, from top to bottom. */

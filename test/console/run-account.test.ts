@@ -60,8 +60,20 @@ test('the page of a reverting run says who is reverted, who is not and why', asy
   expect(vera).not.toMatch(/Person \d/)
 })
 
+test('the page of a retraction says that nothing is read', async () => {
+  const retraction = await company.console.control.retractPerson({
+    params: { connection: 'acme', identityId: 'E0002' },
+    body: { reason: 'a test account' },
+  })
+
+  const { olga } = await pagesOf(retraction.id)
+
+  expect(olga).toContain('Reads nothing: a person requested the retraction')
+})
+
 test('the page of an ordinary run accounts for no more than its plan', async () => {
   const { olga } = await pagesOf(company.arrival.id)
 
+  expect(olga).toContain('Reads the source')
   expect(olga).not.toMatch(/From the row to the response|Reverts run/)
 })

@@ -1,4 +1,4 @@
-import { feedTexts } from '../../contract/control/feed-texts.ts'
+import { feedText } from '../../contract/control/feed-texts.ts'
 import type { Counts, InDoubtCounts, Run, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
 import { blockedPeopleText, countsText, doubtText, foreignText, peopleAndRows } from './tallies.ts'
@@ -215,7 +215,7 @@ function runFacts(run: Run): string[][] {
     ['now', run.delay ? escapeText(run.delay) : null],
     ['trigger', `${run.trigger}${optionsText(run)}`],
     ['requested by', run.requestedBy.length === 0 ? null : escapeText(run.requestedBy.join(', '))],
-    ['reads', run.feed === 'source' ? null : feedTexts[run.feed]],
+    ['reads', run.feed === 'source' && !run.options.retract ? null : feedText(run)],
     ['created', formatInstant(run.createdAt)],
     ['source', run.source && `${escapeText(run.source.name)} (${sizeText(run.source)})`],
     ['end of list', run.source?.end === undefined ? null : escapeText(run.source.end)],

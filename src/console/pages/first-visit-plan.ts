@@ -13,9 +13,9 @@ import {
   changesIn,
   fieldName,
   firstVisitHref,
+  guardName,
   kindBadge,
   sentence,
-  spaced,
   valueText,
   withCode,
 } from '../site/words.ts'
@@ -141,7 +141,7 @@ function shownText(all: number, shown: readonly unknown[]): Html | false {
 
 function heldText(held: readonly Verdict[]): Html {
   return html`<p>Somebody would have to approve it before anything is sent.</p>
-<ul class="lines">${held.map(({ name, reason, hints = [] }) => html`<li>${withCode(sentence(reason ?? spaced(name)))}${hints.map((hint) => html`<p class="hint">${withCode(sentence(hint))}</p>`)}</li>`)}</ul>`
+<ul class="lines">${held.map(({ name, reason, hints = [] }) => html`<li>${withCode(sentence(reason ?? guardName(name)))}${hints.map((hint) => html`<p class="hint">${withCode(sentence(hint))}</p>`)}</li>`)}</ul>`
 }
 
 function changesTable(changes: readonly ChangeView[]): Html {

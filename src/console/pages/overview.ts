@@ -1,6 +1,7 @@
 import type { Alert } from '../../contract/control/alerts.ts'
 import type { LeaverSummary } from '../../contract/control/leavers.ts'
 import type { ConnectionStatus, Run, Status } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { lineChart, stackedBars } from '../../web/charts.ts'
 import { actionLink, choiceField } from '../../web/forms.ts'
@@ -89,12 +90,10 @@ ${active && activeText(active)}`,
     operation: 'unblockConnection',
     ask: async (context, fields) => {
       const { name, blocked, people } = await connectionOf(context, fields('connection'))
+      if (blocked === null) throw new Failure('conflict', `${name} is not blocked`)
       return {
         title: `Try ${name} now?`,
-        explanation:
-          blocked === null
-            ? html`<p>${name} is not blocked.</p>`
-            : html`<p>The platform refuses ${name}: ${blocked.reason}.</p>
+        explanation: html`<p>The platform refuses ${name}: ${blocked.reason}.</p>
 <p>Rollcall sends one request now. If the platform accepts it, ${pluralize(people.due, 'waiting person', 'waiting people')} will be delivered.</p>`,
         button: 'Try it now',
         cancel: '/',

@@ -6,12 +6,12 @@ import { number, pluralize } from '../../web/words.ts'
 import {
   fieldName,
   fieldsText,
-  type Kind,
+  guardName,
   keyCell,
   kindBadge,
   kinds,
   personLink,
-  spaced,
+  type Kind,
   valueText,
   whoText,
   withCode,
@@ -53,7 +53,7 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
   const failed = guards.filter(({ ok }) => !ok)
   const passed = guards.filter(({ ok }) => ok)
   const columns: readonly Column<Verdict>[] = [
-    { name: 'Guard', kind: 'row', cell: ({ name }) => spaced(name) },
+    { name: 'Guard', kind: 'row', cell: ({ name }) => guardName(name) },
     { name: 'Found', kind: 'figure', cell: ({ actual }) => number(actual) },
     { name: 'Limit', kind: 'figure', cell: ({ limit }) => (limit === null ? 'none' : number(limit)) },
   ]
@@ -67,7 +67,7 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
         limit,
         hints = [],
         people = [],
-      }) => html`<li><p><b>${spaced(name)}</b> ${badge('Failed', 'bad')}</p>
+      }) => html`<li><p><b>${guardName(name)}</b> ${badge('Failed', 'bad')}</p>
 <p>${withCode(reason ?? `${number(actual)}${limit === null ? '' : ` of at most ${number(limit)}`}`)}</p>
 ${hints.length > 0 && html`<ul class="lines">${hints.map((hint) => html`<li>${withCode(hint)}</li>`)}</ul>`}
 ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identityId) => personLink({ connection, identityId })))}</p>`}</li>`,

@@ -1,4 +1,4 @@
-import { feedTexts } from '../../contract/control/feed-texts.ts'
+import { feedText } from '../../contract/control/feed-texts.ts'
 import { isResting, type Run, type Verification } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
@@ -356,7 +356,7 @@ function factsPart(run: Run): Html {
           html`${source.name} <span class="hint">${pluralize(source.bytes, 'byte')}${source.textBytes !== undefined && `, ${number(source.textBytes)} as plain text`}</span>`,
       ],
       ['End of the list', source?.end],
-      ['Reads', feedTexts[run.feed]],
+      ['Reads', feedText(run)],
       ['Rows', run.rows !== null && `${number(run.rows)}, of which ${pluralize(run.records ?? 0, 'record')}`],
       ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],
       ['To be acknowledged', run.remaining > 0 && number(run.remaining)],

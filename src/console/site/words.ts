@@ -289,11 +289,24 @@ export function sentence(message: string, file = ''): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
+/** Guards whose names say too little on a page. The name stays beside the words, so that the docs can be searched for it. */
+const guardNames: Readonly<Record<string, string>> = {
+  rekeyed: 'New keys (rekeyed)',
+  redates: 'Changed leaving dates (redates)',
+}
+
+/** The name of a guard on a page. */
+export function guardName(guard: string): string {
+  return guardNames[guard] ?? spaced(guard)
+}
+
+const guardBeforeReason = new RegExp(`(^|[:;] )([a-z]+(?:[A-Z][a-z]+)+|${Object.keys(guardNames).join('|')}): `, 'g')
+
 /** Why a plan is held, with the guards in words: `endMissing: …` becomes `end missing: …`. */
 export function guardsInWords(reason: string): string {
   return reason.replaceAll(
-    /(^|[:;] )([a-z]+(?:[A-Z][a-z]+)+): /g,
-    (_found, before: string, guard: string) => `${before}${spaced(guard).toLowerCase()}: `,
+    guardBeforeReason,
+    (_found, before: string, guard: string) => `${before}${guardName(guard).toLowerCase()}: `,
   )
 }
 

@@ -27,7 +27,7 @@ const headlines: Readonly<Record<AlertKind, string>> = {
   expiring: 'an approval runs out',
   run_failed: 'a run failed',
   problems: 'the platform refuses leaving dates',
-  blockedPeople: 'people may have left, and the platform was not told',
+  blockedPeople: 'people may have left, and the platform does not know it',
   foreign: 'only the platform knows people',
   leaver_late: 'departures are late',
   stale: 'HR was not read',

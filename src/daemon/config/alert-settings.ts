@@ -136,7 +136,7 @@ const Link = z
   .superRefine((text, context) => {
     const unknown = [...text.matchAll(/\{([^}]*)\}/g)].find(([, name = '']) => !placeholders.includes(name))
     if (unknown) {
-      const message = `${unknown[0]} is unknown: the places are ${placeholders.map((name) => `{${name}}`).join(', ')}`
+      const message = `${unknown[0]} is unknown: the placeholders are ${placeholders.map((name) => `{${name}}`).join(', ')}`
       context.addIssue({ code: 'custom', message })
     }
     const url = URL.parse(text.replaceAll(/\{\w+\}/g, 'x'))

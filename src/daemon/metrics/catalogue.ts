@@ -67,12 +67,12 @@ export const catalogue = {
   },
   rollcall_leavers_late: {
     type: 'store',
-    help: 'Those of them that are later than leavers.boundHours.',
+    help: 'Departures in rollcall_leavers_open that are later than leavers.boundHours.',
     labels: ['connection'],
   },
   rollcall_leaver_oldest_open_seconds: {
     type: 'store',
-    help: 'For how long the oldest of them has been so. 0 where there is none.',
+    help: 'How long the oldest of rollcall_leavers_open has been open. 0 if there is none.',
     labels: ['connection'],
   },
   rollcall_source_read_timestamp_seconds: {
@@ -82,7 +82,7 @@ export const catalogue = {
   },
   rollcall_source_as_of_timestamp_seconds: {
     type: 'store',
-    help: 'Of when the newest accepted export is.',
+    help: 'When the facts of the newest accepted export were true.',
     labels: ['connection'],
   },
   rollcall_events_waiting: {
@@ -161,7 +161,7 @@ export const catalogue = {
   },
   rollcall_control_refused_total: {
     type: 'counter',
-    help: 'Requests to the control API without a token that is good.',
+    help: 'Requests to the control API without a valid token.',
     labels: [],
   },
   rollcall_store_unreachable_total: {

@@ -121,10 +121,10 @@ function commentsOn(proposal: Proposal, { name }: NewConnection): Comments {
     [`${at}.source.fields`]: 'On top of the preset.',
     ...(proposal.statuses !== null && {
       [`${at}.source.status`]: [
-        'What each status means. One that stands in neither list holds the plan until a person classes it.',
+        'What each status means. A status in neither list holds the plan until somebody says what it means.',
         ...valueLines('left', proposal.statuses.left),
         ...valueLines('employed', proposal.statuses.employed),
-        ...valueLines('not classed yet', proposal.statuses.open),
+        ...valueLines('not classified yet', proposal.statuses.open),
       ].join('\n'),
     }),
     [`${at}.source.scope`]: 'Several rows share a key: only those that are meant are read.',

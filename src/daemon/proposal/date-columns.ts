@@ -90,14 +90,14 @@ function decide({ evidence, usual }: Column, columns: readonly Column[], { dateF
     }
     case 'one':
       if (rivalOf(evidence, columns) !== undefined) return isFormOf(evidence, answer?.form) ? answer : undefined
-      return { form: evidence.form, why: 'the dates leave no other reading' }
+      return { form: evidence.form, why: 'the dates fit no other format' }
     case 'unknown':
       return answer ?? null
     case 'several': {
       if (answer !== undefined) return answer
       const other = certain.find(({ form }) => isAmong(form, evidence.forms))
       if (other === undefined) return undefined
-      return { form: other.form, why: `as in "${other.column}", where the dates leave no other reading` }
+      return { form: other.form, why: `as in "${other.column}", where the dates fit no other format` }
     }
     default:
       return evidence satisfies never
@@ -132,11 +132,11 @@ function notesOn({ column, evidence, placeholders, placeholderRows }: Column, { 
     )
   if (evidence.kind === 'one' && evidence.unread > 0)
     notes.push(
-      `${evidence.unread === 1 ? 'One date' : `${evidence.unread} dates`} in "${column}" cannot be read so; "rollcall check" says where.`,
+      `${evidence.unread === 1 ? 'One date' : `${evidence.unread} dates`} in "${column}" cannot be read as ${formatsText(evidence.form)}; "rollcall check" says where.`,
     )
   if (evidence.kind === 'one' && dateFormat !== undefined && !isFormOf(evidence, formOfAnswer(dateFormat)))
     notes.push(
-      `The dates in "${column}" are not written as ${dateFormat}: they can be read as ${[evidence.form.format].flat().join(' or ')} only.`,
+      `The dates in "${column}" are not written as ${dateFormat}: they can be read as ${formatsText(evidence.form)} only.`,
     )
   if (evidence.kind === 'unknown' && dateFormat === undefined)
     notes.push(
@@ -155,6 +155,10 @@ function withBlanks(
     mergePreset(preset.mapping, { fields: { [field]: rule } } as MappingPatch).fields[field],
   )
   return { ...asRule(rule), blankWhen: [...new Set([...(blankWhen as readonly string[]), ...placeholders])] }
+}
+
+function formatsText({ format }: DateForm): string {
+  return [format].flat().join(' or ')
 }
 
 function formOfAnswer(format: string): DateForm {

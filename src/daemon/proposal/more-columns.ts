@@ -42,13 +42,13 @@ export function moreColumns(
       const column = header ?? (field === 'email' ? emailColumn(table) : undefined)
       if (column === undefined) continue
       fields[field] = ruleFor(field, column, presets)
-      why.set(field, header === undefined ? 'its cells are e-mail addresses' : 'other systems call it so')
+      why.set(field, header === undefined ? 'its cells are e-mail addresses' : 'other HR systems use this name')
     }
   }
   const answer = answers.fields?.status
   const column = answer ?? (answer === undefined && isOpen('status') ? elsewhere('status') : undefined)
   if (answer !== undefined && answer !== null) why.set('status', 'as you said')
-  else if (column !== undefined) why.set('status', 'other systems call it so')
+  else if (column !== undefined) why.set('status', 'other HR systems use this name')
   const status = answer === null || (answer === undefined && isDoubled('status')) ? null : statusRule(column, chosen)
   return { fields: fields as MoreColumns['fields'], ...(status !== undefined && { status }), why }
 }

@@ -184,7 +184,11 @@ function unreadableKeys({ unreadableKeys: all, knownUnreadableKeys: known, absen
 function retractions({ retractions: actual }: GuardFacts): Verdict {
   const verdict = { name: 'retractions', actual, limit: 0 }
   if (actual === 0) return { ...verdict, ok: true }
-  return { ...verdict, ok: false, reason: `${actual} would be deleted, which always waits for an approval` }
+  return {
+    ...verdict,
+    ok: false,
+    reason: `${pluralizePeople(actual)} would be deleted, which always waits for an approval`,
+  }
 }
 
 // People whom no export may separate by mistake, such as executives.
@@ -228,7 +232,7 @@ function rekeyed({ keyChangeCandidates: pairs }: GuardFacts): Verdict {
   return {
     ...verdict,
     ok: false,
-    reason: `${subject} to have got a new key${doubt}; \`rollcall alias\` lists the pairs, and takes the answer for each`,
+    reason: `${subject} to have got a new key${doubt}; \`rollcall alias\` lists the pairs; say there whether each is one person or two`,
     people: shown.flatMap(({ former, identityId }) => [former, identityId]),
     hints: [
       ...shown.map(({ former, identityId, by }) => `${former} → ${identityId}: ${inCommon[by]}`),

@@ -25,7 +25,7 @@ type Movement = {
   /** The number of addresses by old and new domain. */
   readonly domains: Map<string, number>
   readonly to: Map<string, number>
-  /** How often each value is lost minus how often it is gained. A column that was sorted alone loses none. */
+  /** For each value, how often it is replaced minus how often it is the new one. In a column that was sorted without its keys, all are 0. */
   readonly balance: Map<string, number>
 }
 

@@ -1,6 +1,6 @@
 const mostCharacters = 80
 
-/** Quotes a line without personal data, such as a title, for a message: shortened, and without control characters. */
+/** Quotes a line for a message: shortened, and without control characters. Only for lines that hold no personal data, such as a title. */
 export function quoted(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
   const characters = [...line]

@@ -3,7 +3,8 @@ import type { PlatformSchema } from '../core/schema.ts'
 
 /**
  * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and their users. The user of a
- * record has its e-mail address; otherwise had it before; otherwise is the only one with its names; otherwise is new.
+ * record is the one with its e-mail address; otherwise the user of its last match; otherwise the only user with its names; otherwise
+ * a new one.
  */
 export async function matchIdentities(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
   await collectIdentities(trx, accountId)

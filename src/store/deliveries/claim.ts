@@ -4,7 +4,7 @@ import type { Target } from '../connections/connections.ts'
 import { hasCome } from '../has-come.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
 import type { Db } from '../schema.ts'
-import { type Lease, mayStillMove, withoutLease } from '../workers/leases.ts'
+import { type Lease, isProcessAlive, withoutLease } from '../workers/leases.ts'
 import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const
@@ -61,7 +61,7 @@ async function claimFrom(
   const former = sql`former.run_id = deliveries.run_id and former.batch = deliveries.batch`
   const takeover = sql`, takeover as (
       insert into takeovers (run_id, batch, lease)
-      select run_id, batch, previous from claimed where ${mayStillMove(sql`previous`)}
+      select run_id, batch, previous from claimed where ${isProcessAlive(sql`previous`)}
       on conflict do nothing
     )`
   // For a free batch, the same statement reads the remaining changes: its previous process wrote the last outcome before it released the

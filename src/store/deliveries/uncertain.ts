@@ -4,7 +4,7 @@ import { clockBound } from '../has-come.ts'
 import { markInDoubt } from '../in-doubt.ts'
 import type { BatchKey } from '../keys.ts'
 import type { Db } from '../schema.ts'
-import { isAtWork, type Lease, mayStillMove } from '../workers/leases.ts'
+import { isAtWork, type Lease, isProcessAlive } from '../workers/leases.ts'
 
 type UncertainBatch = BatchKey & {
   readonly now: Date
@@ -71,7 +71,7 @@ export async function endedTakeovers(
     .selectFrom('takeovers')
     .innerJoin('runs', 'runs.id', 'takeovers.run_id')
     .select(['takeovers.run_id as runId', 'takeovers.batch', 'takeovers.lease', 'runs.connection'])
-    .where(sql<boolean>`(takeovers.lease = ${lease.id} or not ${mayStillMove(sql`takeovers.lease`)})`)
+    .where(sql<boolean>`(takeovers.lease = ${lease.id} or not ${isProcessAlive(sql`takeovers.lease`)})`)
     .execute()
   return rows.filter(
     ({ runId, batch, ...row }) => row.lease !== lease.id || !isAtWork(lease, { kind: 'batch', runId, batch }),

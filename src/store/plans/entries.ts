@@ -13,7 +13,7 @@ export function entriesOfPlan(runId: string): RawBuilder<unknown> {
   return sql`(select ${columns} from plan_entries where run_id = ${runId} union all ${entriesOfChanges(runId)})`
 }
 
-/** Stores the entries that follow from changes. A held plan may be split, and its entries may be read by others. */
+/** Stores the entries that follow from changes. Needed before a held plan is split or read by other queries. */
 export async function writeOutEntries(tx: Db, runId: string): Promise<void> {
   await sql`insert into plan_entries (run_id, ${columns}) select ${runId}, ${columns} from (${entriesOfChanges(runId)}) entry`.execute(
     tx,

@@ -98,13 +98,14 @@ async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forge
   const leavingDate = entry.desired?.separatedAt ?? null
   if (leavingDate === null || leavingDate.slice(0, today.length) > today)
     throw new Failure('conflict', `person ${identityId} is employed: only people who have left can be forgotten`)
+  // Both are the same object once the platform has acknowledged what HR states.
   if (entry.confirmed !== entry.desired)
     throw new Failure('conflict', `the platform has not acknowledged yet that person ${identityId} has left`)
 }
 
 /** Removes what faults and rejected events quote of the person. */
 async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Promise<void> {
-  await removeBodies(tx, { connection, identityId })
+  await removeBodiesAbout(tx, { connection, identityId })
   await sql`
     delete from rejects using runs
     where rejects.identity_id = ${identityId} and runs.id = rejects.run_id and runs.connection = ${connection}`.execute(
@@ -120,7 +121,7 @@ async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Pro
  * Removes the bodies of rejected events about this person only. An event with other people keeps its body, which a retry needs, and its
  * reason becomes the first one about another person.
  */
-async function removeBodies(
+async function removeBodiesAbout(
   tx: Db,
   { connection, identityId }: Pick<Forgetting, 'connection' | 'identityId'>,
 ): Promise<void> {

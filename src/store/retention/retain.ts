@@ -159,7 +159,7 @@ async function removeRejects(tx: Db, runId: string): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Removes the bodies and reasons of rejected events. The events stay listed. */
+/** Removes the bodies of old rejected events and replaces their reasons. The events stay listed. */
 async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valuesDays: number }): Promise<number> {
   const removed = await sql`
     update inbox set body = null, reason = ${`it could not be used, and its body was removed after ${pluralize(valuesDays, 'day')}`}
@@ -200,8 +200,8 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
 }
 
 /**
- * Removes old decided and archived sources that their source no longer lists: a listed one would be read again. A source was listed since
- * if another of its exports was.
+ * Removes old exports that were decided and archived, if the connection's source no longer lists them: a listed one would be read again.
+ * That the source was listed since shows another export of it.
  */
 async function forgetSources(db: Db, before: Date): Promise<void> {
   const lastListed = (table: 'old' | 'newer') =>

@@ -66,11 +66,11 @@ export function isAtWork({ atWork }: Lease, work: Work): boolean {
 type Times = { readonly renewMs: number; readonly answerMs: number }
 
 /**
- * Takes a lease for this process and keeps it, also if the database connection is lost. `card`: the information that a daemon publishes.
+ * Takes a lease for this process and keeps it, also if the database connection is lost. `processInfo`: what a daemon publishes.
  */
 export async function takeLease(
   { db, pool }: Database<StoreSchema>,
-  card: ProcessInfo | null = null,
+  processInfo: ProcessInfo | null = null,
   times: Times = { renewMs, answerMs },
 ): Promise<Lease> {
   const id = randomInt(1, 2 ** 31 - 1)
@@ -85,7 +85,7 @@ export async function takeLease(
 
   async function renew(): Promise<void> {
     await sql`
-      insert into leases (id, seen_at, process) values (${id}, now(), ${card && JSON.stringify(card)}::jsonb)
+      insert into leases (id, seen_at, process) values (${id}, now(), ${processInfo && JSON.stringify(processInfo)}::jsonb)
       on conflict (id) do update set seen_at = now() returning id`.execute(db)
   }
 
@@ -112,7 +112,7 @@ type Lock = AsyncDisposable & {
 
 /**
  * Holds the advisory lock of a lease in a session of its own, and takes it again in another one if that breaks. Meanwhile another process
- * may take the work over; attempts fence the writes of this one. Disposing never throws.
+ * may take the work over; the attempt number of each row then rejects the writes of this one. Disposing never throws.
  */
 async function keepLock(pool: Pool, { id, answerMs: withinMs }: { id: number; answerMs: number }): Promise<Lock> {
   let isOver = false
@@ -207,7 +207,7 @@ async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T> {
 /**
  * Releases abandoned work of this lease: the process no longer works on it, but the store did not answer when it tried to release it. No
  * other process takes it, because the lease is live. The outcome of the last request of such a batch is unknown. Returns the released
- * runs: the queue may delay their jobs as those of a silent process.
+ * runs. They need new jobs, because the queue may still hold the old ones for this process.
  */
 export async function releaseAbandoned(db: Db, lease: Lease): Promise<ReadonlySet<string>> {
   const batches = await db
@@ -257,12 +257,12 @@ export async function releaseAbandoned(db: Db, lease: Lease): Promise<ReadonlySe
  * the future is as old as one in the past: the clock was set back.
  */
 export function withoutLease(column: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`(${column} is null or not ${mayStillMove(column)} or not exists (
+  return sql<boolean>`(${column} is null or not ${isProcessAlive(column)} or not exists (
     select 1 from leases where leases.id = ${column}
       and abs(extract(epoch from now() - leases.seen_at)) < ${sql.lit(stoppedSeconds)}))`
 }
 
-/** Fails with `already_active` while another process works on the store. */
+/** Fails with `already_active` while another process works on the store. For callers without a lease of their own. */
 export async function refuseOthersAtWork(db: Db): Promise<void> {
   const others = await othersAtWork(db)
   if (others === 0) return
@@ -270,7 +270,7 @@ export async function refuseOthersAtWork(db: Db): Promise<void> {
   throw new Failure('already_active', `${who} on the store; stop them first`)
 }
 
-/** Counts the processes with a lease. */
+/** Counts the processes with a lease, which the caller must not have. */
 async function othersAtWork(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(distinct objid)::int as count from pg_locks
@@ -280,7 +280,7 @@ async function othersAtWork(db: Db): Promise<number> {
 }
 
 /** In SQL, whether the process of a lease has not ended: it runs, or is suspended and may continue. */
-export function mayStillMove(column: RawBuilder<unknown>): RawBuilder<boolean> {
+export function isProcessAlive(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from pg_locks held
     where held.locktype = 'advisory' and held.classid = ${sql.lit(lockClass)} and held.objid = ${column} and held.granted

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { ProcessInfo, SettingsDigests } from '../schema/process-info.ts'
 import type { Db } from '../schema.ts'
-import { mayStillMove } from './leases.ts'
+import { isProcessAlive } from './leases.ts'
 
 type KnownProcess = ProcessInfo & { readonly lease: number; readonly seenAt: Date }
 
@@ -9,7 +9,7 @@ type KnownProcess = ProcessInfo & { readonly lease: number; readonly seenAt: Dat
 export async function processes(db: Db): Promise<KnownProcess[]> {
   const { rows } = await sql<{ id: number; seen_at: Date; process: ProcessInfo }>`
     select id, seen_at, process from leases
-    where process is not null and ${mayStillMove(sql`leases.id`)}
+    where process is not null and ${isProcessAlive(sql`leases.id`)}
     order by process ->> 'since', id`.execute(db)
   return rows.map(({ id, seen_at, process }) => ({ ...process, lease: id, seenAt: seen_at }))
 }

@@ -66,7 +66,10 @@ export type RecordTarget = {
   readonly sampleData?: JsonObject
 }
 
-/** The form of the records of a CUSTOM connection, and how they reach it: `bySource`: all at once for snapshots, change by change for deltas. */
+/**
+ * The form of the records of a CUSTOM connection, and how they reach it. `direct`: change by change. `session`: the whole set at once.
+ * `bySource`: `session` for snapshots, `direct` for deltas.
+ */
 export type RecordRules = { readonly shape: Shape; readonly deliver: 'direct' | 'session' | 'bySource' }
 
 /** The target of a connection, if it takes records of a shape of its own. */

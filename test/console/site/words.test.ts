@@ -28,6 +28,7 @@ test.each([
   ],
   ['a run waits until 09:35 UTC: endMissing: it may be cut', 'a run waits until 09:35 UTC: end missing: it may be cut'],
   ['the column startDate: is missing', 'the column startDate: is missing'],
+  ['redates: 9 people; rekeyed: 1 person', 'changed leaving dates (redates): 9 people; new keys (rekeyed): 1 person'],
 ])('the guards of %j are named in words', (reason, words) => {
   expect(guardsInWords(reason)).toBe(words)
 })

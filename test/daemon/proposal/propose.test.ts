@@ -77,7 +77,7 @@ describe('how dates are written', () => {
 
     expect(dates[1]).toMatchObject({
       format: 'dd/MM/yyyy',
-      why: 'as in "Hire Date", where the dates leave no other reading',
+      why: 'as in "Hire Date", where the dates fit no other format',
     })
   })
 
@@ -129,7 +129,7 @@ describe('how dates are written', () => {
     const { dates, notes } = await proposed(`${rows(...good, ['31.02.2020', ''])}\n`)
 
     expect(dates[0]?.format).toBe('dd.MM.yyyy')
-    expect(notes).toContain('One date in "Hire Date" cannot be read so; "rollcall check" says where.')
+    expect(notes).toContain('One date in "Hire Date" cannot be read as dd.MM.yyyy; "rollcall check" says where.')
   })
 })
 
@@ -579,7 +579,7 @@ test('a date that cannot be read is counted once for each cell that has it', asy
 
   const { notes } = await proposed(`Worker ID,Hire Date\n${rows.join('\n')}\n`)
 
-  expect(notes).toContain('3 dates in "Hire Date" cannot be read so; "rollcall check" says where.')
+  expect(notes).toContain('3 dates in "Hire Date" cannot be read as dd.MM.yyyy; "rollcall check" says where.')
 })
 
 test('a format from a person that reads no date has a note', async () => {

@@ -435,7 +435,8 @@ describe('pairs of keys', () => {
       actual: 1,
       limit: 0,
       ok: false,
-      reason: '1 person seems to have got a new key; `rollcall alias` lists the pairs, and takes the answer for each',
+      reason:
+        '1 person seems to have got a new key; `rollcall alias` lists the pairs; say there whether each is one person or two',
       people: ['A1', 'B1'],
       hints: ['A1 → B1: the same e-mail address'],
     })

@@ -81,7 +81,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(between).toEqual(['E0003', '2026-11-19T00:00:00.000Z'])
     expect((await person('E0006'))?.jobTitle).toBe('Lead')
     expect(held).toMatchObject({ counts: { retract: 1, leave: 0, update: 0 }, trigger: 'webhook' })
-    expect(held.reason).toBe('retractions: 1 would be deleted, which always waits for an approval')
+    expect(held.reason).toBe('retractions: 1 person would be deleted, which always waits for an approval')
     expect(retraction).toMatchObject({ state: 'held', runId: held.id, reason: held.reason })
     expect(rejected).toMatchObject({ state: 'rejected', reason: expect.stringContaining('type') })
     expect([departure?.state, change?.state]).toEqual(['settled', 'settled'])

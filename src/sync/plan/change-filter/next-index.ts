@@ -14,7 +14,7 @@ import { indexSealer, type SealedIndex } from './index-parts.ts'
 import { RangeMaker } from './range-maker.ts'
 import type { DigestOf } from './record-digest.ts'
 
-/** How many more addresses are kept than the checks need, because some of their records change each night. */
+/** Keeps more e-mail addresses than the checks need, because some of their records change each night. */
 const addressesFactor = 1.25
 
 type NextIndexInput = {
@@ -24,7 +24,7 @@ type NextIndexInput = {
   readonly digestOf: DigestOf
   readonly context: PlanContext
   readonly mapping: Pick<ReadableRows, 'traitsOf' | 'addressOf'>
-  /** How many people the checks look at. */
+  /** How many people of an export the checks look at. */
   readonly sampleSize: number
 }
 
@@ -36,6 +36,7 @@ type ParsedRecord = {
   /** Its number among all records of the export. */
   readonly slot: number
   traits?: RowTraits | null
+  /** The e-mail address. */
   address?: string | null
 }
 
