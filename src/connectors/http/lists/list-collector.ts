@@ -8,6 +8,7 @@ import type { ListSettings } from './list-settings.ts'
 import type { PageTarget } from './pager.ts'
 import type { Spool } from './spool.ts'
 
+/** Maximum number of cells of a list together with its details. */
 export const maxCells = 500_000_000
 
 const digestBytes = 16
