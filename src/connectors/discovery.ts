@@ -30,6 +30,24 @@ export type ExportPreview = {
   readonly laterExports: LaterExportsHint | null
 }
 
+/** The first records of a list over HTTP, as rows below paths such as `emails.0.value`. */
+export type ListStart = {
+  /** Its name in messages. */
+  readonly name: string
+  readonly headers: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** Whether these seem to be all records. */
+  readonly isWhole: boolean
+  /** How the list is read, and what it does not show. */
+  readonly notes: readonly string[]
+}
+
+/** The first records of a list, and the settings of the source that found it. */
+type ListDiscovery = Pick<ExportPreview, 'source' | 'laterExports'> & { readonly list: ListStart }
+
+/** What a source holds: an export, or a list of records. */
+export type SourcePreview = ExportPreview | ListDiscovery
+
 /** A source as a person names it on the command line or on a console page. */
 export type NamedSource = {
   /** A file, a folder, a pattern, or an address such as sftp://…. */
@@ -38,6 +56,8 @@ export type NamedSource = {
   readonly secretFile?: string
   /** The fingerprint of the server's host key, where the source has one. */
   readonly hostKey?: string
+  /** Further settings of an address by their path, such as `records`. */
+  readonly settings?: ReadonlyMap<string, string>
 }
 
 /** What a preview needs besides the name of the source. */
@@ -52,8 +72,8 @@ export type DiscoveryOptions = {
 export type Discovery = {
   /** The schemes of its addresses, such as `https:`, the recommended one first. Empty: local paths. */
   readonly schemes: readonly string[]
-  /** Reads only the beginning of the newest export. */
-  readonly preview: (named: NamedSource, options: DiscoveryOptions) => Promise<ExportPreview>
+  /** Reads only the beginning of the newest export, or of a list. */
+  readonly preview: (named: NamedSource, options: DiscoveryOptions) => Promise<SourcePreview>
 }
 
 /** Maximum number of bytes that are read from an export for a preview, or fetched from a server. */

@@ -8,17 +8,17 @@ import {
   requireTimeZone,
   toConnectionName,
 } from '../../daemon/proposal/configuration.ts'
-import { type ExportPreview, previewSource, sourceForms } from '../../daemon/proposal/preview-source.ts'
+import { previewSource, type SourcePreview, sourceForms } from '../../daemon/proposal/preview-source.ts'
 import type { Proposal } from '../../daemon/proposal/proposal.ts'
 import { readTable } from '../../daemon/proposal/table.ts'
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { pathFrom } from '../../system/path-from.ts'
 import { standardError } from '../../text/print.ts'
 import { askChange } from '../init/changes.ts'
-import { tableOf } from '../init/encoding.ts'
+import { tableOfPreview } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
 import { answerQuestions, answersOf, merged, type ReadingOptions, requireStatusColumn } from '../init/questions.ts'
-import { connectRecipe } from '../init/recipe.ts'
+import { connectRecipe, pairsIn } from '../init/recipe.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
 import { escapeText, type Paint } from '../render/text.ts'
 import { createOutput, type Output } from '../session/output.ts'
@@ -165,9 +165,10 @@ async function untilGood<T>(
   }
 }
 
-async function sourceOf(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<ExportPreview> {
+async function sourceOf(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<SourcePreview> {
   const { prompts, folder, signal } = asking
   const { source, secretFile, hostKey } = options
+  const settings = pairsIn('--set', options.set)
   return await untilGood(
     async () => {
       const forms = sourceForms()
@@ -175,7 +176,7 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
       const at = source ?? (await prompts?.text(question, 'exports'))
       if (at === undefined) throw new Failure('usage', `name the export with --source: ${forms}`)
       return await previewSource(
-        { location: at, secretFile, hostKey },
+        { location: at, secretFile, hostKey, settings },
         { workingDirectory: process.cwd(), configFolder: folder, signal },
       )
     },
@@ -185,8 +186,8 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
 }
 
 /** The proposal that the person confirms, or that follows from the options alone. */
-async function agreed({ head }: ExportPreview, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
-  let { form, table } = await tableOf(head, options, { prompts, output })
+async function agreed(preview: SourcePreview, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
+  let { form, table } = await tableOfPreview(preview, options, { prompts, output })
   let knownAnswers = await answersOf(table, options)
   for (;;) {
     const { proposal, answers } = await answerQuestions(table, knownAnswers, prompts)
@@ -195,10 +196,10 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
     if (prompts === null || (await prompts.confirm('Is this correct?'))) return proposal
     const change = await askChange(proposal, prompts)
     knownAnswers = merged(answers, change.answers ?? {})
-    if (change.form === undefined) continue
+    if (change.form === undefined || 'list' in preview) continue
     form = { ...form, ...change.form }
     try {
-      table = await readTable(head, form)
+      table = await readTable(preview.head, form)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       output.printMessage(error.message)
@@ -207,7 +208,7 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
 }
 
 /** The path pattern of the exports if a single file was named; null: the path stays. */
-async function pathOf({ laterExports: later }: ExportPreview, prompts: Prompts | null): Promise<string | null> {
+async function pathOf({ laterExports: later }: SourcePreview, prompts: Prompts | null): Promise<string | null> {
   if (later === null) return null
   if (prompts === null) return later.isAlone ? later.pattern : later.path
   const choices = [

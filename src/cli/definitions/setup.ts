@@ -29,7 +29,10 @@ const noneNamed: Readonly<
 
 function initCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'init', 'Read an export and write a configuration for it')
-    .option('--source <place>', 'the export: a file, a folder, sftp://USER@HOST/PATH or https://…')
+    .option(
+      '--source <place>',
+      'the export: a file, a folder, sftp://USER@HOST/PATH or https://… (CSV, or a JSON list)',
+    )
     .option('--recipe <name>', 'instead of an export: the HR system to read by API, as "rollcall recipes" lists them')
     .option('--parameter <name=value>', 'what the recipe asks for; can be repeated', several)
     .option(
@@ -39,7 +42,7 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     )
     .option(
       '--set <setting=value>',
-      'a setting of the source besides those of the recipe, such as allowPrivate=true; can be repeated',
+      'a setting besides those of the recipe, such as allowPrivate=true, or of an address: records, headers.NAME; can be repeated',
       several,
     )
     .option('--secret-file <file>', 'the password or private key of an SFTP account, or a bearer token')

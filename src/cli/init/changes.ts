@@ -20,7 +20,9 @@ const noColumn = '(no column)'
 
 /** Asks what is wrong in a proposal. */
 export async function askChange(proposal: Proposal, prompts: Prompts): Promise<Change> {
-  const possible = kinds.filter(({ value }) => value !== 'status' || proposal.statuses !== null)
+  const possible = kinds.filter(
+    ({ value }) => (value !== 'status' || proposal.statuses !== null) && (value !== 'file' || !proposal.table.isList),
+  )
   const kind = await prompts.choose('What is different?', possible)
   switch (kind) {
     case 'column':

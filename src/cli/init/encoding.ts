@@ -1,4 +1,12 @@
-import { type FormChoice, type Head, readTable, type Table, UnclearEncoding } from '../../daemon/proposal/table.ts'
+import type { SourcePreview } from '../../daemon/proposal/preview-source.ts'
+import {
+  type FormChoice,
+  type Head,
+  readTable,
+  type Table,
+  tableOfList,
+  UnclearEncoding,
+} from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
 import type { Output } from '../session/output.ts'
 import type { Prompts } from '../session/prompts.ts'
@@ -7,6 +15,17 @@ const another = 'another encoding'
 
 type Asking = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'printMessage'> }
 type Read = { readonly form: FormChoice; readonly table: Table }
+
+/** The table of an export, or of the first records of a list, for which no form can be chosen. */
+export async function tableOfPreview(preview: SourcePreview, form: FormChoice, asking: Asking): Promise<Read> {
+  if (!('list' in preview)) return await tableOf(preview.head, form, asking)
+  if (form.encoding !== undefined || form.delimiter !== undefined || form.headerLine !== undefined)
+    throw new Failure(
+      'usage',
+      `${preview.list.name} is JSON, and goes without --encoding, --delimiter and --header-line`,
+    )
+  return { form, table: tableOfList(preview.list) }
+}
 
 /** The table of an export. Asks for the encoding if the export does not show it; `prompts`: null asks nothing. */
 export async function tableOf(head: Head, form: FormChoice, { prompts, output }: Asking): Promise<Read> {

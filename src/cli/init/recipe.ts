@@ -108,7 +108,8 @@ function knownPairs(
   return pairs
 }
 
-function pairsIn(option: string, texts: readonly string[]): ReadonlyMap<string, string> {
+/** The names and values of a repeatable option. Throws a `usage` failure for another text. */
+export function pairsIn(option: string, texts: readonly string[]): ReadonlyMap<string, string> {
   const pairs = texts.map((text): [string, string] => {
     const [, name = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? []
     if (name === '') throw new Failure('usage', `${option} takes NAME=VALUE`)

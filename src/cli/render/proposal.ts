@@ -57,10 +57,14 @@ export function renderPermissions(tried: readonly PermissionResult[], paint: Pai
 }
 
 function formText(table: Proposal['table']): string {
-  const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole } = table
+  const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole, isList } = table
+  const checked = isWhole
+    ? `${pluralize(rows.length, 'row')} checked`
+    : `only the first ${pluralize(rows.length, 'row')} checked`
+  if (isList) return `a JSON list with ${pluralize(headers.length, 'column')}; ${checked}`
   const above = headerLine === 1 ? '' : `, header in line ${headerLine}`
   const below = linesAfterHeader === 0 ? '' : `, ${pluralize(linesAfterHeader, 'further header line')}`
-  return `${pluralize(headers.length, 'column')} split by "${escapeText(delimiter)}", ${escapeText(encoding)}${above}${below}; ${isWhole ? `${pluralize(rows.length, 'row')} checked` : `only the first ${pluralize(rows.length, 'row')} checked`}`
+  return `${pluralize(headers.length, 'column')} split by "${escapeText(delimiter)}", ${escapeText(encoding)}${above}${below}; ${checked}`
 }
 
 function valueLines(column: string, groups: readonly (readonly [string, readonly ValueCount[]])[]): string[] {

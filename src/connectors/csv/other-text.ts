@@ -15,7 +15,11 @@ const otherTexts = [
     help: 'it may be a page to sign in that was saved in place of the export; check how the export is fetched',
   },
   { pattern: /^<\?xml/i, problem: () => 'is XML', help: 'have it exported as CSV' },
-  { pattern: /^(?:\{\s*"|\{\s*\}|\[\s*[[{"\]])/, problem: () => 'is JSON', help: 'have it exported as CSV' },
+  {
+    pattern: /^(?:\{\s*"|\{\s*\}|\[\s*[[{"\]])/,
+    problem: () => 'is JSON',
+    help: 'have it exported as CSV; JSON is read from an address only (type: http), not from files',
+  },
   { pattern: /^\{\\rtf/, problem: () => 'is a text document (RTF)', help: 'have it exported as CSV' },
 ] as const
 

@@ -160,6 +160,7 @@ export function requireTimeZone(name: string): string {
 
 /** The form of the file, as far as it differs from the preset and the defaults. */
 function formOf({ table, form }: Proposal): Readonly<Record<string, unknown>> {
+  if (table.isList) return {}
   const expected: Readonly<Record<string, unknown>> = { ...usualForm, ...form }
   const { encoding, delimiter, headerLine, linesAfterHeader, lastLine } = table
   const actual = { encoding, delimiter, headerLine, linesAfterHeader, lastLine }

@@ -1,4 +1,4 @@
-import type { DiscoveryOptions, ExportPreview, Head, NamedSource } from '../../connectors/discovery.ts'
+import type { DiscoveryOptions, Head, NamedSource, SourcePreview } from '../../connectors/discovery.ts'
 import { decodeFile } from '../../connectors/file/decode/decode.ts'
 import { readHead } from '../../connectors/file/decode/head.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
@@ -6,14 +6,17 @@ import { ExportFormat } from '../../connectors/file/format.ts'
 import { connectorKinds } from '../../connectors/registry/registry.ts'
 import { Failure } from '../../errors.ts'
 
-export type { ExportPreview }
+export type { SourcePreview }
 
-/** Reads only the beginning of the newest export of a source. */
-export async function previewSource(named: NamedSource, options: DiscoveryOptions): Promise<ExportPreview> {
+/** Reads only the beginning of the newest export of a source, or of a list. */
+export async function previewSource(named: NamedSource, options: DiscoveryOptions): Promise<SourcePreview> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(named.location) ? URL.parse(named.location) : null
   const kind = connectorKinds.find(({ discovery: { schemes } }) =>
     url === null ? schemes.length === 0 : schemes.includes(url.protocol),
   )
+  const { settings = new Map() } = named
+  if (settings.size > 0 && !kind?.discovery.schemes.includes('https:'))
+    throw new Failure('usage', '--set needs --recipe, or a --source with https://')
   if (kind !== undefined) return await kind.discovery.preview(named, options)
   const forms = alternatives(addressForms())
   throw new Failure('usage', `${named.location}: a source is a file, a folder, or an address with ${forms}`)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { requireTableText } from '../../connectors/csv/other-text.ts'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
-import type { Head } from '../../connectors/discovery.ts'
+import type { Head, ListStart } from '../../connectors/discovery.ts'
 import { type EncodingGuess, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
 import { Failure } from '../../errors.ts'
@@ -39,6 +39,14 @@ export type Table = {
   readonly isWhole: boolean
   /** What was detected without certainty, or deserves a look. */
   readonly notes: readonly string[]
+  /** Whether the rows are records of a JSON list, which is written in no form that could be chosen. */
+  readonly isList?: true
+}
+
+/** The table of the first records of a list. */
+export function tableOfList({ name, headers, rows, isWhole, notes }: ListStart): Table {
+  const form = { encoding: 'utf-8', delimiter: '', headerLine: 1, linesAfterHeader: 0, lastLine: 'any' } as const
+  return { name, ...form, headers, rows, isWhole, notes, isList: true }
 }
 
 /** Thrown if only a person can tell which encoding is right. */

@@ -4,6 +4,8 @@ import { type Format, readCsv, refusalOf } from '../../helpers/sources/csv.ts'
 const table = 'id,name,email\n1,Ana,a@example.com\n2,Ben,b@example.com\n'
 const page = 'it may be a page to sign in that was saved in place of the export; check how the export is fetched'
 
+const helpForJson = 'have it exported as CSV; JSON is read from an address only (type: http), not from files'
+
 describe('a text that is no table is called what it is', () => {
   test.for<[string, string]>([
     [
@@ -23,9 +25,9 @@ describe('a text that is no table is called what it is', () => {
       `people.csv is a web page (HTML) that begins with "<table><tr><td>": ${page}`,
     ],
     ['<?xml version="1.0"?>\n<Workbook><Row>Ana</Row></Workbook>\n', 'people.csv is XML: have it exported as CSV'],
-    ['{"error":"unauthorized"}\n', 'people.csv is JSON: have it exported as CSV'],
-    ['[\n  {"id": 1, "name": "Ana"}\n]\n', 'people.csv is JSON: have it exported as CSV'],
-    ['[]\n', 'people.csv is JSON: have it exported as CSV'],
+    ['{"error":"unauthorized"}\n', `people.csv is JSON: ${helpForJson}`],
+    ['[\n  {"id": 1, "name": "Ana"}\n]\n', `people.csv is JSON: ${helpForJson}`],
+    ['[]\n', `people.csv is JSON: ${helpForJson}`],
     ['{\\rtf1\\ansi id,name}\n', 'people.csv is a text document (RTF): have it exported as CSV'],
   ])('%j', async ([text, message]) => {
     expect(await refusalOf(text)).toBe(message)

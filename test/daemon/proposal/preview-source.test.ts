@@ -18,11 +18,14 @@ async function workFolder(files: Readonly<Record<string, string | Uint8Array>>) 
   const { path, ...rest } = await temporaryFolder()
   await mkdir(join(path, 'exports'))
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
-  const look = (at: string, more: object = {}) =>
-    previewSource(
+  const look = async (at: string, more: object = {}) => {
+    const preview = await previewSource(
       { location: at, ...more },
       { workingDirectory: path, configFolder: path, signal: new AbortController().signal },
     )
+    if ('list' in preview) throw new Error('this is a list, and no export')
+    return preview
+  }
   return { path, look, ...rest }
 }
 

@@ -1,0 +1,148 @@
+import { Failure } from '../../../errors.ts'
+import type { ListStart } from '../../discovery.ts'
+import { collectHeaders, flattenRecord, type JsonObject, pointer } from '../../json/cells.ts'
+import type { HttpClient } from '../client/client.ts'
+import { type ListPage, readAnswer } from '../lists/list-page.ts'
+import { isByPosition, namedPager, type PageTarget, positionPager } from '../lists/pager.ts'
+import { textOf } from '../lists/statement-text.ts'
+import type { Pages } from '../settings/pages.ts'
+import { findList, isRecords } from './find-list.ts'
+import { endSettings, findKey, hasUsualSize, pageCandidates, statementsIn, statesMore } from './page-candidates.ts'
+
+const refusedStatuses = [204, 400, 404, 422]
+
+type DiscoveryInput = {
+  readonly client: HttpClient
+  /** A pointer to the list of records that a person gave. */
+  readonly records: string | undefined
+  readonly maxPageBytes: number
+}
+
+/** How a list is read, and its first records. */
+type DiscoveredList = Omit<ListStart, 'name'> & {
+  readonly settings: { readonly url: string; readonly records?: string; readonly pages?: Pages }
+}
+
+/** What a candidate was proved with. */
+type ProvedPages = { readonly url: string; readonly pages: Pages; readonly second: readonly JsonObject[] }
+
+/** Finds the list of records in an answer, and how its pages follow each other, for which it fetches a second page. */
+export async function discoverList(answer: Omit<ListPage, 'records'>, input: DiscoveryInput): Promise<DiscoveredList> {
+  const path = findList(answer.content, { label: answer.label, chosen: input.records })
+  const records = pointer(answer.content, path)
+  if (!isRecords(records)) throw new Error('the list was found')
+  const page = { ...answer, records }
+  const proved = await provedPages(page, path, input)
+  const all = [...records, ...(proved?.second ?? [])]
+  const key = findKey(all)
+  const pages = proved && { ...proved.pages, ...endSettings(page, path), ...(key !== undefined && { key }) }
+  return {
+    settings: { url: proved?.url ?? page.url.href, ...(path !== '' && { records: path }), ...(pages && { pages }) },
+    ...tableOf(all, page.label),
+    isWhole: proved === null && !mayHaveMore(page, path),
+    notes: notesOn(page, path, pages),
+  }
+}
+
+/** The first way of paging that leads to a second page of the same list; null if there is none. */
+async function provedPages(
+  page: ListPage & { readonly records: readonly JsonObject[] },
+  path: string,
+  { client, maxPageBytes }: DiscoveryInput,
+): Promise<ProvedPages | null> {
+  const readRecords = async ({ url }: PageTarget): Promise<readonly JsonObject[]> => {
+    const label = `page 2 of ${page.label}`
+    try {
+      const request = { url, label, accept: 'application/json', acceptedStatuses: refusedStatuses }
+      const response = await client.fetch(request)
+      if (response.status !== 200) return []
+      const records = pointer((await readAnswer({ maxPageBytes }, response, label)).content, path)
+      return isRecords(records) ? records : []
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'source_unreadable') return []
+      throw error
+    }
+  }
+  for (const pages of pageCandidates(page, path)) {
+    const url = withoutParameter(page.url, pages)
+    const targets = targetsOf(pages, url, page)
+    if (targets === null) continue
+    const second = await readRecords(targets.second)
+    if (!isSecondPage(second, page.records)) continue
+    // A server that counts from another number would give its second page as the first one.
+    const first = targets.first === null ? page.records : await readRecords(targets.first)
+    if (JSON.stringify(first) === JSON.stringify(page.records)) return { url, pages, second }
+  }
+  return null
+}
+
+type ProbeTargets = { readonly first: PageTarget | null; readonly second: PageTarget }
+
+function targetsOf(pages: Pages, url: string, page: ListPage): ProbeTargets | null {
+  if (isByPosition(pages)) {
+    const pager = positionPager(pages, { url })
+    const second = pager.at({ records: page.records.length, pages: 1 })
+    return { first: pager.at({ records: 0, pages: 0 }), second }
+  }
+  const second = namedPager(pages, { url }).next(page)
+  return second && { first: null, second }
+}
+
+/** The address without the parameter that the pages send, as the settings want it. */
+function withoutParameter(url: URL, pages: Pages): string {
+  const address = new URL(url)
+  if ('parameter' in pages && address.searchParams.has(pages.parameter)) address.searchParams.delete(pages.parameter)
+  return address.href
+}
+
+/** Whether records are further ones of the same list: none was in the first page, and they have members in common. */
+function isSecondPage(second: readonly JsonObject[], first: readonly JsonObject[]): boolean {
+  const [record] = second
+  if (record === undefined) return false
+  const texts = new Set(first.map((one) => JSON.stringify(one)))
+  const names = new Set(first.flatMap((one) => Object.keys(one)))
+  return !second.some((one) => texts.has(JSON.stringify(one))) && Object.keys(record).some((name) => names.has(name))
+}
+
+function tableOf(records: readonly JsonObject[], label: string): Pick<DiscoveredList, 'headers' | 'rows'> {
+  const flat = records.map(flattenRecord).filter(({ fault }) => fault === undefined)
+  const headers = new Set<string>()
+  for (const record of flat) collectHeaders(headers, record, label)
+  return { headers: [...headers], rows: flat.map(({ cells }) => [...headers].map((path) => cells.get(path) ?? '')) }
+}
+
+function mayHaveMore(page: ListPage, path: string): boolean {
+  const { length } = page.records
+  return hasUsualSize(length) || statementsIn(page, path).some((statement) => statesMore(statement, length))
+}
+
+/** What a person should know of the list, and what nothing in it shows. */
+function notesOn(page: ListPage, path: string, pages: Pages | null): string[] {
+  const { length } = page.records
+  const statements = statementsIn(page, path)
+  const more = statements.find((statement) => statesMore(statement, length))
+  const hasTotal = pages === null ? statements.some((one) => 'count' in one && one.isTotal) : pages.total !== undefined
+  const notes = pages === null ? [] : [`The list has pages, and a second one was fetched with ${wordsFor(pages)}.`]
+  if (pages === null && more !== undefined)
+    notes.push(
+      `No second page was found, although ${textOf(more, { records: length, pages: 1 })}. A run refuses the list until pages is set: docs/sources-http.md explains it.`,
+    )
+  else if (pages === null && hasUsualSize(length) && !hasTotal)
+    notes.push(
+      `The answer holds ${length} records, as full pages often do, and nothing says that there is another page. Compare the number with HR.`,
+    )
+  if (!hasTotal)
+    notes.push('Nothing states how many people the list has, so a list that is cut short may not be noticed.')
+  return [...notes, 'Nothing says whether the list includes people who have left. Look for one of them in it.']
+}
+
+function wordsFor(pages: Pages): string {
+  switch (pages.by) {
+    case 'next':
+      return `the address at ${pages.next}`
+    case 'cursor':
+      return `the token at ${pages.next}, sent as ${pages.parameter}`
+    default:
+      return 'parameter' in pages ? `its position, sent as ${pages.parameter}` : 'the address in the header Link'
+  }
+}

@@ -1,0 +1,70 @@
+import { Failure } from '../../../errors.ts'
+import { escapeText } from '../../../text/escape.ts'
+import { unreadable } from '../../file/failures.ts'
+import { isObject, type JsonObject, type JsonValue, pointer } from '../../json/cells.ts'
+import { plainName } from '../lists/list-statements.ts'
+
+const maxDepth = 4
+/** Members of a person. An answer that has one of them is a record and holds no list of them. */
+const personNames = new Set(['firstname', 'lastname', 'givenname', 'familyname', 'email', 'emails', 'workemail'])
+
+type JsonList = { readonly path: string; readonly items: readonly JsonValue[] }
+
+/** `label`: the address in failures. `chosen`: the pointer that a person gave. */
+type ListChoice = { readonly label: string; readonly chosen: string | undefined }
+
+/** The pointer to the list of records in an answer: the one given, or the longest list of objects. Refuses an answer without one. */
+export function findList(content: JsonValue, { label, chosen }: ListChoice): string {
+  if (chosen !== undefined) return requireRecords(content, chosen, label)
+  if (isObject(content) && Object.keys(content).some((name) => personNames.has(plainName(name))))
+    throw unreadable(`${label} is one record, and no list of them`, 'give the address of the list of all people')
+  const lists = [...listsIn(content)]
+  const [longest, second] = lists.filter(isOfRecords).toSorted((a, b) => b.items.length - a.items.length)
+  if (longest === undefined) throw withoutRecords(lists, label)
+  // A list of half the length may be that of the people as well.
+  if (second === undefined || second.items.length * 2 < longest.items.length) return longest.path
+  const names = [longest, second].map(({ path, items }) => `${escapeText(path)} (${items.length})`)
+  throw new Failure(
+    'usage',
+    `${label} has several lists of similar length, ${names.join(' and ')}: say which one holds the people with --set 'records=${escapeText(longest.path)}'`,
+  )
+}
+
+/** Whether every item of a list is a record. */
+export function isRecords(items: JsonValue | undefined): items is readonly JsonObject[] {
+  return Array.isArray(items) && items.length > 0 && items.every((item) => isObject(item))
+}
+
+function isOfRecords({ items }: JsonList): boolean {
+  return isRecords(items) && !items.every((item) => 'href' in item)
+}
+
+function requireRecords(content: JsonValue, path: string, label: string): string {
+  if (isRecords(pointer(content, path))) return path
+  throw new Failure('usage', `${label} has no list of records at ${escapeText(path)}: check --set records=…`)
+}
+
+function* listsIn(value: JsonValue, path = '', depth = 0): Generator<JsonList> {
+  if (Array.isArray(value)) yield { path, items: value }
+  if (!isObject(value) || depth === maxDepth) return
+  for (const [name, member] of Object.entries(value)) yield* listsIn(member, `${path}${pointerTo(name)}`, depth + 1)
+}
+
+/** The pointer to a member. */
+export function pointerTo(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+function withoutRecords(lists: readonly JsonList[], label: string): Failure {
+  const filled = lists.find(({ items }) => items.length > 0)
+  const [list] = lists
+  const at = ({ path }: JsonList) => (path === '' ? 'its list' : `its list at ${escapeText(path)}`)
+  if (filled !== undefined)
+    return unreadable(`${label}: ${at(filled)} holds no records`, 'give the address of a list whose items are objects')
+  if (list !== undefined)
+    return unreadable(
+      `${label}: ${at(list)} is empty, so it does not show how it is read`,
+      'check what the account may see',
+    )
+  return unreadable(`${label} holds no list of records`, 'give the address of the list of all people')
+}
