@@ -158,6 +158,13 @@ describe('a configuration of a recipe', () => {
     await expect(readFile(join(folder, 'refused.yaml'))).rejects.toThrow('ENOENT')
   })
 
+  test('is not written where a secret is given instead of its file, and the secret is not printed', async () => {
+    const refused = await init('refused.yaml', ...scim, '--credential', `bearer=${token}`, ...localSettings())
+
+    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('file of the bearer token') })
+    expect(refused.stdout + refused.stderr).not.toContain(token)
+  })
+
   test('is not written where the credentials are refused', async () => {
     const refused = await init(
       'refused.yaml',
