@@ -142,9 +142,13 @@ describe('a configuration of a recipe', () => {
     [
       'an unknown credential',
       [...scim, '--credential', 'token=x'],
-      'the recipe has no "token" for --credential: there are bearer',
+      'the recipe has no "token" for --credential: it asks for bearer',
     ],
-    ['a file of a secret that is not there', [...scim, '--credential', 'bearer=none.token'], 'cannot read none.token'],
+    [
+      'a file of a secret that is not there',
+      [...scim, '--credential', 'bearer=none.token'],
+      'cannot read the file of the bearer token (ENOENT): write the content into a file',
+    ],
     [
       'an option about exports',
       [...scim, '--source', 'x.csv'],
