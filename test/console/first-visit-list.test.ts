@@ -102,6 +102,24 @@ describe('an admin at the console', () => {
     expect((await loadConfig(empty.file, {})).connections.get('hr')?.source?.settings.type).toBe('http')
   })
 
+  test('keeps the form, apart from secrets, where the system cannot be reached', async () => {
+    await using empty = await openEmptyDaemon({})
+    const visitor = await empty.visitor()
+    const token = tokenIn((await visitor.get('/connect/recipe/personio-api')).text)
+
+    const refused = await visitor.post('/connect/recipe/personio-api', {
+      ...{ token, name: 'HR', timeZone: 'UTC' },
+      'credential-login.body.client_id': 'papi-of-the-test',
+      'credential-login.body.client_secret': secret.replace('$', ''),
+      settings: 'url=http://127.0.0.1:9/people\nlogin.url=http://127.0.0.1:9/auth\nallowPrivate=true\ninsecure=true',
+    })
+
+    expect(refused.status).toBe(503)
+    expect(noticeIn(refused.text)).toContain('http://127.0.0.1:9/auth refuses connections')
+    expect(refused.text).toContain('value="papi-of-the-test"')
+    expect(refused.text).not.toContain(secret.replace('$', ''))
+  })
+
   test('can forget a list before it is connected', async () => {
     await using empty = await openDaemon()
     const { body } = await empty.post('/first-visit/lists', listRequest())

@@ -149,20 +149,21 @@ function credentialQuestion(path: string, { is, label, help, example }: RecipeCr
     check: async (text) => {
       if (is === 'text') return text
       const fromConfiguration = pathFrom(dirname(file), resolve(text))
-      await requireContent(text)
+      await requireContent(text, ofFile)
       return is === 'secret' ? `\${file:${fromConfiguration}}` : fromConfiguration
     },
   }
 }
 
-async function requireContent(file: string): Promise<void> {
+/** Whoever gives the secret itself instead of a file must not find it in the output. */
+async function requireContent(file: string, ofFile: string): Promise<void> {
   try {
     if ((await readRegular(resolve(file))).trim() !== '') return
   } catch (error) {
-    const problem = readProblem(error, 'write the secret into a file, and name that file')
-    throw new Failure('usage', `cannot read ${file}${problem}`, { cause: error })
+    const problem = readProblem(error, 'write the content into a file, and give the name of that file')
+    throw new Failure('usage', `cannot read the ${ofFile}${problem}`, { cause: error })
   }
-  throw new Failure('usage', `${file} is empty: write the secret into it`)
+  throw new Failure('usage', `the ${ofFile} is empty: write the content into it`)
 }
 
 function withHelp(label: string, help: string): string {

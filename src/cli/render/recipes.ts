@@ -69,7 +69,7 @@ export function renderRecipe(recipe: RecipeDetails, paint: Paint): string {
       : [
           paint('bold', 'What to know'),
           ...indented(
-            [...notes, ...traps].map((note) => ['-', note]),
+            [...notes, ...traps.map(sentence)].map((note) => ['-', note]),
             paint,
           ),
           '',
@@ -117,4 +117,8 @@ function personRow({ identityId, email, name, jobTitle, leavingDate, hasLeft }: 
 function indented(rows: readonly (readonly string[])[], paint: Paint): string[] {
   const escaped = rows.map((row) => row.map(escapeText))
   return aligned(escaped, (cell) => cell, roomIn(paint, 2)).map((line) => `  ${line}`)
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -150,7 +150,7 @@ function recipeFields({ parameters, credentials }: RecipeView, fields: Fields): 
       maxLength: 500,
       hint: help ?? `Such as ${example}.`,
     }),
-  )}${credentials.map(credentialField)}
+  )}${credentials.map((credential) => credentialField(credential, fields))}
 ${textField({ name: 'name', label: 'Name of the connection on the platform', value: fields('name') || defaultName, required: true, maxLength: 100 })}
 ${textField({ name: 'timeZone', label: 'Time zone of the dates', value: fields('timeZone') || Temporal.Now.timeZoneId(), required: true, maxLength: 100, hint: 'For example Europe/Berlin.' })}
 <details><summary>Other settings of the source</summary>
@@ -159,11 +159,15 @@ ${areaField({ name: 'settings', label: 'Settings, one on each line', value: fiel
 }
 
 /** Secrets are not repeated by a page. A key of several lines needs a field of several lines. */
-function credentialField({ setting, label, help, is, optional }: RecipeView['credentials'][number]): Html {
+function credentialField(
+  { setting, label, help, is, optional }: RecipeView['credentials'][number],
+  fields: Fields,
+): Html {
   const field = { name: credentialInput(setting), label: capital(label), required: !optional, maxLength: 20_000 }
+  const value = fields(credentialInput(setting))
   if (is === 'file')
-    return textField({ ...field, hint: `${sentence(help)} The file on the machine that runs Rollcall.` })
-  if (is === 'text') return textField({ ...field, hint: help })
+    return textField({ ...field, value, hint: `${sentence(help)} The file on the machine that runs Rollcall.` })
+  if (is === 'text') return textField({ ...field, value, hint: help })
   return /key$/i.test(setting)
     ? areaField({ ...field, hint: help })
     : textField({ ...field, type: 'password', hint: help })

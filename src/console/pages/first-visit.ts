@@ -17,7 +17,7 @@ import { delimiters, encodings, readingPages } from './first-visit-reading.ts'
 const mebibyte = 1024 * 1024
 const title = 'Connect HR'
 const steps = [
-  'Upload an export',
+  'Choose an HR system, or upload an export',
   'See how it is read',
   'See what a first run would do',
   'Write the connection',

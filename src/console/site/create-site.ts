@@ -142,7 +142,7 @@ function addAction(routes: Routes, path: string, action: Action): void {
       routes.flashMessages.set(reply, visitor, done)
       return reply.redirect(to, 303)
     } catch (error) {
-      if (!(error instanceof Failure) || failureStatuses[error.code] >= 500) throw error
+      if (!(error instanceof Failure) || isOutage(error)) throw error
       reply.code(failureStatuses[error.code])
       return send(reply, await questionPage(action, request, context, sentence(error.message)), visitor)
     }
@@ -216,4 +216,9 @@ function fieldsOf(request: FastifyRequest): Fields {
     const value = values.success && Object.hasOwn(values.data, name) ? values.data[name] : undefined
     return typeof value === 'string' ? value.trim() : ''
   }
+}
+
+/** Whether Rollcall itself cannot work. A source that cannot be reached is often a mistake in what a person gave. */
+function isOutage({ code }: Failure): boolean {
+  return code !== 'source_unreachable' && failureStatuses[code] >= 500
 }

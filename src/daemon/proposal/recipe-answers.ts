@@ -7,7 +7,7 @@ export function requireAskedFor(known: ReadonlyMap<string, unknown>, name: strin
   if (known.has(name)) return
   const names = [...known.keys()]
   const similar = mostSimilar([name], names)
-  const help = similar === null ? `there are ${names.join(', ') || 'none'}` : `did you mean "${similar}"?`
+  const help = similar === null ? `it asks for ${names.join(', ') || 'none'}` : `did you mean "${similar}"?`
   throw new Failure('usage', `the recipe has no "${name}" for ${option}: ${help}`)
 }
 

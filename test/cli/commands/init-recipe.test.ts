@@ -142,9 +142,13 @@ describe('a configuration of a recipe', () => {
     [
       'an unknown credential',
       [...scim, '--credential', 'token=x'],
-      'the recipe has no "token" for --credential: there are bearer',
+      'the recipe has no "token" for --credential: it asks for bearer',
     ],
-    ['a file of a secret that is not there', [...scim, '--credential', 'bearer=none.token'], 'cannot read none.token'],
+    [
+      'a file of a secret that is not there',
+      [...scim, '--credential', 'bearer=none.token'],
+      'cannot read the file of the bearer token (ENOENT): write the content into a file',
+    ],
     [
       'an option about exports',
       [...scim, '--source', 'x.csv'],
@@ -156,6 +160,13 @@ describe('a configuration of a recipe', () => {
 
     expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining(sentence) })
     await expect(readFile(join(folder, 'refused.yaml'))).rejects.toThrow('ENOENT')
+  })
+
+  test('is not written where a secret is given instead of its file, and the secret is not printed', async () => {
+    const refused = await init('refused.yaml', ...scim, '--credential', `bearer=${token}`, ...localSettings())
+
+    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('file of the bearer token') })
+    expect(refused.stdout + refused.stderr).not.toContain(token)
   })
 
   test('is not written where the credentials are refused', async () => {

@@ -81,6 +81,6 @@ test('what a recipe can do without is marked, and a list of recipes leaves it ou
   const list = renderRecipes({ recipes: [recipe], exports: [] }, plain)
 
   expect(details).toContain('  headers.X-Extra  extra (optional)  On request.\n')
-  expect(details).toContain('What to know\n  -  leavers are missing\n')
+  expect(details).toContain('What to know\n  -  Leavers are missing.\n')
   expect(list).toContain('\nshop    Shop    token\n')
 })
