@@ -123,7 +123,8 @@ async function answersFor({ recipe }: RecipePreset, given: Given, asking: Asking
   for (const [name, { label, help, example, default: usual }] of recipe.parameters) {
     const value = await untilGood(asking, given.parameters.get(name), {
       message: withHelp(label, help ?? `such as ${example}`),
-      usual: usual ?? example,
+      // An example is the account of another company: Enter must not send a key there.
+      usual: usual ?? '',
       lacking: usual === undefined ? `give the ${label} with --parameter ${name}=${example}` : null,
       check: async (text) => requireParameter(recipe, name, text),
     })
@@ -140,12 +141,12 @@ async function answersFor({ recipe }: RecipePreset, given: Given, asking: Asking
 
 function credentialQuestion(path: string, { is, label, help, example }: RecipeCredential, { file }: Asking): Question {
   const last = path.split('.').at(-1) ?? path
-  const usual = example ?? (is === 'secret' ? `${last}.secret` : last)
+  const fileName = is === 'secret' ? `${last}.secret` : last
   const ofFile = is === 'text' ? label : `file of the ${label}`
   return {
     message: withHelp(ofFile, help),
-    usual,
-    lacking: `give the ${ofFile} with --credential ${path}=${usual}`,
+    usual: is === 'text' ? '' : (example ?? fileName),
+    lacking: `give the ${ofFile} with --credential ${path}=${example ?? fileName}`,
     check: async (text) => {
       if (is === 'text') return text
       const fromConfiguration = pathFrom(dirname(file), resolve(text))
@@ -188,6 +189,7 @@ async function untilGood(
     const text = option ?? (await prompts?.text(message, usual))
     if (text === undefined && lacking !== null) throw new Failure('usage', lacking)
     try {
+      if (text === '' && lacking !== null) throw new Failure('usage', 'an answer is needed here')
       return await check(text ?? usual)
     } catch (error) {
       if (prompts === null || option !== undefined || !(error instanceof Failure)) throw error

@@ -2,7 +2,7 @@ import { escapeText } from '../../text/escape.ts'
 
 /** The person at the terminal. Cancelling a question ends the command. */
 export type Prompts = {
-  /** `message`: may quote the export; it is escaped. */
+  /** `message`: may quote the export; it is escaped. `usual`: the answer to Enter; empty: Enter gives an empty text. */
   text(message: string, usual: string): Promise<string>
   choose<T extends string>(
     message: string,

@@ -221,7 +221,10 @@ describe('a person at the terminal', () => {
   }
 
   test('is asked for what the recipe needs until the list can be read', async () => {
-    const answers = ['not a host', 'hr.example.com', '', join(folder, 'wrong.token'), '', '', join(folder, 'hr.token')]
+    const address = 'hr.example.com'
+    const tokens = ['wrong.token', 'hr.token'].map((name) => join(folder, name))
+    // Enter takes the usual path of the address, and no host, which only an example could give.
+    const answers = ['', 'not a host', address, '', tokens[0] ?? '', address, '', tokens[1] ?? '']
     const { shown, asking } = person(answers, [true, true])
 
     const { connection } = await connectRecipe(
@@ -232,6 +235,7 @@ describe('a person at the terminal', () => {
     const text = shown.join('\n')
     expect(text).toContain('Any system with a SCIM 2.0 list of users, in the HR system:\n  1.  Create a token')
     expect(text).toContain('Host of the SCIM address? (such as hr.example.com)')
+    expect(text).toContain('an answer is needed here')
     expect(text).toContain('parameters.host: is no host of the SCIM address')
     expect(text).toContain('File of the bearer token? (The system shows it once, when the token is created)')
     expect(text).toMatch(/401[\s\S]*Give it again, and try once more\?[\s\S]*3 people, 1 of them/)
