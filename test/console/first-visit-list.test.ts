@@ -103,7 +103,7 @@ describe('an admin at the console', () => {
   })
 
   test('keeps the form, apart from secrets, where the system cannot be reached', async () => {
-    await using empty = await openEmptyDaemon({})
+    await using empty = await openDaemon()
     const visitor = await empty.visitor()
     const token = tokenIn((await visitor.get('/connect/recipe/personio-api')).text)
 
@@ -218,8 +218,9 @@ describe('what is given for a list', () => {
     ],
     ['a missing credential', { credentials: {} }, 'give the bearer token'],
     ['a credential of another recipe', { credentials: { basic: 'x' } }, 'the recipe has no "basic" for credentials'],
-    ['a reference to a file', { settings: { bearer: '${file:/etc/passwd}' } }, 'references such as'],
-    ['a file of the machine', { settings: { ca: '/etc/passwd' } }, 'ca names a file of the machine'],
+    ['a reference to a file', { settings: { bearer: '${file:/etc/passwd}' } }, 'a reference such as'],
+    ['a reference as a name', { name: '${file:/etc/hostname}' }, 'a reference such as'],
+    ['a file of the machine', { settings: { ca: '/etc/passwd' } }, 'ca is no setting for a browser'],
     ['a time zone that there is not', { timeZone: 'Mars' }, 'unknown time zone "Mars"'],
     ['a private address', { settings: { url: 'https://127.0.0.1:9/Users' } }, 'allowPrivate: true'],
   ])('is refused with %s, in a sentence', async (_what, more, sentence) => {
@@ -230,4 +231,21 @@ describe('what is given for a list', () => {
     expect(body.message).toContain(sentence)
     expect(JSON.stringify(body)).not.toContain(secret)
   })
+})
+
+describe('of a platform elsewhere', () => {
+  test.each(['url', 'allowPrivate', 'headers.X-Flavor', 'preset', 'oauth2.tokenUrl'])(
+    'a browser cannot set %s',
+    async (setting) => {
+      await using empty = await openEmptyDaemon({ baseUrl: 'https://platform.example' })
+
+      const { status, body } = await empty.post(
+        '/first-visit/lists',
+        listRequest(secret, { settings: { [setting]: 'x' } }),
+      )
+
+      expect(status).toBe(400)
+      expect(body.message).toContain(`${setting} is no setting for a browser`)
+    },
+  )
 })

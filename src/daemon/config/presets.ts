@@ -27,7 +27,7 @@ const PresetFile = z
     notes: z.array(z.string()).default([]).describe('What its administrator should know.'),
     ...MappingPatch.shape,
     format: PresetFormat.default({}).describe(
-      'How the system writes its exports, where that differs from a plain CSV file. What a connection says goes before it.',
+      'How the system writes its exports, where that differs from a plain CSV file. What a connection says overrides it.',
     ),
     traps: z
       .array(z.strictObject({ check: z.enum(lintChecks), warn: z.string().min(1) }))

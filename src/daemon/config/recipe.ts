@@ -40,7 +40,7 @@ export const recipeSettings = {
     .record(z.string(), z.json())
     .optional()
     .describe(
-      'Settings of a source of type http. A text may hold {NAME}, the value of a parameter. What a connection says goes before it.',
+      'Settings of a source of type http. A text may hold {NAME}, the value of a parameter. What a connection says overrides it.',
     ),
   setup: z.array(z.string().min(1)).default([]).describe('What to create in the HR system, step by step.'),
   asks: z

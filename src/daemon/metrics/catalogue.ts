@@ -24,7 +24,7 @@ export const catalogue = {
   },
   rollcall_people: {
     type: 'store',
-    help: 'People: desired (everybody in the data of HR), separated (those who left), undelivered (those with changes to send).',
+    help: 'People, in states that overlap: desired (everybody in the data of HR), separated (who left), undelivered (with changes to send).',
     labels: ['connection', 'state'],
   },
   rollcall_runs: { type: 'store', help: 'Runs that the store keeps, by state.', labels: ['connection', 'state'] },
@@ -42,12 +42,12 @@ export const catalogue = {
   rollcall_blocked: { type: 'store', help: '1 while a connection is blocked.', labels: ['connection'] },
   rollcall_problems: {
     type: 'store',
-    help: 'People the platform refused (refused), or whose delivery fails for a while (undelivered), and the leavers among them.',
+    help: 'People the platform refused (refused), or whose delivery fails for a while (undelivered). who: all, or leavers (counted in all too).',
     labels: ['connection', 'state', 'who'],
   },
   rollcall_blocked_people: {
     type: 'store',
-    help: 'People who need attention because what HR states of them cannot be sent, and the leavers among them.',
+    help: 'People who need attention because what HR states of them cannot be sent. who: all, or leavers (counted in all too).',
     labels: ['connection', 'who'],
   },
   rollcall_unserved_people: {
@@ -57,7 +57,7 @@ export const catalogue = {
   },
   rollcall_in_doubt_people: {
     type: 'store',
-    help: 'People in doubt: a request about them was given up and may still arrive. And the leavers among them.',
+    help: 'People in doubt: a request about them was given up and may still arrive. who: all, or leavers (counted in all too).',
     labels: ['connection', 'who'],
   },
   rollcall_leavers_open: {
@@ -77,7 +77,7 @@ export const catalogue = {
   },
   rollcall_source_read_timestamp_seconds: {
     type: 'store',
-    help: 'When the source was last read to its end.',
+    help: 'When the newest run that read the source to its end, and did not fail, started.',
     labels: ['connection'],
   },
   rollcall_source_as_of_timestamp_seconds: {

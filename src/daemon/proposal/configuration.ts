@@ -29,7 +29,21 @@ export type ConnectionText = { readonly connections: object; readonly comments: 
 
 /** The connection of an export that is read as proposed. */
 export function exportConnection(proposal: Proposal, connection: NewConnection): ConnectionText {
+  const { fields, status, scope, severalRows } = proposal.mapping
+  refuseReferences([connection.target, fields, status, scope, severalRows])
   return { connections: connectionsOf(proposal, connection), comments: commentsOn(proposal, connection) }
+}
+
+/**
+ * Refuses `${` in values that a person or an export gives: the configuration would read it as a reference, and hand out a file or a variable
+ * of the machine.
+ */
+export function refuseReferences(values: unknown): void {
+  if (!JSON.stringify(values)?.includes('${')) return
+  throw new Failure(
+    'usage',
+    `a name, a column or a value holds \${, which begins a reference such as \${file:…}: give the value itself, and rename such a column`,
+  )
 }
 
 /** A configuration with comments, in YAML. Secrets stand in it as references only. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isLocalHost } from '../../connectors/http/network/private-address.ts'
 import { Failure } from '../../errors.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
@@ -9,7 +10,7 @@ import type { Config, ConnectionConfig } from '../config/config.ts'
 import { configOfText } from '../config/load-config.ts'
 import { type RecipePreset, readRecipes, requireRecipe } from '../config/presets.ts'
 import { Secret } from '../config/secret.ts'
-import { requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
+import { refuseReferences, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import {
   type Confirmed,
   draftDigest,
@@ -166,7 +167,11 @@ async function readList(parts: FirstListParts, request: ListRequest) {
   const { config, env, sync } = parts
   const preset = await requireRecipe(request.recipe)
   const name = toConnectionName(request.name)
-  const { answers, secrets } = answersOf(preset, request, { folder: config.folder, name })
+  const { answers, secrets } = answersOf(preset, request, {
+    folder: config.folder,
+    name,
+    isTrial: isLocalHost(new URL(config.platform.baseUrl)),
+  })
   const before = await emptyConfiguration(config, env)
   const text = withConnection(
     before,
@@ -228,21 +233,22 @@ async function planOf(
 type SecretToWrite = { readonly file: string; readonly secret: string }
 type GivenAnswers = { readonly answers: RecipeAnswers; readonly secrets: ReadonlyMap<string, SecretToWrite> }
 
-/** Settings that name files of the machine, which a person at a browser has no business with. */
-const fileSettings = /^(?:ca|decrypt|clientCertificate)(?:\.|$)/
+/** Settings that name files of the machine. */
+const fileSettings = /^(?:ca|decrypt|clientCertificate|oauth2)(?:\.|$)/
+/** Settings that name neither files nor addresses. */
+const harmlessSettings =
+  /^(?:fields|status|statusMeans|severalRows|onBadCell|scope|outOfScope|absence|graceRuns|missing|missingDetails|pages|requestsPerMinute|max\w+|\w+TimeoutMs)(?:\.|$)/
 
 function answersOf(
   { recipe }: RecipePreset,
-  { parameters, credentials, settings }: ListRequest,
-  { folder, name }: { readonly folder: string; readonly name: string },
+  { name: target, parameters, credentials, settings }: ListRequest,
+  { folder, name, isTrial }: { readonly folder: string; readonly name: string; readonly isTrial: boolean },
 ): GivenAnswers {
   for (const parameter of Object.keys(parameters)) requireAskedFor(recipe.parameters, parameter, 'parameters')
   for (const setting of Object.keys(credentials)) requireAskedFor(recipe.credentials, setting, 'credentials')
   const texts = [...recipe.credentials].flatMap(([setting, { is }]) => (is === 'secret' ? [] : [credentials[setting]]))
-  refuseReferences({ parameters, settings, texts })
-  const foreign = Object.keys(settings).find((setting) => fileSettings.test(setting))
-  if (foreign !== undefined)
-    throw new Failure('usage', `${foreign} names a file of the machine: connect with "rollcall init --recipe" there`)
+  refuseReferences([target, parameters, settings, texts])
+  refuseForeignSettings(settings, { isTrial })
   const values = [...recipe.parameters].flatMap(([parameter, { label, example, default: usual }]) => {
     const value = parameters[parameter] || usual
     if (value === undefined) throw new Failure('usage', `give the ${label}, such as ${example}`)
@@ -254,6 +260,7 @@ function answersOf(
     const value = credentials[setting]?.replaceAll('\r\n', '\n').trim() ?? ''
     if (value === '' && optional) return []
     if (value === '') throw new Failure('usage', `give the ${label}`)
+    if (is === 'file') refusePath(label, value)
     if (is !== 'secret') return [[setting, value] as const]
     const file = `${name}-${setting.split('.').slice(-2).join('-')}.secret`
     secrets.set(setting, { file: join(folder, file), secret: value })
@@ -265,13 +272,30 @@ function answersOf(
   }
 }
 
-/** A reference would hand out files and variables of the machine to whoever is at the browser. */
-function refuseReferences(values: unknown): void {
-  if (JSON.stringify(values).includes('${'))
-    throw new Failure(
-      'usage',
-      `references such as \${file:…} are for the configuration file: give the values themselves`,
-    )
+/**
+ * Refuses settings with which a person at a browser could read files of the machine or reach addresses of its network. Where the platform
+ * itself is on this machine, the installation is a trial, and addresses may be given.
+ */
+function refuseForeignSettings(
+  settings: Readonly<Record<string, unknown>>,
+  { isTrial }: { readonly isTrial: boolean },
+) {
+  const isAllowed = (name: string) => (isTrial ? !fileSettings.test(name) : harmlessSettings.test(name))
+  const foreign = Object.keys(settings).find((name) => !isAllowed(name))
+  if (foreign === undefined) return
+  throw new Failure(
+    'usage',
+    `${foreign} is no setting for a browser, as it may name files or addresses: connect with "rollcall init --recipe" on the machine`,
+  )
+}
+
+/** A file beside the configuration; a path could look for files anywhere on the machine. */
+function refusePath(label: string, file: string): void {
+  if (/^[\w.-]+$/.test(file) && !file.startsWith('.')) return
+  throw new Failure(
+    'usage',
+    `the ${label} is the name of a file in the folder of the configuration, such as client.pem`,
+  )
 }
 
 function tooMany(): Refusal {

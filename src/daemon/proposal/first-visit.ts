@@ -13,7 +13,13 @@ import { configOfText } from '../config/load-config.ts'
 import { readPresets } from '../config/presets.ts'
 import type { SourceSettings } from '../config/schema.ts'
 import { findHeader } from './cells.ts'
-import { exportConnection, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
+import {
+  exportConnection,
+  refuseReferences,
+  requireTimeZone,
+  toConnectionName,
+  withConnection,
+} from './configuration.ts'
 import {
   type Confirmed,
   draftDigest,
@@ -223,6 +229,7 @@ async function draft(config: Config, { upload, proposal, settings, env }: DraftR
   const question = proposal.questions.find(isBlocking)
   if (question !== undefined) throw new Failure('usage', missingAnswers[question.about])
   const { file, folder } = config
+  refuseReferences(settings.folder)
   const before = await emptyConfiguration(config, env)
   const arrivals = resolve(folder, settings.folder)
   const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }

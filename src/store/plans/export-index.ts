@@ -13,8 +13,8 @@ const piecesOfPart = 2 ** 16
 const usualPartBytes = 2 ** 21
 
 /**
- * Starts the index of a run that reads an export with the accepted index. People who change from now on are recorded for it. Repeating it
- * starts again.
+ * Starts the index of a run that reads an export with the accepted index. The changes recorded so far are marked as known to this run, and
+ * go when its index is accepted. A trigger records those that follow. Repeating it starts again.
  */
 export async function beginIndex(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
@@ -120,8 +120,8 @@ export async function dropIndex(tx: Db, runId: string): Promise<void> {
 }
 
 /**
- * Accepts the index of a run while `commit` accepts its plan: the people whom that changes are known to the index. If another index was
- * accepted since the run started, its own is removed and the changes are recorded.
+ * Accepts the index of a run in the transaction in which `commit` accepts its plan. The changes that `commit` makes are not recorded: this
+ * index has them already. If another index was accepted since this run started, the index of this run is dropped, and they are recorded.
  */
 export async function acceptIndex<T>(
   tx: Db,

@@ -201,7 +201,7 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
 
 /**
  * Removes old exports that were decided and archived, if the connection's source no longer lists them: a listed one would be read again.
- * That the source was listed since shows another export of it.
+ * Another export of the connection that was listed since shows that the source was listed at all: the old one is gone from it.
  */
 async function forgetSources(db: Db, before: Date): Promise<void> {
   const lastListed = (table: 'old' | 'newer') =>

@@ -16,7 +16,10 @@ import { requestedPerson } from '../plan/person-watch.ts'
 import { sweep } from '../run/sweep.ts'
 import { requestersOf, requireRequester } from './requests.ts'
 
-/** Requests a run of one person, by key or e-mail address: it reads the whole source and delivers only this person. */
+/**
+ * Requests a run of one person, by key or e-mail address: it reads the whole source and delivers only this person. It also unblocks the
+ * connection and makes its delayed batches due now.
+ */
 export async function requestPerson(
   ctx: SyncContext,
   request: { connection: string; person: string; by?: string; principal?: string },
@@ -42,7 +45,7 @@ export async function requestPerson(
       await recordAuditEntry(tx, { act: 'run.requested', ...about, runId: id, details: { feed: 'person' } })
     return id
   })
-  const runId = added ?? (await joined(ctx, name, person.digest))
+  const runId = added ?? (await waitingRunFor(ctx, name, person.digest))
   if (added === null) await addRequesters(db, { runId, requestedBy })
   if (added !== null) ctx.events.runRequested({ runId, connection: name, trigger: 'operator' })
   await sweep(ctx)
@@ -52,7 +55,7 @@ export async function requestPerson(
 }
 
 /** The waiting run for the same person. Throws if it is for another person. */
-async function joined({ store }: SyncContext, connection: string, digest: string): Promise<string> {
+async function waitingRunFor({ store }: SyncContext, connection: string, digest: string): Promise<string> {
   const waiting = await waitingRun(store.db, { connection, feed: 'person' })
   if (waiting?.options.person?.digest === digest) return waiting.id
   throw new Failure(

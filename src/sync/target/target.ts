@@ -109,7 +109,7 @@ async function findOrAwaitTarget(
     const target = await running.catch(() => null)
     return target === null || 'kind' in target ? beingLookedUp : target
   }
-  const lookUp = claimAndFind(ctx, connection, signal)
+  const lookUp = claimAndFindOrCreate(ctx, connection, signal)
   ours.set(connection.name, lookUp)
   try {
     return await lookUp
@@ -131,7 +131,7 @@ class TargetLost extends Error {
   override readonly name = 'TargetLost'
 }
 
-async function claimAndFind(
+async function claimAndFindOrCreate(
   ctx: SyncContext,
   connection: SyncConnection,
   signal: AbortSignal,
@@ -142,7 +142,7 @@ async function claimAndFind(
     // Two processes that both find nothing would both create it.
     if (!(await claimTarget(db, claim))) return beingLookedUp
     try {
-      const target = await findTarget(ctx, connection, signal)
+      const target = await findOrCreateTarget(ctx, connection, signal)
       if (!('kind' in target)) await setTarget(db, connection.name, { key: targetKey(ctx, connection), ...target })
       return target
     } catch (error) {
@@ -166,7 +166,12 @@ export async function lookUpTarget(
   return 'name' in target ? await byName(platform, { name: target.name, records }, signal) : null
 }
 
-async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<TargetId | Stop> {
+/** Looks the target up, and creates it if its name is not found. Call it only while this process holds the claim. */
+async function findOrCreateTarget(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  signal: AbortSignal,
+): Promise<TargetId | Stop> {
   const { target } = connection
   const existing = await lookUpTarget(ctx, connection, signal)
   if (existing !== null || !('name' in target))
@@ -175,7 +180,7 @@ async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: 
   const records = recordTarget(target)
   const body = records === null ? { name: target.name, providerTypes: ['HRIS' as const] } : creation(records)
   const answer = await rateLimiter.send(async () => {
-    // A process that was stopped during its look-up finds that another one has created the connection since.
+    // The claim may have run out while this process was suspended, and another process may have created the connection since.
     if (!(await holdsTarget(ctx.store.db, { connection: connection.name, lease: ctx.lease }))) throw new TargetLost()
     return await client.createCustomConnection({ body }, { signal })
   }, signal)

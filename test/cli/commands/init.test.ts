@@ -152,6 +152,15 @@ describe('a mistake is explained in a sentence, and nothing is written', () => {
     })
   })
 
+  test('a column whose name the configuration would read as a reference to a file', async () => {
+    const path = await csv('reference.csv', 'Employee ID,${file:/etc/hostname}\n1,a@example.com\n2,b@example.com\n')
+
+    const refused = await init('reference.yaml', '--source', path, '--field', 'email=${file:/etc/hostname}')
+
+    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('which begins a reference such as') })
+    await expect(readFile(join(folder, 'reference.yaml'))).rejects.toThrow('ENOENT')
+  })
+
   test.each([
     ['no source', [], 'name the export with --source'],
     ['a source that is not there', ['--source', join(samples, 'none.csv')], 'no file matches'],
