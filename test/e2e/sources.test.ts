@@ -213,7 +213,7 @@ test('pages of JSON from an HTTP server bring their leavers; the token is never 
   const locked = await work.run('sync')
 
   expect([first.exit, second.exit]).toEqual([0, 0])
-  const end = 'page 3 is the last: /next is null'
+  const end = 'page 3 is the last: /next is null; two readings are equal'
   expect(checked.document.checks).toContainEqual(expect.objectContaining({ message: `end of the list: ${end}` }))
   expect(run.source.end).toBe(end)
   expect(outputOf(shown)).toContain(end)

@@ -117,7 +117,7 @@ export const systemConnections: readonly SystemConnection[] = [
     credentials: () => ({ bearer: apiKey }),
   },
   { ...named('finch'), credentials: () => ({ bearer: token }) },
-  { ...named('scim'), parameters: { host, path: 'scim/v2' }, credentials: () => ({ bearer: token }) },
+  { ...named('scim'), parameters: { host, path: 'scim', version: 'v2' }, credentials: () => ({ bearer: token }) },
 ]
 
 /** The parts of a recipe that the tests use. */

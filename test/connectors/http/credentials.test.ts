@@ -56,7 +56,9 @@ describe('credentials', () => {
     const reading = await connector.open({ now: () => new Date(), signal, findDecided: async () => new Set() })
     await rowsOf(reading)
 
-    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
+    // Two pages, which are read twice.
+    const expected = [1, 2, 3, 4].map((number) => `Bearer token-${number}`)
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(expected)
   })
 
   test.each([

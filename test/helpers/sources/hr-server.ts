@@ -64,11 +64,15 @@ export function csv(text: string | Buffer, headers: Readonly<Record<string, stri
   }
 }
 
-/** Pages of people below /people, in which each names the next one by its address. */
-export function pagesOfPeople(count: number, changed: Readonly<Record<number, Answer>> = {}): Answer {
+/** Pages of people below /people, in which each names the next one by its address, and holds what is `stated`. */
+export function pagesOfPeople(
+  count: number,
+  changed: Readonly<Record<number, Answer>> = {},
+  stated: { readonly total?: number } = {},
+): Answer {
   return (request, response) => {
     const number = Number(new URL(request.url ?? '', 'http://hr').searchParams.get('page') ?? '1')
-    const page = { people: [{ id: `p${number}` }], next: number < count ? `?page=${number + 1}` : null }
+    const page = { ...stated, people: [{ id: `p${number}` }], next: number < count ? `?page=${number + 1}` : null }
     const answer = changed[number] ?? json(page)
     answer(request, response)
   }

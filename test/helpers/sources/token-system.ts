@@ -54,7 +54,8 @@ export async function startTokenSystem({
     }
     onToken(received, issue)(request, response)
   }
-  const people = pagesOfPeople(pages)
+  // With a total, one reading is enough.
+  const people = pagesOfPeople(pages, {}, { total: pages })
   const server = await startHrServer((request, response) => {
     const path = request.url ?? ''
     if (path.startsWith('/token')) {

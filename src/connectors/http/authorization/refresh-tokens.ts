@@ -12,8 +12,9 @@ type RefreshGrant = Extract<OAuth2, { grant: 'refreshToken' }>
 
 /**
  * An access token by a refresh token. Systems may replace the refresh token with each answer and then refuse the old one. So the newest
- * one is kept in a file, which one reading at a time uses, and it is written before the access token is used. The access token is kept
- * beside it, so that `check` and runs share it.
+ * one is kept in a file, which one reading at a time uses, and it is written before the access token is checked or used. A request that
+ * was sent is not aborted, but ends the reading once its answer is kept. The access token is kept beside it, so that `check` and runs
+ * share it.
  */
 export async function obtainByRefreshToken(
   source: HttpSource,
@@ -34,17 +35,20 @@ export async function obtainByRefreshToken(
 type Renewal = TokenContext & TokenDemand & { readonly file: TokenFile; readonly stored: StoredTokens }
 
 async function renewStored(source: HttpSource, oauth2: RefreshGrant, renewal: Renewal): Promise<AccessToken> {
-  const { file, stored, clock } = renewal
+  const { file, stored, clock, signal } = renewal
   const requestedAt = clock.now()
   // Shows that the file can be written before a token is spent that may be used once only.
   await file.write({ ...stored, access: null, requestedAt: stored.requestedAt ?? requestedAt.toISOString() })
   const send: SendGrant = (oidc, configuration, parameters) =>
     oidc.refreshTokenGrant(configuration, stored.refreshToken, parameters)
-  const issued = await requestGrant(source, { oauth2, isRepeatable: false, send }, renewal).catch((error: unknown) => {
+  const keepRefreshToken = (refreshToken: string) => file.write({ refreshToken, requestedAt: null, access: null })
+  const grant = { oauth2, isRepeatable: false, send, keepRefreshToken }
+  const issued = await requestGrant(source, grant, renewal).catch((error: unknown) => {
     throw withLostAnswer(error, stored)
   })
   const access = { text: issued.accessToken, usableUntilMs: usableUntilMs(requestedAt, issued.lifetimeSeconds) }
   await file.write({ refreshToken: issued.refreshToken ?? stored.refreshToken, requestedAt: null, access })
+  signal.throwIfAborted()
   return access
 }
 

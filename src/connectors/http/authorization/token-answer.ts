@@ -68,6 +68,25 @@ export function readTokenAnswer(answer: TokenAnswer, answerContext: AnswerContex
   return tokensIn(content, label)
 }
 
+/**
+ * The refresh token of a successful answer, whatever else of it is wrong: the server may already refuse the one before. null: there is
+ * none.
+ */
+export function issuedRefreshToken({ status, content, label }: TokenAnswer): string | null {
+  if (status < 200 || status >= 300) return null
+  try {
+    return refreshTokenIn(readJson(content, { name: label }))
+  } catch {
+    // What is wrong with it is said by whoever reads all of the answer.
+    return null
+  }
+}
+
+function refreshTokenIn(content: JsonValue): string | null {
+  const token = pointer(content, '/refresh_token')
+  return typeof token === 'string' && token !== '' ? token : null
+}
+
 function clientRefused(status: number, label: string): Failure {
   return unreadable(
     `${label} does not accept the client (status ${status})`,
@@ -119,10 +138,9 @@ function tokensIn(content: JsonValue, label: string): IssuedTokens {
       'let the HR system issue bearer tokens to this client, or use login',
     )
   const lifetime = Number(pointer(content, '/expires_in') ?? Number.NaN)
-  const refreshToken = pointer(content, '/refresh_token')
   return {
     accessToken: requireHeaderText(accessToken, label),
     lifetimeSeconds: Number.isFinite(lifetime) && lifetime > 0 ? lifetime : null,
-    refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
+    refreshToken: refreshTokenIn(content),
   }
 }

@@ -5,9 +5,11 @@ import type { CredentialHeaders, HttpRequest } from '../client/request.ts'
 import type { ResolveHost } from '../network/addresses.ts'
 import type { Clock } from '../network/clock.ts'
 import type { HttpSource } from '../settings/settings.ts'
+import { lateAbort } from './late-abort.ts'
 
 const maxAnswerBytes = 1024 * 1024
 const maxLabelCharacters = 200
+const maxAnswerWaitMs = 60_000
 
 /** What requests for tokens need besides the settings of the source. */
 export type TokenContext = {
@@ -20,6 +22,8 @@ export type TokenContext = {
 /** A request for a token, with headers of its own. */
 export type TokenRequest = Omit<HttpRequest, 'label' | 'acceptedStatuses' | 'readsFailures'> & {
   readonly headers: CredentialHeaders
+  /** Whether its answer is awaited even after the signal aborted, because the server may have acted on it. Default: no. */
+  readonly mustBeAnswered?: boolean
 }
 
 /** The answer to a request for a token, whatever its status. `label` names the address in failures. */
@@ -32,17 +36,19 @@ export type TokenAnswer = {
 
 /**
  * Requests a token with a client of its own, under the rules of the source: checked addresses, certificates, limits of time. Redirects
- * are not followed, because the request holds secrets.
+ * are not followed, because the request holds secrets. When the signal aborts, nothing more is sent, and a request that must be answered
+ * has a limited time left for that.
  */
 export async function exchangeToken(
   source: HttpSource,
-  { headers, ...request }: TokenRequest,
+  { headers, mustBeAnswered = false, ...request }: TokenRequest,
   { signal, ...options }: TokenContext & { readonly signal: AbortSignal },
 ): Promise<TokenAnswer> {
   const { url } = request
   const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
   // Headers of the configuration may be secrets of the host of the list.
   const isSameHost = url.origin === new URL(source.url).origin
+  const answerWaitMs = mustBeAnswered ? waitForAnswerMs(source) : 0
   const settings = {
     ...source,
     url: url.href,
@@ -50,11 +56,34 @@ export async function exchangeToken(
     maxBytes: maxAnswerBytes,
     firstByteTimeoutMs: undefined,
     requestsPerMinute: undefined,
+    // The time of the reading ends by its signal.
+    totalTimeoutMs: source.totalTimeoutMs + answerWaitMs,
   }
-  const authorizer = { headers: async () => headers }
-  await using client = await openHttpClient(settings, { ...options, signal, authorizer, sizeHelp: 'check the address' })
+  const authorizer = {
+    headers: async () => {
+      signal.throwIfAborted()
+      return headers
+    },
+  }
+  using late = lateAbort(signal, answerWaitMs)
+  const ending = mustBeAnswered ? { signal: late.signal, clock: abortableWaits(options.clock, signal) } : { signal }
+  await using client = await openHttpClient(settings, {
+    ...options,
+    ...ending,
+    authorizer,
+    sizeHelp: 'check the address',
+  })
   return await client.read({ ...request, label, readsFailures: true }, async (response) => {
     const content = Buffer.concat(await Array.fromAsync(response.body))
     return { label, status: response.status, headers: response.headers, content }
   })
+}
+
+function waitForAnswerMs({ idleTimeoutMs, firstByteTimeoutMs = idleTimeoutMs }: HttpSource): number {
+  return Math.min(maxAnswerWaitMs, idleTimeoutMs, firstByteTimeoutMs)
+}
+
+/** A clock whose waits, during which no request is on its way, end with a second signal too. */
+function abortableWaits(clock: Clock, second: AbortSignal): Clock {
+  return { ...clock, wait: (ms, signal) => clock.wait(ms, AbortSignal.any([signal, second])) }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errorCode } from '../../../errors.ts'
@@ -26,7 +26,7 @@ export type StoredTokens = Omit<z.infer<typeof StoredTokens>, 'version'>
 
 /** The file of a configured refresh token. */
 export type TokenFile = {
-  /** null: there is none yet. */
+  /** null: there is none yet. Marks the file as used, so that it is not forgotten. */
   readonly read: () => Promise<StoredTokens | null>
   /** Replaces the content. When this returns, it survives a crash of the machine. */
   readonly write: (tokens: StoredTokens) => Promise<void>
@@ -73,7 +73,12 @@ function tryLock(path: string): Disposable | null {
 
 function openTokenFile(folder: string, path: string): TokenFile {
   return {
-    read: () => readTokens(path),
+    read: async () => {
+      const now = new Date()
+      // Before it is read, so that no other reading removes it meanwhile. Without the mark the tokens can be used all the same.
+      await utimes(path, now, now).catch(() => {})
+      return await readTokens(path)
+    },
     write: async (tokens) => {
       const text = `${JSON.stringify({ version: 1, ...tokens } satisfies z.infer<typeof StoredTokens>)}\n`
       await writingTo(folder, async () => {

@@ -4,7 +4,7 @@ import { unreadable } from '../../file/failures.ts'
 import { withSecrets } from '../client/secrets.ts'
 import type { OAuth2 } from '../settings/authorization.ts'
 import type { HttpSource } from '../settings/settings.ts'
-import { type IssuedTokens, readTokenAnswer } from './token-answer.ts'
+import { type IssuedTokens, issuedRefreshToken, readTokenAnswer } from './token-answer.ts'
 import { exchangeToken, type TokenContext, type TokenRequest } from './token-client.ts'
 
 type OidcModule = typeof import('openid-client')
@@ -21,12 +21,17 @@ type GrantRequest = {
   /** Whether the request may be sent again when the answer does not arrive. */
   readonly isRepeatable: boolean
   readonly send: SendGrant
+  /**
+   * Keeps a new refresh token, before anything else of the answer is checked. With it the answer of a request that was sent is awaited
+   * even after the signal aborted.
+   */
+  readonly keepRefreshToken?: (token: string) => Promise<void>
 }
 
 /** Exchanges what a grant holds for tokens. The library makes the request and checks the answer; our client sends it. */
 export async function requestGrant(
   source: HttpSource,
-  { oauth2, isRepeatable, send }: GrantRequest,
+  { oauth2, isRepeatable, send, keepRefreshToken }: GrantRequest,
   options: TokenContext & { readonly signal: AbortSignal },
 ): Promise<IssuedTokens> {
   const oidc = await import('openid-client')
@@ -41,7 +46,14 @@ export async function requestGrant(
   let problem: unknown
   configuration[oidc.customFetch] = async (_address, request) => {
     try {
-      const answer = await exchangeToken(source, tokenRequest(url, request, isRepeatable), options)
+      const mustBeAnswered = keepRefreshToken !== undefined
+      const answer = await exchangeToken(
+        source,
+        { ...tokenRequest(url, request), isRepeatable, mustBeAnswered },
+        options,
+      )
+      const refreshToken = issuedRefreshToken(answer)
+      if (refreshToken !== null) await keepRefreshToken?.(refreshToken)
       issued = readTokenAnswer(answer, { oauth2, now: clock.now() })
       return toResponse(issued)
     } catch (error) {
@@ -88,7 +100,7 @@ function clientSecretBasic(secret: string): ClientAuth {
   }
 }
 
-function tokenRequest(url: URL, { headers, body }: CustomFetchOptions, isRepeatable: boolean): TokenRequest {
+function tokenRequest(url: URL, { headers, body }: CustomFetchOptions): TokenRequest {
   const { 'content-type': type = '', accept = '', authorization } = headers
   return {
     url,
@@ -96,7 +108,6 @@ function tokenRequest(url: URL, { headers, body }: CustomFetchOptions, isRepeata
     accept,
     body: { type, text: String(body) },
     headers: authorization === undefined ? {} : { authorization },
-    isRepeatable,
   }
 }
 

@@ -47,6 +47,7 @@ export async function openEach(
       if (response.status !== 200) return { absence: `${address} answers with status ${response.status}` }
       const answer = await readAnswer(source, response, label)
       bytes += answer.bytes.length
+      if (each.ok) checkOk(answer, each.ok)
       const details = detailsIn(answer, each.records)
       checkWhole(settings, { ...answer, records: details })
       return foundDetails(details, `${address} holds nothing about it`)
@@ -59,6 +60,13 @@ export async function openEach(
     }),
     [Symbol.asyncDispose]: async () => {},
   }
+}
+
+/** Refuses an answer that does not state its success, such as an error inside status 200. */
+function checkOk({ content, label }: Pick<ListPage, 'content' | 'label'>, { at, is }: NonNullable<Each['ok']>): void {
+  const value = pointer(content, at)
+  const isStated = typeof value !== 'object' && String(value) === is
+  if (!isStated) throw unreadable(`${label}: ${at} is not ${is}`, 'the system reports an error; or check ok of each')
 }
 
 /** The details at a pointer: one object, a list of objects, or none for null and an empty list. */

@@ -7,6 +7,9 @@ import type { CompleteRecord } from './complete-record.ts'
 /** After so many failed details one after the other, the system is in trouble, and not single records. */
 const maxFailuresInARow = 20
 
+/** If more records than that all lack a detail that may be absent, the detail is out of reach. */
+const maxAllBlank = 20
+
 type DetailCounts = {
   records: number
   absent: number
@@ -42,13 +45,17 @@ export class DetailTally {
     }
   }
 
-  /** The names of details that some rows lack, and warnings. Refuses a list in which every row lacks the same detail. */
+  /**
+   * The names of details that some rows lack, and warnings. Refuses a list in which every row lacks the same detail, unless it is blank
+   * and the list is short.
+   */
   finish(missingDetails: HttpSource['missingDetails']): {
     readonly partialDetails: readonly string[]
     readonly warnings: readonly string[]
   } {
     const all = [...this.#counts]
-    if (missingDetails === 'cell') for (const [name, counts] of all) checkFound(name, counts)
+    const maxAbsent = missingDetails === 'blank' ? maxAllBlank : 0
+    for (const [name, counts] of all) checkFound(name, counts, maxAbsent)
     const partial = all.filter(([, { absent, failed }]) => missingDetails === 'cell' && absent + failed > 0)
     return {
       partialDetails: partial.map(([name]) => name),
@@ -57,9 +64,15 @@ export class DetailTally {
   }
 }
 
-function checkFound(name: string, { records, absent, failed, firstFailure }: DetailCounts): void {
-  if (records === 0 || absent + failed < records) return
-  throw firstFailure ?? unreadable(`no record has its ${name}`, 'check on and with of join, or url and records of each')
+function checkFound(name: string, { records, absent, failed, firstFailure }: DetailCounts, maxAbsent: number): void {
+  if (records <= maxAbsent || absent + failed < records) return
+  throw (
+    firstFailure ??
+    unreadable(
+      `no record has its ${name}`,
+      'check that the credentials may read it and that its address is right; then on and with of join, or url and records of each',
+    )
+  )
 }
 
 function failureWarning(name: string, { records, failed, firstFailure }: DetailCounts): readonly string[] {

@@ -4,14 +4,14 @@ import type { JsonValue } from '../../json/cells.ts'
 import type { HttpClient } from '../client/client.ts'
 import { withSecrets } from '../client/secrets.ts'
 import { requestMaker } from '../client/source-request.ts'
-import { pageRule } from '../settings/page-rule.ts'
+import { type PageRule, pageRule } from '../settings/page-rule.ts'
 import { ListChange } from './list-change.ts'
 import type { CollectedList } from './list-collector.ts'
 import { endOfList, type LastPage } from './list-end.ts'
 import { ListReading, type ReadingInput } from './list-reading.ts'
 import type { ListSettings } from './list-settings.ts'
 import { type PagesEnd, readNamedPages } from './named-pages.ts'
-import { isByPosition, namedPager, positionPager } from './pager.ts'
+import { isByPosition, mayShift, namedPager, positionPager } from './pager.ts'
 import { readPagesByPosition } from './position-pages.ts'
 import type { Spool } from './spool.ts'
 
@@ -41,8 +41,8 @@ type ListRequest = {
 
 /**
  * Fetches every page of a list. Refuses a list whose pages form a circle, or whose end is not certain. A list that changed while it was
- * read is read again from the start. A list by position without a total of records is read until two readings in a row are equal: a record
- * that is removed between two pages moves another one from a later page to an earlier one, and it would be missing.
+ * read is read again from the start. A list whose pages may shift is read until two readings in a row are equal, unless it has a total of
+ * records.
  */
 export async function fetchList(settings: ListSettings, request: ListRequest): Promise<FetchedList> {
   const { spool, label, onWait } = request
@@ -52,7 +52,7 @@ export async function fetchList(settings: ListSettings, request: ListRequest): P
     const reading = await readOnce(input).catch(asListChange)
     if (!(reading instanceof ListChange)) {
       const { sequence, isCounted, ...list } = reading
-      if (isCounted || !isByPosition(input.rule)) return list
+      if (isCounted || !needsTwoReadings(input.rule, list)) return list
       if (previous === sequence) return { ...list, end: `${list.end}; two readings are equal` }
     }
     const change = reading instanceof ListChange ? reading : previous === null ? null : differentReading(label)
@@ -64,6 +64,11 @@ export async function fetchList(settings: ListSettings, request: ListRequest): P
     previous = reading instanceof ListChange ? null : reading.sequence
     await spool.clear()
   }
+}
+
+/** Whether one reading of a list without a total of records may have missed some. By position, there is always a request behind the first. */
+function needsTwoReadings(rule: PageRule, { counts }: Pick<CollectedList, 'counts'>): boolean {
+  return mayShift(rule) && (isByPosition(rule) || counts.length > 1)
 }
 
 async function readingInput(settings: ListSettings, request: ListRequest): Promise<ReadingInput> {
@@ -105,7 +110,7 @@ function asListChange(error: unknown): ListChange {
 function differentReading(label: string): ListChange {
   return new ListChange(
     `${label}: two readings in a row found different records, or another order`,
-    'set total below pages, so that one reading suffices; or let the server sort the list',
+    'set total below pages, so that one reading suffices; or let the server sort the list, and set key, so that only keys are compared',
   )
 }
 

@@ -8,7 +8,7 @@ import { ListChange } from './list-change.ts'
 import type { ListPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
 import { type CountStatement, plainName, type Statement, statedByHeaders, statedByMembers } from './list-statements.ts'
-import { isByPosition } from './pager.ts'
+import { mayShift } from './pager.ts'
 import { helpFor, helpIfUnrelated, textOf } from './statement-text.ts'
 
 /** How a list ended, and how much was read of it. */
@@ -97,13 +97,13 @@ function contradicted(text: string, { settings, last, statement }: Contradiction
 type EndProofs = { readonly stated: readonly Statement[]; readonly proofs: readonly Statement[] }
 
 /**
- * Whether a total of records equals what was read. For pages by position, the first page has to state it already: a total of the last
- * page alone also fits a list that lost a record between the pages.
+ * Whether a total of records equals what was read. If pages may shift, the first page has to state it already: a total of the last page
+ * alone also fits a list that lost a record between the pages.
  */
 function isCountedBy(rule: PageRule, last: LastPage, { stated, proofs }: EndProofs): boolean {
   const isOfRecords = (statement: Statement) => statement.kind === 'records' && isTotal(statement)
   if (last.configured.some(isOfRecords)) return true
-  if (!isByPosition(rule) && proofs.some(isOfRecords)) return true
+  if (!mayShift(rule) && proofs.some(isOfRecords)) return true
   const totals = [...last.totals, ...stated].filter(isOfRecords)
   return last.totals.some(isOfRecords) && totals.every((statement) => provesEnd(statement, last))
 }

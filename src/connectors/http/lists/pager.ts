@@ -36,6 +36,14 @@ export function isByPosition(rule: PageRule): rule is PositionRule {
   return rule.by === 'offset' || rule.by === 'startIndex' || rule.by === 'page'
 }
 
+/**
+ * Whether a record that is removed between two pages may move another one from a later page to an earlier one, so that it is missing. The
+ * address of a next page mostly holds a position too. A token is trusted to name the record at which its page begins.
+ */
+export function mayShift(rule: PageRule): boolean {
+  return isByPosition(rule) || rule.by === 'next' || rule.by === 'link'
+}
+
 /** The requests of a list whose pages name each other, or of a list of one page. */
 export function namedPager(rule: NamedRule, target: ListAddress): NamedPager {
   switch (rule.by) {

@@ -70,6 +70,16 @@ export const Each = z
           'the texts of body. Without a value in it, the detail is missing.',
       ),
     ...request,
+    ok: z
+      .strictObject({
+        at: JsonPointer.min(1).describe('A JSON pointer into the answer, such as /responses/0/code.'),
+        is: z.string().min(1).describe("The text or number that stands there, such as '200'."),
+      })
+      .optional()
+      .describe(
+        'What an answer with status 200 must state besides, where a system reports errors in it. A detail whose answer states anything ' +
+          'else could not be read.',
+      ),
     records: JsonPointer.default('').describe(
       'A JSON pointer to the detail in the answer: an object, or a list of objects. null, an empty list and the statuses 204, 404 and ' +
         '410 mean that there is none.',

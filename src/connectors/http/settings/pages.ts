@@ -15,8 +15,8 @@ const Total = z
   ])
   .describe(
     'Where a page states the number of records of the whole list: a JSON pointer such as /metadata/total, or { header: X-Total-Count }. ' +
-      'With { pages: … }, the number of pages. What was read must equal it. Without a number of records, pages by position are read twice, ' +
-      'because a record that is removed meanwhile moves another one out of sight.',
+      'With { pages: … }, the number of pages. What was read must equal it. Without a number of records, pages by position are read twice, and so ' +
+      'are several pages by next or link, because a record that is removed meanwhile moves another one out of sight.',
   )
 
 const end = {

@@ -44,16 +44,17 @@ type Opening = {
   readonly token?: string
   readonly clock?: typeof systemClock
   readonly signal?: AbortSignal
+  readonly settings?: { readonly idleTimeoutMs?: number; readonly totalTimeoutMs?: number }
 }
 
-async function read(system: TokenSystem, { folder, token = 'refresh-0', clock, ...rest }: Opening) {
+async function read(system: TokenSystem, { folder, token = 'refresh-0', clock, settings, ...rest }: Opening) {
   const oauth2 = {
     ...{ tokenUrl: `${system.url}/token`, clientId: 'client-1', refreshToken: 'set', clientSecret: 'set' },
     grant: 'refreshToken',
   } as const
   const secrets = { 'oauth2.refreshToken': token, 'oauth2.clientSecret': 'hidden' }
   const options = { now: () => now, ...rest }
-  return await rowsOf(await openHttp({ ...peopleOf(system), oauth2 }, { folder, secrets, options, clock }))
+  return await rowsOf(await openHttp({ ...peopleOf(system), ...settings, oauth2 }, { folder, secrets, options, clock }))
 }
 
 /** The only file of tokens. */
@@ -117,6 +118,94 @@ describe('a refresh token that can be used once', () => {
 
     expect(sent(system)).toEqual(['refresh-0'])
     expect(system.listRequests.map(({ authorization }) => authorization)).toEqual(['Bearer token-1', 'Bearer token-1'])
+  })
+
+  test('is kept when the reading is stopped while its answer is on the way', async () => {
+    const stop = new AbortController()
+    const afterSpending = (_count: number, issue: Answer): Answer => {
+      return (request, response) => {
+        stop.abort(new Error('the daemon stops'))
+        setTimeout(() => issue(request, response), 100)
+      }
+    }
+    await using system = await startRotating({ afterSpending })
+    await using folder = await temporaryFolder()
+
+    const stopped = read(system, { folder: folder.path, signal: stop.signal })
+    await expect(stopped).rejects.toThrow('the daemon stops')
+    const content = JSON.parse(await readFile(await tokenFile(folder.path), 'utf8'))
+
+    expect(content).toMatchObject({ refreshToken: 'refresh-1', requestedAt: null, access: { text: 'token-1' } })
+    expect(system.listRequests).toEqual([])
+  })
+
+  test('is kept when the time of the reading is over while its answer is on the way', async () => {
+    const afterSpending = (_count: number, issue: Answer): Answer => {
+      return (request, response) => setTimeout(() => issue(request, response), 600)
+    }
+    await using system = await startRotating({ afterSpending })
+    await using folder = await temporaryFolder()
+
+    const late = read(system, { folder: folder.path, settings: { totalTimeoutMs: 300 } })
+    await expect(late).rejects.toThrow(/people took longer than 300 ms/)
+
+    expect(await readFile(await tokenFile(folder.path), 'utf8')).toContain('refresh-1')
+  })
+
+  test('is awaited for a limited time after the reading is stopped', async () => {
+    const stop = new AbortController()
+    let drip: NodeJS.Timeout | undefined
+    const afterSpending = (): Answer => (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      drip = setInterval(() => response.write(' '), 20)
+      setTimeout(() => stop.abort(new Error('the daemon stops')), 50)
+    }
+    await using system = await startRotating({ afterSpending })
+    await using folder = await temporaryFolder()
+    const settings = { idleTimeoutMs: 300 }
+
+    const stopped = read(system, { folder: folder.path, signal: stop.signal, settings })
+
+    await expect(stopped).rejects.toThrow('the daemon stops')
+    clearInterval(drip)
+  })
+
+  test('is not sent again after a limit of requests once the reading is stopped', async () => {
+    const stop = new AbortController()
+    await using system = await startTokenSystem({
+      onToken: () => (_request, response) => {
+        stop.abort(new Error('the daemon stops'))
+        response.writeHead(429, { 'retry-after': '0' }).end()
+      },
+    })
+    await using folder = await temporaryFolder()
+
+    const stopped = read(system, { folder: folder.path, signal: stop.signal })
+
+    await expect(stopped).rejects.toThrow('the daemon stops')
+    expect(sent(system)).toEqual(['refresh-0'])
+  })
+
+  test.each([
+    ['without an access token', 'application/json', {}, /without an access_token/],
+    ['with another kind of token', 'application/json', { access_token: 'a', token_type: 'mac' }, /is not Bearer/],
+    ['with a token that no header can carry', 'application/json', { access_token: 'a\r\nb' }, /no header can carry/],
+    ['of another content type', 'text/html', { access_token: 'a' }, /answers with text\/html/],
+  ])('is kept from an answer %s', async (_case, type, issued, expected) => {
+    let isUsable = false
+    const afterSpending = (count: number, issue: Answer): Answer => {
+      if (isUsable) return issue
+      const content = JSON.stringify({ ...issued, refresh_token: `refresh-${count}` })
+      return (_request, response) => response.writeHead(200, { 'content-type': type }).end(content)
+    }
+    await using system = await startRotating({ afterSpending })
+    await using folder = await temporaryFolder()
+
+    await expect(read(system, { folder: folder.path })).rejects.toThrow(expected)
+    isUsable = true
+    await read(system, { folder: folder.path })
+
+    expect(sent(system)).toEqual(['refresh-0', 'refresh-1'])
   })
 
   test('is tried once more when its answer was lost, for systems that accept it', async () => {
@@ -282,5 +371,19 @@ describe('a refresh token that can be used once', () => {
 
     const names = await readdir(join(folder.path, 'tokens'))
     expect([old, recent, foreign].map((name) => names.includes(name ?? ''))).toEqual([false, true, true])
+  })
+
+  test('whose access token is still used is not removed, however long ago it was written', async () => {
+    await using system = await startTokenSystem({ issues: { refresh_token: 'next' } })
+    await using folder = await temporaryFolder()
+    await read(system, { folder: folder.path, token: 'refresh-a' })
+    const file = await tokenFile(folder.path)
+    await utimes(file, 0, 0)
+
+    await read(system, { folder: folder.path, token: 'refresh-a' })
+    await read(system, { folder: folder.path, token: 'refresh-b' })
+
+    expect(sent(system)).toEqual(['refresh-a', 'refresh-b'])
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ refreshToken: 'next' })
   })
 })

@@ -257,6 +257,20 @@ describe('without its detail, a record', () => {
     ])
   })
 
+  test('that is blank for all of more than 20 records refuses the list', async () => {
+    const read = (count: number) =>
+      detailFailure(
+        people(count, () => status(404)),
+        requested({}, { missingDetails: 'blank' }),
+      )
+
+    expect(await read(21)).toMatchObject({
+      code: 'source_unreadable',
+      message: expect.stringMatching(/^no record has its employment: check that the credentials may read it/),
+    })
+    await expect(read(20)).rejects.toThrow('it was read')
+  })
+
   test('that everybody lacks refuses the list, if missingDetails is cell', async () => {
     const failure = await detailFailure(
       people(3, () => status(404)),
@@ -308,6 +322,26 @@ describe('a detail that cannot be read', () => {
       expect(warnings).toEqual([expect.stringMatching(/^employment: it could not be read for 1 of 5 records; first: /)])
       expect(warnings[0]).toMatch(reason)
       expect(warnings[0]).not.toContain('P3')
+    },
+  )
+
+  test.each([[500], [202], ['200 '], [null], [undefined], [['200']]])(
+    'is one whose answer does not state its success, but %j, with an error in place of the detail',
+    async (code) => {
+      const answer = people(3, (id) =>
+        json({ answers: [id === 'P2' ? { code, body: { name: 'P2 failed' } } : { code: 200, body: { of: id } }] }),
+      )
+      const each = { records: '/answers/0/body', ok: { at: '/answers/0/code', is: '200' } }
+
+      const { records, rows } = await readDetails(answer, requested(each, { missingDetails: 'cell' }))
+      expect(records).toEqual([{ id: 'P1', 'employment.of': 'P1' }, { id: 'P2' }, { id: 'P3', 'employment.of': 'P3' }])
+      expect(rows[1]?.missingDetails).toEqual([
+        { name: 'employment', reason: 'the detail employment could not be read' },
+      ])
+      for (const missingDetails of ['fail', 'blank'] as const)
+        expect(await detailFailure(answer, requested(each, { missingDetails }))).toMatchObject({
+          message: expect.stringMatching(/record 2: \/answers\/0\/code is not 200/),
+        })
     },
   )
 

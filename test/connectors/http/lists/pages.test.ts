@@ -55,8 +55,12 @@ function readPeople(paged: PagedPeople) {
 describe('the requests of a list', () => {
   test.each<[PagedPeople, readonly string[]]>([
     [{ by: 'single', states: 'total', size: 2 }, ['']],
-    [{ by: 'next', states: 'nothing', size: 2 }, ['', '?position=p2', '?position=p4']],
-    [{ by: 'link', states: 'nothing', size: 2 }, ['', '?position=p2', '?position=p4']],
+    [{ by: 'next', states: 'total', size: 2 }, ['', '?position=p2', '?position=p4']],
+    [{ by: 'link', states: 'stated', size: 2 }, ['', '?position=p2', '?position=p4']],
+    // No total of records: it is read twice.
+    [{ by: 'next', states: 'nothing', size: 3 }, ['', '?position=p3', '', '?position=p3']],
+    [{ by: 'link', states: 'more', size: 3 }, ['', '?position=p3', '', '?position=p3']],
+    [{ by: 'link', states: 'nothing', size: 5 }, ['']],
     [{ by: 'cursor', states: 'nothing', size: 2 }, ['?limit=2', '?position=p2&limit=2', '?position=p4&limit=2']],
     [{ by: 'offset', states: 'total', size: 2 }, ['?position=0&limit=2', '?position=2&limit=2', '?position=4&limit=2']],
     [
@@ -65,7 +69,6 @@ describe('the requests of a list', () => {
     ],
     [
       { by: 'page', states: 'more', size: 3 },
-      // No total of records: it is read twice.
       ['?position=1&limit=3', '?position=2&limit=3', '?position=1&limit=3', '?position=2&limit=3'],
     ],
     [{ by: 'offset', states: 'total', size: 5 }, ['?position=0&limit=5', '?position=5&limit=5']],
@@ -194,9 +197,10 @@ describe('a list states how its end was recognised', () => {
     ],
     [
       'no header Link',
-      inTurn(pageOf(['1'], {}, { link: '<?b>; rel=next' }), pageOf(['2'])),
+      (request, response) =>
+        (request.url === '/people' ? pageOf(['1'], {}, { link: '<?b>; rel=next' }) : pageOf(['2']))(request, response),
       { by: 'link' },
-      'page 2 is the last: the header link names no next page',
+      'page 2 is the last: the header link names no next page; two readings are equal',
     ],
     [
       'an empty page behind the last one',
@@ -418,12 +422,42 @@ describe('a list that changes while it is read', () => {
     expect(remaining).toEqual([])
   })
 
+  test.each<[string, boolean, readonly string[]]>([
+    ['without a total', false, [expect.stringMatching(/two readings in a row found different records/)]],
+    // The last page counts as many people as were read: it says nothing of the one who was missed. The second reading is counted.
+    ['with a total that only fits the last page', true, []],
+  ])('is read again by link if the addresses hold the number of a page: %s', async (_case, isCounted, expected) => {
+    let state = people
+    let requests = 0
+    const { ids, end, waits, paths } = await read(
+      (request, response) => {
+        requests += 1
+        const query = new URL(request.url ?? '', 'http://hr').searchParams
+        const page = Number(query.get('page') ?? 1)
+        // Another token each time: the addresses of two readings differ.
+        const link = `<?per_page=2&page=${page + 1}&token=${requests}>; rel="next"`
+        const headers = page * 2 < state.length ? { link } : { link: '<?page=1>; rel="first"' }
+        const stated = isCounted ? { total: state.length } : {}
+        pageOf(state.slice(page * 2 - 2, page * 2), stated, headers)(request, response)
+        if (requests === 1) state = people.slice(1)
+      },
+      { url: '?per_page=2', pages: { by: 'link' } },
+    )
+
+    expect(ids).toEqual(people.slice(1))
+    if (!isCounted) expect(end).toBe('page 2 is the last: the header link names no next page; two readings are equal')
+    expect(waits).toEqual(expected)
+    expect(paths).toHaveLength(isCounted ? 4 : 6)
+  })
+
   test('is found by a key that occurs twice, although the records differ', async () => {
     const record = (id: string, team: string) => ({ id, team })
     const answers = [
       json({ records: [record('1', 'a'), record('2', 'a')], next: '?b' }),
       json({ records: [record('2', 'b')], next: null }),
       json({ records: [record('1', 'a'), record('2', 'b')], next: '?b' }),
+      json({ records: [record('3', 'a')], next: null }),
+      json({ records: [record('1', 'b'), record('2', 'b')], next: '?b' }),
       json({ records: [record('3', 'a')], next: null }),
     ]
 
@@ -435,13 +469,15 @@ describe('a list that changes while it is read', () => {
 })
 
 test('pages of different lengths pass where they are allowed, or counted', async () => {
-  const pages = (meta: object) =>
-    inTurn(
+  const pages = (meta: object) => {
+    const answers = [
       pageOf(['1', '2'], { next: '?b', ...meta }),
       pageOf([], { next: '?c', ...meta }),
       pageOf(['3'], { next: '?d', ...meta }),
       pageOf(['4', '5'], { next: null, ...meta }),
-    )
+    ]
+    return inTurn(...answers, ...answers)
+  }
 
   expect((await read(pages({}), { pages: { ...byNext, allowUneven: true } })).ids).toHaveLength(5)
   expect((await read(pages({ total: 5 }), { pages: { ...byNext, total } })).ids).toHaveLength(5)
@@ -458,10 +494,8 @@ describe('the rows of a list with several pages were true', () => {
     [early, late],
     [late, early],
   ])('when the earliest page was modified: %s, %s', async (...[first, second]) => {
-    const answer = inTurn(
-      pageOf(['1'], { next: '?b' }, modified(first)),
-      pageOf(['2'], { next: null }, modified(second)),
-    )
+    const answers = [pageOf(['1'], { next: '?b' }, modified(first)), pageOf(['2'], { next: null }, modified(second))]
+    const answer = inTurn(...answers, ...answers)
 
     const reading = await read(answer, { pages: byNext, asOf })
 
@@ -469,7 +503,8 @@ describe('the rows of a list with several pages were true', () => {
   })
 
   test('never at a time that a page does not state', async () => {
-    const answer = inTurn(pageOf(['1'], { next: '?b' }, modified(late)), pageOf(['2'], { next: null }))
+    const answers = [pageOf(['1'], { next: '?b' }, modified(late)), pageOf(['2'], { next: null })]
+    const answer = inTurn(...answers, ...answers)
 
     await expect(read(answer, { pages: byNext, asOf })).rejects.toThrow('holds no time at the header Last-Modified')
   })

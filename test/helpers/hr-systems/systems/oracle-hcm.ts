@@ -42,7 +42,7 @@ export const oracleHcm: HrSystem = {
     },
   ],
   keyOf,
-  facts: ['email', 'secondaryEmail', 'jobTitle', 'startedAt', 'leavingDate', 'isContractor', 'status'],
+  facts: ['email', 'secondaryEmail', 'jobTitle', 'startedAt', 'leavingDate', 'isContractor'],
   total: 'records',
   maxPageSize: 500,
 }
