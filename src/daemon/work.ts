@@ -3,7 +3,7 @@ import type { ProcessRole } from '../contract/control/processes.ts'
 import { maintain, maintainRegularly } from '../database/maintain.ts'
 import { type BoundWorkers, type JobName, type Line, lines, Postponed } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
-import { retain } from '../store/retention/retain.ts'
+import { removeExpired } from '../store/retention/retain.ts'
 import { formerRows } from '../store/runs/claims.ts'
 import type { Platform } from '../sync/context/context.ts'
 import {
@@ -127,7 +127,7 @@ function sweepWhenIdle({ queue, sync }: Assembly, isWorker: boolean): () => Prom
 
 /** Removes what is older than the retention settings allow, at most `portions` portions of it. */
 async function removeOld({ sync, config }: Pick<Assembly, 'sync' | 'config'>, portions?: number): Promise<void> {
-  const { runs, values, events } = await retain(sync.store.db, { ...config.retention, portions }, sync.now())
+  const { runs, values, events } = await removeExpired(sync.store.db, { ...config.retention, portions }, sync.now())
   if (runs + values + events > 0) sync.events.valuesRemoved({ runs, values, events })
 }
 

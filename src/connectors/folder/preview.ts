@@ -7,7 +7,7 @@ import { exportFileAt } from '../file/export-file.ts'
 import { findNewestExport, resolveFolder } from './choice.ts'
 import { FolderSource } from './settings.ts'
 
-/** Replaces a date in a name: people-archive.csv beside people-2026-10-31.csv is no export. */
+/** The glob for a date in a name. It begins with a digit, so that people-archive.csv beside people-2026-10-31.csv does not match. */
 const datePattern = '[0-9]*'
 const dateInName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
 

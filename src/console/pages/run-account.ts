@@ -69,7 +69,10 @@ function readAs({ field, value, normalised, keeps, reason }: Cell): Renderable {
   return html`${valueText(field, value)}${normalised && html` <span class="hint">normalized</span>`}`
 }
 
-function revertCard({ runId, people, joiners, retracted, left }: RevertAccount, { connection }: Run): Html {
+function revertCard(
+  { runId, people, joiners, retracted, left: notReverted }: RevertAccount,
+  { connection }: Run,
+): Html {
   const columns: readonly Column<RevertAccount['left']['people'][number]>[] = [
     { name: 'Person', kind: 'row', cell: ({ identityId }) => personLink({ connection, identityId }) },
     { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
@@ -86,7 +89,7 @@ ${definitions([
   ['Retracted in that run (not reverted)', named(retracted)],
 ])}
 ${(joiners.count > 0 || retracted.count > 0) && html`<p class="hint">Retract a person, or undo a retraction, on the page of the person.</p>`}
-${left.count > 0 && html`<div class="group"><h3>Not reverted <span class="faint">${number(left.count)}</span></h3>${table({ caption: 'People who are not reverted', columns, rows: left.people.slice(0, maxNamedPeople), empty: null })}</div>`}
+${notReverted.count > 0 && html`<div class="group"><h3>Not reverted <span class="faint">${number(notReverted.count)}</span></h3>${table({ caption: 'People who are not reverted', columns, rows: notReverted.people.slice(0, maxNamedPeople), empty: null })}</div>`}
 <p class="hint">The next export is read as usual. If HR has not fixed it, the same changes are planned again, with the same guards. To hold back the departure of one person, use the page of the person.</p>`,
   })
 }

@@ -56,7 +56,10 @@ export async function writeBackup(
   }
 }
 
-/** Reads a backup to its end. Fails with `source_unreadable` if it is not a backup, was cut, or is damaged. */
+/**
+ * Reads a backup to its end. Fails with `source_unreadable` if it is not a backup, was cut, or is
+ * damaged, and with `config_invalid` if a newer version wrote it.
+ */
 export async function* readBackup(file: string, pieces = atOnce): AsyncGenerator<BackupLine, BackupSize> {
   const plain = createGunzip()
   const unzipped = pipeline(backupBytes(file), plain).catch((error: unknown) => plain.destroy(asError(error)))

@@ -128,13 +128,13 @@ export type Target = {
   readonly lacksUpdate: boolean
 }
 
-/** The target of a connection. `keeps` locks it until the transaction ends. */
-export async function targetOf(db: Db, connection: string, { keeps = false } = {}): Promise<Target> {
+/** The target of a connection. `locks`: whether its row is locked until the transaction ends. */
+export async function targetOf(db: Db, connection: string, { locks = false } = {}): Promise<Target> {
   const row = await db
     .selectFrom('connections')
     .select(['target_key', 'target_id', 'target_resource', 'lacks_update'])
     .where('name', '=', connection)
-    .$if(keeps, (query) => query.forUpdate())
+    .$if(locks, (query) => query.forUpdate())
     .executeTakeFirstOrThrow()
   return { key: row.target_key, id: row.target_id, resource: row.target_resource, lacksUpdate: row.lacks_update }
 }

@@ -35,7 +35,7 @@ type RetentionInput = Retention & {
 }
 
 /** Removes what has reached the end of its retention, in small portions, so that no run waits for it. Can be repeated after a crash. */
-export async function retain(
+export async function removeExpired(
   db: Db,
   { valuesDays, historyDays, portions = portionsATurn }: RetentionInput,
   now: Date,

@@ -36,7 +36,7 @@ export async function saveTarget(ctx: SyncContext, connection: SyncConnection, k
   if (known.key === key) return known
   return await db.transaction().execute(async (tx) => {
     // Another worker may have stored it since, and delivered there.
-    const current = await targetOf(tx, connection.name, { keeps: true })
+    const current = await targetOf(tx, connection.name, { locks: true })
     if (current.key === key) return current
     if (current.key !== null) {
       await forgetConfirmed(tx, connection.name)

@@ -6,7 +6,7 @@ import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { personOf, rejectsOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, retryEvents } from '../../../src/store/inbox/review.ts'
-import { retain } from '../../../src/store/retention/retain.ts'
+import { removeExpired } from '../../../src/store/retention/retain.ts'
 import { storedData } from '../../../src/store/retention/stored-data.ts'
 import { type Purpose, takeSlot } from '../../../src/store/runs/slots.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
@@ -77,11 +77,11 @@ test('values of finished runs go after their time, and keys, counts and dates of
   const bad = { id: 'E0000', start: '2026-02-31' }
   await world.night([bad, ...staff(5)])
   const departureRun = await world.night([bad, ...without(staff(5), 'E0002')], { asOf: '2026-11-20T02:00:00.000Z' })
-  const early = await retain(db, settings, await afterDays(world, 29))
+  const early = await removeExpired(db, settings, await afterDays(world, 29))
   const before = await personOf(db, { connection: 'acme', identityId: 'E0002' })
 
-  const removed = await retain(db, settings, await afterDays(world, 2))
-  const again = await retain(db, settings, world.clock.now)
+  const removed = await removeExpired(db, settings, await afterDays(world, 2))
+  const again = await removeExpired(db, settings, world.clock.now)
 
   const after = await personOf(db, { connection: 'acme', identityId: 'E0002' })
   expect(early).toEqual({ runs: 0, values: 0, events: 0, history: 0 })
@@ -124,7 +124,7 @@ test('an unusable event stays listed and loses its body', async () => {
     })
     .execute()
 
-  const removed = await retain(db, settings, await afterDays(world, 31))
+  const removed = await removeExpired(db, settings, await afterDays(world, 31))
 
   const event = await db.selectFrom('inbox').select(['body', 'reason', 'state']).executeTakeFirst()
   expect(removed.events).toBe(1)
@@ -153,8 +153,8 @@ test('an unreadable departure stays listed when its values are removed, until th
   const { id } = await lastRun(world)
   const before = await blockedPeople()
 
-  const removed = await retain(db, settings, await afterDays(world, 31))
-  const again = await retain(db, settings, world.clock.now)
+  const removed = await removeExpired(db, settings, await afterDays(world, 31))
+  const again = await removeExpired(db, settings, world.clock.now)
 
   expect(before).toMatchObject([{ people: 1, leavers: 1 }])
   expect(await blockedPeople()).toEqual(before)
@@ -177,7 +177,7 @@ test('quotes in the faults of an export are removed with the values of the last 
   await world.night([bad, ...staff(3).slice(1)])
   const before = await wholeStore(world)
 
-  await retain(db, settings, await afterDays(world, 31))
+  await removeExpired(db, settings, await afterDays(world, 31))
 
   expect(before).toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
   expect(await wholeStore(world)).not.toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
@@ -199,7 +199,7 @@ test('old runs are deleted, except for the last hundred and those that are still
     db,
   )
 
-  const removed = await retain(db, settings, await afterDays(world, 1200))
+  const removed = await removeExpired(db, settings, await afterDays(world, 1200))
 
   expect(removed.history).toBe(5)
   expect((await world.runOf(first.id)).state).toBe('finished')
@@ -228,14 +228,14 @@ test('a large run loses its values and is then deleted in portions, each of whic
   const looked: number[] = []
   const turn = async (portions: number) => {
     const { explained, costs } = explaining(db)
-    await retain(explained, { ...settings, portions }, world.clock.now)
+    await removeExpired(explained, { ...settings, portions }, world.clock.now)
     looked.push(...costs.filter(({ statement }) => statement.includes('changes')).map(({ rows }) => rows))
     return await remaining()
   }
 
   await afterDays(world, 31)
   const remainingValues = [await turn(2), await turn(2), await turn(2)].map((after) => after?.values)
-  await retain(db, settings, world.clock.now)
+  await removeExpired(db, settings, world.clock.now)
   await afterDays(world, 1200)
   const remainingChanges = [await turn(2), await turn(2), await turn(10)]
 
@@ -278,15 +278,15 @@ test('a decided export is known for as long as it is in the folder, and deleted 
   await read()
 
   // Nobody has looked into the folder for a long time; then a new export arrives.
-  await retain(db, retention, await afterDays(world, 100))
+  await removeExpired(db, retention, await afterDays(world, 100))
   await arrives('people-3.csv', without(staff(40), 'E0002', 'E0003'))
   const third = await read()
-  await retain(db, retention, world.clock.now)
+  await removeExpired(db, retention, world.clock.now)
   const listed = await taken()
   await rm(`${folder.path}/people-1.csv`)
   await afterDays(world, 60)
   const nothing = await read()
-  await retain(db, retention, await afterDays(world, 60))
+  await removeExpired(db, retention, await afterDays(world, 60))
 
   expect(third).toMatchObject({ state: 'finished', source: { name: 'people-3.csv' }, counts: { leave: 1 } })
   expect(listed).toEqual(['people-1.csv', 'people-2.csv', 'people-3.csv'])
@@ -305,7 +305,7 @@ test('an export that was not yet archived is not deleted', async () => {
   await world.night(staff(1), { asOf: world.clock.now.toISOString() })
   await sql`update decided_sources set archived_at = null where decided_at < ${world.clock.now}`.execute(db)
 
-  await retain(db, settings, world.clock.now)
+  await removeExpired(db, settings, world.clock.now)
 
   expect(await db.selectFrom('decided_sources').select('version').execute()).toHaveLength(2)
 })
@@ -325,7 +325,7 @@ test('the newest slot of each purpose stays, because a schedule without any woul
   await afterDays(world, 2000)
   await take('sample', '2032-11-21T03:00')
 
-  await retain(db, settings, world.clock.now)
+  await removeExpired(db, settings, world.clock.now)
 
   const slots = await db.selectFrom('slots').select('slot').orderBy('taken_at').execute()
   expect(slots.map(({ slot }) => slot)).toEqual([

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { personOf, rejectsOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, listEvents } from '../../../src/store/inbox/review.ts'
-import { retain } from '../../../src/store/retention/retain.ts'
+import { removeExpired } from '../../../src/store/retention/retain.ts'
 import { approveRun, requestDueRuns } from '../../../src/sync/sync.ts'
 import {
   type HrEvent,
@@ -170,7 +170,7 @@ describe('an event that is dated ahead and is not about a departure', () => {
     await later(world, 6)
     await dismissEvents(db, { connection: 'acme', ids: ['2'], by: 'ops' })
 
-    await retain(db, { valuesDays: 90, historyDays: 400 }, new Date('2027-05-31T00:00:00.000Z'))
+    await removeExpired(db, { valuesDays: 90, historyDays: 400 }, new Date('2027-05-31T00:00:00.000Z'))
     await tick(world, '2027-06-01T00:00:00.000Z')
 
     expect((await person('E0003'))?.jobTitle).toBe('Head')

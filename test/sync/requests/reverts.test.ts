@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards/limits.ts'
-import { retain } from '../../../src/store/retention/retain.ts'
+import { removeExpired } from '../../../src/store/retention/retain.ts'
 import { rosterEntry } from '../../../src/store/roster/roster.ts'
 import { accountOf } from '../../../src/store/runs/accounts.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
@@ -259,7 +259,11 @@ test('a run whose values were removed cannot be reverted', async () => {
   const { world } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
   const { now } = world.clock
-  await retain(world.sync.store.db, { valuesDays: 30, historyDays: 365 }, new Date(now.getTime() + 40 * 86_400_000))
+  await removeExpired(
+    world.sync.store.db,
+    { valuesDays: 30, historyDays: 365 },
+    new Date(now.getTime() + 40 * 86_400_000),
+  )
 
   await expect(ask(world, mistake.id)).rejects.toThrow(/the values of the run were removed, as their time was over/)
 })
