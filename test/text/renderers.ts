@@ -36,6 +36,22 @@ const RunDetail = Run.extend({
 })
 const text = z.string().describe('Free text.')
 const values = z.array(z.object({ value: text, rows: z.number() }))
+const named = z.object({ label: text, help: text })
+const RecipeSummary = z.object({
+  ...{ name: text, title: text },
+  parameters: z.array(named.extend({ name: text, example: text })),
+  credentials: z.array(named.extend({ setting: text, optional: z.boolean() })),
+})
+const ListPreview = z.object({
+  ...{ records: z.number(), leavers: z.number(), rejected: z.number(), incomplete: z.number(), end: text },
+  people: z.array(
+    z.object({
+      ...{ identityId: text, email: text, name: text, jobTitle: text, leavingDate: text, hasLeft: z.boolean() },
+    }),
+  ),
+  warnings: z.array(text),
+  held: z.array(z.object({ name: text, reason: text })),
+})
 const Proposed = z.object({
   table: z.object({
     ...{ name: text, encoding: text, delimiter: text, headers: z.array(text), rows: z.array(z.array(text)) },
@@ -61,6 +77,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderEvents: z.array(InboxEvent),
   renderField: [text, FieldChange],
   renderForeign: z.array(ForeignPerson),
+  renderListPreview: ListPreview,
   renderMatches: z.array(PersonSearchResult),
   renderGuards: z.array(Verdict),
   renderPause: PauseState,
@@ -81,6 +98,18 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderPlan: PlanDocument,
   renderProblems: z.array(Problem),
   renderProposal: Proposed,
+  renderRecipe: RecipeSummary.extend({
+    setup: z.array(text),
+    notes: z.array(text),
+    traps: z.array(text),
+    // A part of the recipe, which comes with Rollcall.
+    configuration: z.literal('connections: {}'),
+  }),
+  renderRecipes: z.object({
+    recipes: z.array(RecipeSummary),
+    exports: z.array(z.object({ name: text, title: text })),
+  }),
+  renderSetup: [text, z.array(text)],
   renderQuestion: RunDetail,
   renderRejects: [z.array(RejectView), text],
   renderRestored: Restored,

@@ -223,8 +223,8 @@ describe('a person at the terminal', () => {
   test('is asked for what the recipe needs until the list can be read', async () => {
     const address = 'hr.example.com'
     const tokens = ['wrong.token', 'hr.token'].map((name) => join(folder, name))
-    // Enter takes the usual path of the address, and no host, which only an example could give.
-    const answers = ['', 'not a host', address, '', tokens[0] ?? '', address, '', tokens[1] ?? '']
+    // Enter takes the usual parts of the address, and no host, which only an example could give.
+    const answers = ['', 'not a host', address, '', '', tokens[0] ?? '', address, '', '', tokens[1] ?? '']
     const { shown, asking } = person(answers, [true, true])
 
     const { connection } = await connectRecipe(
@@ -244,7 +244,7 @@ describe('a person at the terminal', () => {
   })
 
   test('who does not know the people stops, and nothing was written', async () => {
-    const { asking } = person(['hr.example.com', '', join(folder, 'hr.token')], [false])
+    const { asking } = person(['hr.example.com', '', '', join(folder, 'hr.token')], [false])
 
     const stopped = connectRecipe({ ...options, set: localSettings().filter((word) => word !== '--set') }, asking)
 
