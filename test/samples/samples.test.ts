@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { readPresets } from '../../src/daemon/config/presets.ts'
 import { isReject } from '../../src/identity/mapping/rows.ts'
 import type { Observation } from '../../src/identity/record.ts'
 import { presetNamed, readFixture } from '../helpers/presets/fixtures.ts'
@@ -15,8 +16,8 @@ const leaverCount = people.filter(({ employment }) => employment === 'left').len
 /** What says in a family that somebody has left, besides a date. */
 const withoutStatus = ['factorial', 'gusto', 'odoo', 'orangehrm', 'successfactors']
 
-test('there is a sample for each preset, and no other file', async () => {
-  const presets = await readdir(new URL('../../config/presets/', import.meta.url))
+test('there is a sample for each preset of exports, and no other file', async () => {
+  const presets = [...(await readPresets())].filter(([, { recipe }]) => !recipe).map(([name]) => name)
 
   const samples = await readdir(folder)
 
@@ -25,7 +26,7 @@ test('there is a sample for each preset, and no other file', async () => {
       .map((name) => `${name}.csv`)
       .sort(),
   )
-  expect(samples.map((file) => file.replace('csv', 'yaml'))).toEqual(presets.sort())
+  expect(samples.map((file) => file.replace('.csv', '')).sort()).toEqual(presets.sort())
 })
 
 describe.each(Object.entries(families))('the sample of %s', (name, family) => {
