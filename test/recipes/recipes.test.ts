@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { z } from 'zod'
 import { csvOf } from '../helpers/hr-systems/csv.ts'
 import { type Fault, isNoticeable } from '../helpers/hr-systems/faults.ts'
 import { inventRoster } from '../helpers/hr-systems/roster.ts'
@@ -79,6 +80,22 @@ describe.each(systemConnections.map((one) => [one.name, one] as const))('the rec
     }
   })
 })
+
+test.each(systemConnections)(
+  'the recipe $recipe takes no key twice for a change if people may have several rows',
+  async ({ recipe }) => {
+    const { source, traps } = z
+      .looseObject({ source: Source, traps: z.array(Trap) })
+      .parse(await readRecipeFile(recipe))
+
+    const hasSeveralRows = traps.some(({ check }) => check === 'several-rows')
+
+    expect(hasSeveralRows && source.pages?.key !== undefined).toBe(false)
+  },
+)
+
+const Source = z.looseObject({ pages: z.looseObject({ key: z.string().optional() }).optional() })
+const Trap = z.looseObject({ check: z.string() })
 
 async function readPeople({ settings, secrets }: OpenedSystem, recipe: string): Promise<readonly MappedPerson[]> {
   await using folder = await temporaryFolder()

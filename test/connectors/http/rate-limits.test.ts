@@ -139,12 +139,17 @@ describe('a list whose server limits requests', () => {
 
 describe('a list whose server is in trouble', () => {
   const broken: Answer = (_request, response) => response.destroy()
+  const brokenBody: Answer = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 })
+    response.write('{"people":[', () => response.destroy())
+  }
 
   test.each([
     ['status 502', limited({}, 502)],
     ['status 503', limited({}, 503)],
     ['status 504', limited({}, 504)],
     ['a broken connection', broken],
+    ['a connection that breaks within a page', brokenBody],
   ])('goes on at the same page after %s', async (_case, trouble) => {
     const { rows, waits, paths, reasons } = await readThrough([trouble, trouble, trouble])
 

@@ -43,9 +43,10 @@ export async function openEach(
       if (!url) throw unreadable(`${label}: its columns make no address`, 'check url of each')
       requests += 1
       const request = makeRequest({ url, label, body: body?.fill(cells) })
-      const response = await client.fetch({ ...request, acceptedStatuses: absentStatuses })
-      if (response.status !== 200) return { absence: `${address} answers with status ${response.status}` }
-      const answer = await readAnswer(source, response, label)
+      const answer = await client.read({ ...request, acceptedStatuses: absentStatuses }, async (response) =>
+        response.status === 200 ? await readAnswer(source, response, label) : response.status,
+      )
+      if (typeof answer === 'number') return { absence: `${address} answers with status ${answer}` }
       bytes += answer.bytes.length
       if (each.ok) checkOk(answer, each.ok)
       const details = detailsIn(answer, each.records)

@@ -115,6 +115,6 @@ function differentReading(label: string): ListChange {
 }
 
 function changedTooOften({ message, help }: ListChange): Error {
-  const problem = `${message}; the list was read again ${maxRereads} times, and it seems to change each time`
-  return unreadable(problem, `run it again when nobody changes the list; ${help}`)
+  const problem = `${message}; the list was read again ${maxRereads} times, and still cannot be trusted`
+  return unreadable(problem, `if people change the list now, run it again later; else ${help}`)
 }

@@ -48,7 +48,7 @@ export class ListReading {
   async fetchFirst(target: PageTarget): Promise<ListPage> {
     const { settings, rule, client, makeRequest, label } = this.#input
     this.collector.checkUnvisited(target, label)
-    const page = await readPage(settings, await client.fetch(makeRequest({ ...target, label })), label)
+    const page = await client.read(makeRequest({ ...target, label }), (response) => readPage(settings, response, label))
     this.total = configuredTotal(rule, page)
     this.totals = totalsOf(settings, page)
     this.statedTime = settings.timePointer === undefined ? undefined : pointer(page.content, settings.timePointer)
@@ -62,13 +62,14 @@ export class ListReading {
     this.collector.checkUnvisited(target, this.#label)
     const label = this.#nextLabel()
     const request = makeRequest({ ...target, label })
-    const response = await client.fetch({ ...request, acceptedStatuses: [noContent] })
+    const page = await client.read({ ...request, acceptedStatuses: [noContent] }, async (response) =>
+      response.status === noContent ? null : await readPage(settings, response, label),
+    )
     this.#label = label
-    if (response.status === noContent) {
+    if (page === null) {
       this.collector.addEmpty()
       return null
     }
-    const page = await readPage(settings, response, label)
     this.#checkSameTotal(page)
     await this.collector.add(page)
     return page
@@ -79,10 +80,10 @@ export class ListReading {
     const { settings, client, makeRequest } = this.#input
     const label = this.#nextLabel()
     const request = makeRequest({ ...target, label })
-    const response = await client.fetch({ ...request, acceptedStatuses: [noContent, notFound] })
-    if (response.status !== 200) return null
-    const { content } = await readAnswer(settings, response, label)
-    const records = pointer(content, settings.records)
+    const answer = await client.read({ ...request, acceptedStatuses: [noContent, notFound] }, async (response) =>
+      response.status === 200 ? await readAnswer(settings, response, label) : null,
+    )
+    const records = answer && pointer(answer.content, settings.records)
     return Array.isArray(records) ? records : null
   }
 
