@@ -54,7 +54,7 @@ export async function startWork(
   const isWorker = roles.includes('worker')
   if (isWorker) starting.use(await startWorkers(assembly))
   if (isWorker || roles.includes('scheduler')) {
-    await sweep(sync, { held: queue.held })
+    await sweep(sync, { unavailableJobs: queue.unavailableJobs })
     starting.use(regularly(sync, 'sweep', idleCheckMs, sweepWhenIdle(assembly, isWorker)))
   }
   if (roles.includes('scheduler')) starting.use(startSchedulerTasks(assembly))

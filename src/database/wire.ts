@@ -18,10 +18,10 @@ export function queryMessage(sql: string): Buffer {
   return encodeMessage('Q', Buffer.from(`${sql}\0`))
 }
 
-/** Begins a statement `copy … from stdin` that is followed by its rows at once. */
+/** Marks a statement `copy … from stdin` whose rows follow at once, in the same batch. */
 export const copyMark = '/* copied */ '
 
-/** A COPY with its rows, in one batch that is sent piece by piece: the rows are in it as they were given. */
+/** The messages of a COPY with its rows: one batch, in pieces, so that the rows are not copied in memory. */
 export function copyMessages(sql: string, rows: Buffer): Buffer[] {
   return [queryMessage(sql), header('d', rows.length), rows, header('c', 0)]
 }
@@ -33,8 +33,8 @@ export function simpleQueryText(batch: Buffer): string | null {
 }
 
 /**
- * Splits the bytes of a client into batches that the server answers as a whole. A batch ends with a Query or a Sync, that of a
- * COPY with its last row. `rest` is a batch that is not complete yet.
+ * Splits the bytes of a client into batches, each answered as a whole by the server. A batch ends with a Query or Sync message; the
+ * batch of a COPY (see `copyMark`) ends with its CopyDone message. `rest`: the bytes of a batch that is not complete yet.
  */
 export function takeBatches(bytes: Buffer): { batches: Buffer[]; rest: Buffer } {
   const batches: Buffer[] = []

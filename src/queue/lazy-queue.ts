@@ -13,7 +13,7 @@ export function lazyQueue(location: string, open: () => Promise<Queue>): Queue {
     work: async (workers, options) => await (await opened()).work(workers, options),
     check: async () => await (await opened()).check(),
     waiting: async () => await (await opened()).waiting(),
-    held: async () => await (await opened()).held(),
+    unavailableJobs: async () => await (await opened()).unavailableJobs(),
     clear: async () => await (await opened()).clear(),
     async [Symbol.asyncDispose]() {
       // Its user has already received the error of opening.

@@ -33,7 +33,7 @@ export type Queue = {
   /** How many jobs wait for a worker, in all lines. */
   waiting(): Promise<number>
   /** The IDs of jobs that no worker can take now: they are delayed, or belong to a worker, perhaps of a process that has ended. */
-  held(): Promise<ReadonlySet<string>>
+  unavailableJobs(): Promise<ReadonlySet<string>>
   /** Removes every job, also those in progress. The caller must know that no other process works. */
   clear(): Promise<void>
   /** Stops all workers at once, and closes the queue's own connections. A passed database stays open. */
@@ -107,9 +107,9 @@ export async function openQueue({
       const waiting = await orUnreachableWithin(checkWithinMs, Promise.all(counts), backend.location)
       return waiting.reduce((sum, count) => sum + count, 0)
     },
-    async held() {
-      const held = lines.map((line) => producerOf(line).getRanges(['active', 'delayed'], 0, -1))
-      return new Set((await orUnreachableWithin(checkWithinMs, Promise.all(held), backend.location)).flat())
+    async unavailableJobs() {
+      const ids = lines.map((line) => producerOf(line).getRanges(['active', 'delayed'], 0, -1))
+      return new Set((await orUnreachableWithin(checkWithinMs, Promise.all(ids), backend.location)).flat())
     },
     async clear() {
       for (const line of lines) await orUnreachable(producerOf(line).obliterate({ force: true }), backend.location)

@@ -16,7 +16,7 @@ function recordingQueue(): { readonly queue: Queue; readonly calls: string[] } {
     work: record('work', { stop: async () => {}, [Symbol.asyncDispose]: async () => {} }),
     check: record('check', undefined),
     waiting: record('waiting', 3),
-    held: record('held', new Set<string>()),
+    unavailableJobs: record('unavailableJobs', new Set<string>()),
     clear: record('clear', undefined),
     [Symbol.asyncDispose]: record('closed', undefined),
   }
@@ -40,13 +40,13 @@ test('a queue is opened once, forwards every call, and is closed', async () => {
   const queue = lazyQueue('nowhere', open)
   await Promise.all([queue.enqueue([]), queue.check(), queue.clear()])
   const waiting = await queue.waiting()
-  await queue.held()
+  await queue.unavailableJobs()
   await queue.work({} as Parameters<Queue['work']>[0], { concurrency: 1 })
   await queue[Symbol.asyncDispose]()
 
   expect(open).toHaveBeenCalledTimes(1)
   expect(waiting).toBe(3)
-  expect(calls).toEqual(['enqueue', 'check', 'clear', 'waiting', 'held', 'work', 'closed'])
+  expect(calls).toEqual(['enqueue', 'check', 'clear', 'waiting', 'unavailableJobs', 'work', 'closed'])
 })
 
 test('an error of opening reaches the caller, and closing still works', async () => {

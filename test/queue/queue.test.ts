@@ -148,10 +148,10 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       await taken.promise
 
       await queue.enqueue([upsert(2), upsert(3, { delayMs: 3_600_000 })])
-      const held = await queue.held()
+      const unavailable = await queue.unavailableJobs()
       goOn.resolve()
 
-      expect(held).toEqual(new Set(['upsert-1', 'upsert-3']))
+      expect(unavailable).toEqual(new Set(['upsert-1', 'upsert-3']))
     })
 
     test('an invalid payload is refused, with all jobs of its call', async () => {

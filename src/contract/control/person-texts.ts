@@ -1,21 +1,21 @@
 import type { Person } from './person-shapes.ts'
 import type { PersonAccount } from './plan-shapes.ts'
 
-/** How an interface writes the parts of a note that it shows in a form of its own. */
-type NoteForms<T> = {
+/** How an interface shows the parts of a note that are not plain text, such as a key as a link. */
+type NoteFormats<T> = {
   readonly day: (instant: string) => T
   readonly moment: (instant: string) => T
   readonly key: (key: string) => T
 }
 
 /** What to know about a person beside the fields. Each note is a sentence without its full stop, in parts. */
-export function personNotes<T>(person: Person, forms: NoteForms<T>): (string | T)[][] {
-  const { day, moment, key } = forms
+export function personNotes<T>(person: Person, formats: NoteFormats<T>): (string | T)[][] {
+  const { day, moment, key } = formats
   const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
   const notes: (string | T)[][] = []
   if (retracted) notes.push(['retracted on ', day(retracted.at), `: ${retracted.reason}`])
   if (confirmed === null && !retracted) notes.push(['the platform has not acknowledged this person yet'])
-  if (heldBack) notes.push(heldBackNote(heldBack, forms))
+  if (heldBack) notes.push(heldBackNote(heldBack, formats))
   if (keys.length > 0) {
     const named = keys.flatMap((one, index) => (index === 0 ? [key(one)] : [', ', key(one)]))
     notes.push([`HR now uses the ${keys.length === 1 ? 'key' : 'keys'} `, ...named, ' for this person'])
@@ -33,7 +33,7 @@ export function personNotes<T>(person: Person, forms: NoteForms<T>): (string | T
   return notes
 }
 
-function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: NoteForms<T>): (string | T)[] {
+function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: NoteFormats<T>): (string | T)[] {
   const { until, leaving, by, reason } = heldBack
   const subject =
     leaving === null

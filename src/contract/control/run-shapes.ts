@@ -240,17 +240,19 @@ const NamedPeople = z.object({ count: Count, keys: z.array(z.string()).readonly(
 export const RevertAccount = z
   .object({
     runId: z.string().describe('The run that is reverted.'),
-    people: Count.describe('People who go back to what was known of them before.'),
-    joiners: NamedPeople.describe('People who joined by it. A retraction of each takes them back.'),
+    people: Count.describe('People who are reset to what was known of them before the reverted run.'),
+    joiners: NamedPeople.describe(
+      'People who joined in the reverted run. They stay; retracting a person deletes them.',
+    ),
     retracted: NamedPeople.describe(
-      'People who were taken back by it. Withdrawing the retraction of each sends them again.',
+      'People who were retracted in the reverted run. They stay deleted; withdrawing the retraction of a person sends them again.',
     ),
     left: z
       .object({
         count: Count,
         people: z.array(z.object({ identityId: z.string(), reason: z.string() })).readonly(),
       })
-      .describe('People who are left as they are.'),
+      .describe('People whom the revert does not change, each with the reason.'),
   })
   .meta({ id: 'RevertAccount' })
 export type RevertAccount = z.infer<typeof RevertAccount>
@@ -258,7 +260,9 @@ export type RevertAccount = z.infer<typeof RevertAccount>
 /** What a run of named people reports beyond its plan. */
 export const RunAccount = z
   .object({
-    revert: RevertAccount.nullable().describe('Of a run that reverts another one: what becomes of its people.'),
+    revert: RevertAccount.nullable().describe(
+      'For a run that reverts another run: what happens to the people of that run.',
+    ),
     person: PersonAccount.nullable().describe(
       'Of a run of one person: their rows, how each was read, and what was decided.',
     ),

@@ -132,7 +132,11 @@ export const events = operations({
     permission: 'event-tracking-get',
     query: z.object({
       ...listQuery,
-      sort: z.enum(['createdAt']).meta({ id: 'EventSortTypeLimitedEnum' }).optional().describe('Events never change.'),
+      sort: z
+        .enum(['createdAt'])
+        .meta({ id: 'EventSortTypeLimitedEnum' })
+        .optional()
+        .describe('The order of the list. `createdAt` is the only one, since events never change.'),
       ...expand,
       type: EventType.optional().describe('Only events of this type.'),
       source: EventSource.optional().describe('Only events from this source.'),

@@ -12,14 +12,14 @@ type Metric = {
 export const catalogue = {
   rollcall_store_up: {
     type: 'gauge',
-    help: '1 if the store answered at this scrape. If it is 0, what is read from the store is left out.',
+    help: '1 if the store answered at this scrape. If it is 0, metrics of the kind store are left out.',
     labels: [],
   },
   rollcall_info: { type: 'gauge', help: 'Always 1, with the version.', labels: ['version'] },
   rollcall_processes: { type: 'store', help: 'Processes that have a role.', labels: ['role'] },
   rollcall_settings_differ: {
     type: 'store',
-    help: 'How many processes have other settings than another one.',
+    help: 'Processes whose settings differ from those of another process.',
     labels: [],
   },
   rollcall_people: {
@@ -62,22 +62,22 @@ export const catalogue = {
   },
   rollcall_leavers_open: {
     type: 'store',
-    help: 'Departures that are over and known here, and that the platform has not acknowledged.',
+    help: 'Departures whose last day is over, and that the platform has not acknowledged.',
     labels: ['connection'],
   },
   rollcall_leavers_late: {
     type: 'store',
-    help: 'Departures in rollcall_leavers_open that are later than leavers.boundHours.',
+    help: 'Departures whose last day is over, and that the platform has not acknowledged within leavers.boundHours.',
     labels: ['connection'],
   },
   rollcall_leaver_oldest_open_seconds: {
     type: 'store',
-    help: 'How long the oldest of rollcall_leavers_open has been open. 0 if there is none.',
+    help: 'For how long the oldest departure in rollcall_leavers_open has waited. 0 if there is none.',
     labels: ['connection'],
   },
   rollcall_source_read_timestamp_seconds: {
     type: 'store',
-    help: 'When the newest run that read the source to its end, and did not fail, started.',
+    help: 'When the newest run that read its source completely, and did not fail, started.',
     labels: ['connection'],
   },
   rollcall_source_as_of_timestamp_seconds: {
@@ -87,19 +87,19 @@ export const catalogue = {
   },
   rollcall_events_waiting: {
     type: 'store',
-    help: 'Events that came in by webhook: pending, held (set aside for a decision), rejected.',
+    help: 'Webhook events: pending, held (they wait for a decision about a held run), rejected.',
     labels: ['connection', 'state'],
   },
   rollcall_alerts_open: { type: 'store', help: 'Open alerts.', labels: ['connection', 'kind'] },
   rollcall_queue_waiting_jobs: { type: 'store', help: 'Jobs that wait for a worker.', labels: [] },
   rollcall_request_budget_remaining: {
     type: 'store',
-    help: 'Requests to the platform that may still be sent in the window under way, by all processes together.',
+    help: 'Requests to the platform that all processes together may still send in the current window.',
     labels: [],
   },
   rollcall_circuit_open: {
     type: 'gauge',
-    help: '1 while this process sends nothing because requests to the platform fail one after the other.',
+    help: '1 while this process sends nothing, because several requests in a row failed.',
     labels: [],
   },
   rollcall_audit_unsigned: {
@@ -109,12 +109,12 @@ export const catalogue = {
   },
   rollcall_runs_total: {
     type: 'counter',
-    help: 'Runs that came to an end, or to a hold.',
+    help: 'Runs by outcome: finished (also with problems), unchanged, held, failed. A held run that is approved counts twice: held, then finished. Rejected, cancelled and superseded runs are not counted.',
     labels: ['connection', 'outcome'],
   },
   rollcall_run_duration_seconds: {
     type: 'histogram',
-    help: 'How long delivered runs took, from their start to their last answer.',
+    help: 'Duration of delivered runs, from their start to the last response of the platform. It includes the time in which a run was held.',
     labels: ['connection'],
   },
   rollcall_changes_planned_total: {
@@ -124,7 +124,7 @@ export const catalogue = {
   },
   rollcall_rows_rejected_total: {
     type: 'counter',
-    help: 'Rows that could not become a record.',
+    help: 'Rows that cannot be used.',
     labels: ['connection'],
   },
   rollcall_people_delivered_total: {
@@ -139,24 +139,24 @@ export const catalogue = {
   },
   rollcall_delivery_retries_total: {
     type: 'counter',
-    help: 'Batches that were put off, to be tried again.',
+    help: 'Batches that were postponed, to be tried again.',
     labels: ['connection'],
   },
   rollcall_jobs_total: {
     type: 'counter',
-    help: 'Jobs of the queue, by what became of them.',
+    help: 'Attempts at jobs by outcome: finished, postponed, returned (unfinished, as the process stops), retried, failed.',
     labels: ['task', 'outcome'],
   },
-  rollcall_job_duration_seconds: { type: 'histogram', help: 'How long finished jobs took.', labels: ['task'] },
+  rollcall_job_duration_seconds: { type: 'histogram', help: 'Duration of finished jobs.', labels: ['task'] },
   rollcall_request_duration_seconds: {
     type: 'histogram',
-    help: 'How long single requests to the platform took, to the last byte of the answer. By what became of them: taken, refused, limited (429), failing (5xx), unreadable, unreachable.',
+    help: 'Duration of single requests to the platform, to the last byte of the response. By outcome: taken, refused, limited (429), failing (5xx), unreadable, unreachable.',
     labels: ['operation', 'outcome'],
     bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   },
   rollcall_webhook_events_total: {
     type: 'counter',
-    help: 'Events that came in: stored, duplicate, refused (the request), failed (the store was away).',
+    help: 'Webhook events: stored, duplicate, refused (the request), failed (the store did not answer).',
     labels: ['connection', 'outcome'],
   },
   rollcall_control_refused_total: {
@@ -166,7 +166,7 @@ export const catalogue = {
   },
   rollcall_store_unreachable_total: {
     type: 'counter',
-    help: 'How often this process noticed that the store does not do its work.',
+    help: 'How often this process noticed that the store is unreachable, read-only or full.',
     labels: [],
   },
 } as const satisfies Readonly<Record<string, Metric>>

@@ -103,7 +103,7 @@ function percentDecoded(name: string): string {
 /** Where two schemas constrain records differently: one sentence for each difference, at most ten. */
 export function schemaDifferences(ours: JsonObject, theirs: JsonObject): readonly string[] {
   const differences: string[] = []
-  compare(demands(ours), demands(theirs), '', differences)
+  compare(comparable(ours), comparable(theirs), '', differences)
   return differences.length <= mostDifferences
     ? differences
     : [...differences.slice(0, mostDifferences), `${differences.length - mostDifferences} more`]
@@ -130,22 +130,22 @@ const byName: ReadonlySet<string> = new Set(
 /** Keywords whose content is a value, not a schema. */
 const literal: ReadonlySet<string> = new Set(['const', 'enum'])
 
-/** A schema without its annotations and without keywords that constrain nothing. Lists of names are sorted. */
-function demands(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(demands)
+/** A schema for a comparison: without annotations and keywords that constrain nothing, and with sorted lists of names. */
+function comparable(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(comparable)
   if (!isObject(schema)) return schema
   const kept = Object.entries(schema).filter(([keyword, value]) => {
     if (annotations.has(keyword)) return false
     if (keyword === 'required') return !Array.isArray(value) || value.length > 0
     return keyword !== 'additionalProperties' || value !== true
   })
-  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, demanded(keyword, value)]))
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, comparableMember(keyword, value)]))
 }
 
-function demanded(keyword: string, value: unknown): unknown {
+function comparableMember(keyword: string, value: unknown): unknown {
   if (literal.has(keyword)) return value
   if (byName.has(keyword) && isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, demands(schema)]))
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, comparable(schema)]))
   const isSet = keyword === 'required' || keyword === 'type'
-  return isSet && Array.isArray(value) ? value.map(String).toSorted() : demands(value)
+  return isSet && Array.isArray(value) ? value.map(String).toSorted() : comparable(value)
 }

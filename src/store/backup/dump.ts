@@ -21,7 +21,7 @@ type DumpOptions = {
   readonly pieces?: PieceLimits
 }
 
-/** Passes everything in the store to `take`, as of one moment. An embedded store does nothing else meanwhile. */
+/** Passes everything in the store to `take`, as of one moment. An embedded store has one connection, so its other queries wait until the dump is complete. */
 export async function dumpStore(
   db: Db,
   { version, now, pieces = {} }: DumpOptions,

@@ -24,9 +24,9 @@ const dayMs = 24 * 60 * 60_000
 /** Maximum number of rows per transaction. */
 const rowsAtOnce = 2000
 /** Maximum number of transactions per call; the next call continues. */
-const portionsATurn = 200
+const portionsPerCall = 200
 /** Maximum number of old runs that are removed per call. */
-const runsATurn = 20
+const runsPerCall = 20
 /** Minimum number of runs of a connection that stay, because they define what is usual. */
 const runsThatStay = 100
 
@@ -37,18 +37,18 @@ type RetentionInput = Retention & {
 /** Removes what has reached the end of its retention, in small portions, so that no run waits for it. Can be repeated after a crash. */
 export async function removeExpired(
   db: Db,
-  { valuesDays, historyDays, portions = portionsATurn }: RetentionInput,
+  { valuesDays, historyDays, portions = portionsPerCall }: RetentionInput,
   now: Date,
 ): Promise<Removed> {
   const before = new Date(now.getTime() - valuesDays * dayMs)
   let runs = 0
   let values = 0
-  let done: Portion | null = null
+  let last: Portion | null = null
   for (let portion = 0; portion < portions; portion++) {
-    done = await removeValues(db, { before, done, now })
-    if (done === null) break
-    runs += done.isDone ? 1 : 0
-    values += done.rows
+    last = await removeValues(db, { before, last, now })
+    if (last === null) break
+    runs += last.isRunStripped ? 1 : 0
+    values += last.rows
   }
   const events = await removeBodies(db, { before, valuesDays })
   const history = await removeHistory(db, { before: new Date(now.getTime() - historyDays * dayMs), portions })
@@ -64,17 +64,25 @@ export async function removeExpired(
   return { runs, values, events, history }
 }
 
-/** The last removed portion: its run and its last key. */
-type Portion = { readonly runId: string; readonly to: string; readonly rows: number; readonly isDone: boolean }
+/** A removed portion of values. */
+type Portion = {
+  readonly runId: string
+  /** The last key of the portion. */
+  readonly to: string
+  readonly rows: number
+  /** The run has no values any more. */
+  readonly isRunStripped: boolean
+}
 
 type RemovalInput = {
   readonly before: Date
-  readonly done: Portion | null
+  /** The portion that was removed before this one. */
+  readonly last: Portion | null
   readonly now: Date
 }
 
-/** Removes one portion of values of the run that ended first, after the last portion; null if there is none. */
-async function removeValues(db: Db, { before, done, now }: RemovalInput): Promise<Portion | null> {
+/** Removes the next portion of values of the run that ended first; null if no run has values to remove. */
+async function removeValues(db: Db, { before, last, now }: RemovalInput): Promise<Portion | null> {
   const run = await db
     .selectFrom('runs')
     .select('id')
@@ -87,9 +95,9 @@ async function removeValues(db: Db, { before, done, now }: RemovalInput): Promis
   if (!run) return null
   const runId = run.id
   return await db.transaction().execute(async (tx) => {
-    const { rows: changes, to } = await stripChanges(tx, { runId, after: done?.runId === runId ? done.to : '' })
+    const { rows: changes, to } = await stripChanges(tx, { runId, after: last?.runId === runId ? last.to : '' })
     const rows = changes + (await removeRejects(tx, runId))
-    if (rows > 0) return { runId, to, rows, isDone: false }
+    if (rows > 0) return { runId, to, rows, isRunStripped: false }
     await tx.updateTable('known_faults').set({ reason: removedReason }).where('run_id', '=', runId).execute()
     await sql`delete from plan_entries where run_id = ${runId}`.execute(tx)
     await sql`delete from run_accounts where run_id = ${runId}`.execute(tx)
@@ -97,7 +105,7 @@ async function removeValues(db: Db, { before, done, now }: RemovalInput): Promis
       tx,
     )
     await tx.updateTable('runs').set({ values_removed_at: now }).where('id', '=', runId).execute()
-    return { runId, to, rows, isDone: true }
+    return { runId, to, rows, isRunStripped: true }
   })
 }
 
@@ -183,9 +191,9 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
         and not exists (select 1 from acknowledged where acknowledged.run_id = old.id)
         and not exists (select 1 from inbox where inbox.run_id = old.id)
         and (select count(*) from runs newer where newer.connection = old.connection and newer.created_at > old.created_at) >= ${runsThatStay}`
-  const { rows: past } = await sql<{ id: string }>`select id from runs old where ${isPast} limit ${runsATurn}`.execute(
-    db,
-  )
+  const { rows: past } = await sql<{
+    id: string
+  }>`select id from runs old where ${isPast} limit ${runsPerCall}`.execute(db)
   let remaining = portions
   let removed = 0
   for (const { id } of past) {

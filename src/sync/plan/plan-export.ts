@@ -91,7 +91,7 @@ async function planExportOnce(
   return { ...plan, ...(await wholeExportFacts(connection, { plan, inputs, workspace })), index }
 }
 
-/** Decides about everybody, and tells the filter whose rows turned out not to apply. */
+/** Decides about everybody, and withdraws people from the filter's next index if a later row takes their decision back. */
 function decidingWith(workspace: PlanWorkspace, filter: ChangeFilter | undefined) {
   const { book } = workspace.decider
   return {

@@ -1,4 +1,5 @@
 import { Failure } from '../../errors.ts'
+import type { Queue } from '../../queue/queue.ts'
 import { dueDeliveries } from '../../store/deliveries/due.ts'
 import { runsToClose } from '../../store/deliveries/end.ts'
 import { dueRuns } from '../../store/runs/claims.ts'
@@ -12,13 +13,13 @@ import { retryUncertain } from '../verify/uncertain.ts'
 import { retryUndelivered } from '../verify/undelivered.ts'
 
 /**
- * Enqueues everything that is due by the store and that no process works on. The queue may have lost any of it; jobs that it still
- * has are left as they are. A process that starts says which jobs the queue has `held`: one that has ended may hold them for a while, so
- * what they stand for gets another job. Without `retries`, runs whose last attempt failed are left to the queue, which makes a pause.
+ * Enqueues everything that is due by the store and that no process works on, because the queue may have lost its job. A job that the
+ * queue still has stays as it is. `unavailableJobs`: given at the start of a process. Those jobs may belong to a process that has ended,
+ * so due work behind them gets a second job. Without `retries`, failed runs wait for the queue, which retries them after a pause.
  */
 export async function sweep(
   ctx: SyncContext,
-  { held, retries = true }: { held?: () => Promise<ReadonlySet<string>>; retries?: boolean } = {},
+  { unavailableJobs, retries = true }: { unavailableJobs?: Queue['unavailableJobs']; retries?: boolean } = {},
 ): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
   const stranded = await releaseAbandoned(db, ctx.lease)
@@ -33,18 +34,19 @@ export async function sweep(
   const runs = await runJobs(ctx, due)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]
-  const heldIds = jobs.length > 0 && held ? await heldJobIds(held) : new Set()
+  const unavailable = jobs.length > 0 && unavailableJobs ? await withoutFailure(unavailableJobs) : new Set()
   await enqueue(
     ctx,
-    jobs.map((job) => (heldIds.has(job.id) ? { ...job, id: `${job.id}-by-${ctx.lease.id}` } : job)),
+    jobs.map((job) => (unavailable.has(job.id) ? { ...job, id: `${job.id}-by-${ctx.lease.id}` } : job)),
   )
   if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
   return { enqueued: jobs.length }
 }
 
-async function heldJobIds(held: () => Promise<ReadonlySet<string>>): Promise<ReadonlySet<string>> {
+/** The unavailable jobs; none if the queue does not answer. */
+async function withoutFailure(unavailableJobs: Queue['unavailableJobs']): Promise<ReadonlySet<string>> {
   try {
-    return await held()
+    return await unavailableJobs()
   } catch (error) {
     // What is enqueued now does not arrive either, and the next sweep comes.
     if (error instanceof Failure && error.code === 'queue_unreachable') return new Set()

@@ -51,14 +51,14 @@ test('a run that this process could not release gets another job, because the qu
   expect(world.jobs.map(({ payload }) => payload)).toEqual([{ runId: id }, { runId: id }])
 })
 
-test('a starting process keeps waiting jobs, and adds another one for a job that the queue has held', async () => {
+test('a starting process keeps waiting jobs, and adds another one for a job that is unavailable', async () => {
   const waiting = await begun(null)
   world.jobs.length = 0
 
   await sweep(world.sync)
   const [job] = world.jobs
-  await sweep(world.sync, { held: async () => new Set(['another']) })
-  await sweep(world.sync, { held: async () => new Set([job?.id ?? '']) })
+  await sweep(world.sync, { unavailableJobs: async () => new Set(['another']) })
+  await sweep(world.sync, { unavailableJobs: async () => new Set([job?.id ?? '']) })
 
   expect(world.jobs.map(({ id }) => id)).toEqual([job?.id, `${job?.id}-by-${world.sync.lease.id}`])
   expect(world.jobs.map(({ payload }) => payload)).toEqual(Array(2).fill({ runId: waiting }))
@@ -69,7 +69,7 @@ test('a process that starts while the queue is unreachable continues', async () 
   world.jobs.length = 0
 
   await sweep(world.sync, {
-    held: () => Promise.reject(new Failure('queue_unreachable', 'The queue does not answer')),
+    unavailableJobs: () => Promise.reject(new Failure('queue_unreachable', 'The queue does not answer')),
   })
 
   expect(world.jobs).toMatchObject([{ payload: { runId: id } }])
