@@ -45,7 +45,7 @@ export const auditOperations = operations({
     method: 'POST',
     path: '/audit/verification',
     permission: 'viewer',
-    summary: 'Go over the whole audit trail and say what is wrong with it first, if anything is.',
+    summary: 'Verify the whole audit trail; the response names the first fault.',
     body: z.strictObject({
       publicKey: z.string().max(1000).optional().describe('PEM, instead of the key of this installation.'),
     }),
@@ -56,7 +56,7 @@ export const auditOperations = operations({
     method: 'GET',
     path: '/audit/trail',
     permission: 'viewer',
-    summary: 'Acts of the audit trail with what proves them, as lines of JSON.',
+    summary: 'Export the audit trail with its signatures, as lines of JSON.',
     query: z.object({
       after: z.int().min(0).default(0),
       from: z.iso.datetime().optional(),
@@ -72,7 +72,7 @@ export const auditOperations = operations({
     method: 'POST',
     path: '/audit/key',
     permission: 'admin',
-    summary: 'Let a new key sign the audit trail from now on. The former one signs that too, if it is there.',
+    summary: 'Replace the key that signs the audit trail. The former one signs the change too, if it is there.',
     body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
     success: { 201: AuditKeyReplaced },
     errors: [400, 401, 403, 409, 500, 503],

@@ -27,8 +27,7 @@ export const diagnosisOperations = operations({
     method: 'GET',
     path: '/store/diagnosis',
     permission: 'operator',
-    summary:
-      'The version and the sizes of the database, its migrations, and what waits to be worked on. It holds nothing about people.',
+    summary: 'The version, sizes and migrations of the database, and waiting work. It holds nothing about people.',
     success: { 200: Diagnosis },
     errors: [401, 403, 500, 503],
   },

@@ -27,8 +27,7 @@ export const foreignOperations = operations({
     method: 'GET',
     path: '/foreign',
     permission: 'viewer',
-    summary:
-      'The people whom the platform takes for employed and no accepted export states, by connection and key, as its list was read last.',
+    summary: 'The people whom only the platform knows.',
     query: z.object({ connection: z.string().optional(), after: After, limit: Limit.default(500) }),
     success: { 200: page(ForeignPerson, z.string()) },
     errors: [400, 401, 404, 500, 503],
@@ -37,8 +36,7 @@ export const foreignOperations = operations({
     method: 'POST',
     path: '/connections/:connection/foreign/separation',
     permission: 'approver',
-    summary:
-      'Separate people whom only the platform knows. The run that does so is held for an approval; nothing is deleted.',
+    summary: 'Separate people whom only the platform knows. The run is held for an approval; nothing is deleted.',
     params: z.object({ connection: z.string() }),
     body: z.strictObject({
       identityIds: z.array(z.string().min(1)).min(1).max(maxSeparated),

@@ -30,7 +30,7 @@ export const historyOperations = operations({
   connectionHistory: {
     method: 'GET',
     path: '/connections/:connection/history',
-    summary: 'How many people a connection had on each day, and what changed. It goes back as far as runs are kept.',
+    summary: 'The number of people and changes of a connection per day. It goes back as far as runs are kept.',
     permission: 'viewer',
     params: z.object({ connection: z.string() }),
     query: z.object({ days: z.int().min(1).max(366).default(90).describe('How many days, today included.') }),

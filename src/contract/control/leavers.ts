@@ -191,8 +191,7 @@ export const leaverOperations = operations({
     method: 'GET',
     path: '/leavers/not-effective',
     permission: 'viewer',
-    summary:
-      'The people whose departure the platform has acknowledged though its personnel does not show it, by connection and key.',
+    summary: 'The people whose acknowledged departure the personnel of the platform does not show.',
     query: z.object({
       connection: z.string().optional(),
       after: After,
@@ -206,7 +205,7 @@ export const leaverOperations = operations({
     method: 'GET',
     path: '/reports/leavers',
     permission: 'viewer',
-    summary: 'What became of every departure whose last day lies in a period, and how long it took.',
+    summary: 'The report of departures whose last day lies in a period.',
     query: z.object({ ...ofPeriod, values: Values }),
     success: { 200: LeaverReport },
     errors: [400, 401, 403, 404, 500, 503],
@@ -215,7 +214,7 @@ export const leaverOperations = operations({
     method: 'GET',
     path: '/reports/leavers/pack',
     permission: 'viewer',
-    summary: 'The report with the acts of the audit trail about its people, and a signature that proves both.',
+    summary: 'The report of departures with its audit entries and a signature.',
     query: z.object({ ...ofPeriod, values: Values }),
     success: { 200: LeaverPack },
     errors: [400, 401, 403, 404, 409, 500, 503],

@@ -44,7 +44,7 @@ export const live = operations({
   watchLive: {
     method: 'GET',
     path: '/events/live',
-    summary: 'What happens, as it happens: states of runs, how far deliveries have come, and alerts.',
+    summary: 'A live stream of run states, delivery progress and alerts.',
     description:
       'Server-sent events: the name of each stands in `event`, and `data` is one line of JSON. A `snapshot` comes first, also after a connect that follows a lost one, so that nothing has to be remembered; comments keep the connection open. A reader that is too slow is cut off, and connects again. Keys and counts alone, no personal values.',
     permission: 'viewer',

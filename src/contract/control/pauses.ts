@@ -29,7 +29,7 @@ export const pauseOperations = operations({
     method: 'GET',
     path: '/connections/:connection/pause',
     permission: 'viewer',
-    summary: 'Whether a connection is paused, since when, until when and why.',
+    summary: 'The pause of a connection.',
     params: ofConnection,
     success: { 200: PauseState },
     errors: [400, 401, 403, 404, 500, 503],
@@ -38,8 +38,7 @@ export const pauseOperations = operations({
     method: 'POST',
     path: '/connections/:connection/pause',
     permission: 'operator',
-    summary:
-      'Pause a connection: no schedule, watched folder or event starts a run until the pause is over. Runs that people ask for go on.',
+    summary: 'Pause a connection: no schedule, watched folder or event starts a run. Runs that people request go on.',
     params: ofConnection,
     body: z.strictObject({
       until: z
@@ -59,7 +58,7 @@ export const pauseOperations = operations({
     method: 'POST',
     path: '/connections/:connection/pause/end',
     permission: 'operator',
-    summary: 'End the pause of a connection. What was missed meanwhile is made up for at once.',
+    summary: 'End the pause of a connection. A missed run starts at once.',
     params: ofConnection,
     body: z.strictObject({ by: By }),
     success: { 200: PauseState },

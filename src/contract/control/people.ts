@@ -30,7 +30,7 @@ export const peopleOperations = operations({
     method: 'GET',
     path: '/people',
     summary:
-      'People by the beginning of their key, their e-mail address or a part of their name, as HR writes them; those whose key begins so come first. A page may hold fewer people than asked for, also none, and still have a `next`, as each search is limited.',
+      'Find people by the beginning of the key, by e-mail address or by a part of the name. People whose key begins so come first. A page may hold fewer people than asked for, also none, and still have a `next`, as each search is limited.',
     permission: 'operator',
     query: z.object({
       connection: z.string().optional().describe('Of this connection only.'),
@@ -47,7 +47,7 @@ export const peopleOperations = operations({
     method: 'GET',
     path: '/connections/:connection/people/:identityId',
     permission: 'viewer',
-    summary: 'What is desired and confirmed of a person, and how it came about.',
+    summary: 'One person: what is desired and confirmed, with the history.',
     params: ofPerson,
     query: z.object({ values: Values }),
     success: { 200: Person },
@@ -57,7 +57,7 @@ export const peopleOperations = operations({
     method: 'POST',
     path: '/connections/:connection/people/:identityId/retraction',
     permission: 'approver',
-    summary: 'Take back a person who was sent in error. The run that does so is held for an approval.',
+    summary: 'Retract a person who was sent by mistake. The run is held for an approval.',
     params: ofPerson,
     body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
     success: { 201: Run },
@@ -67,7 +67,7 @@ export const peopleOperations = operations({
     method: 'POST',
     path: '/connections/:connection/people/:identityId/retraction/withdrawal',
     permission: 'approver',
-    summary: 'Take a retraction back: a run then sends the person again, as the source has them.',
+    summary: 'Withdraw a retraction: the next run sends the person again.',
     params: ofPerson,
     body: z.strictObject({ by: By }),
     success: { 201: Run },
@@ -77,8 +77,7 @@ export const peopleOperations = operations({
     method: 'POST',
     path: '/connections/:connection/people/:identityId/forgetting',
     permission: 'approver',
-    summary:
-      'Remove the values of a person who has left and is acknowledged, or was retracted. Key and leaving date stay.',
+    summary: 'Forget the values of a leaver or retracted person. Key and leaving date stay.',
     params: ofPerson,
     body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
     success: {

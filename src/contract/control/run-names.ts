@@ -22,7 +22,7 @@ export const runNameOperations = operations({
     path: '/runs/named/:name',
     permission: 'viewer',
     summary:
-      'The runs that a name can mean, the newest first: the beginning of an id, `last`, `last-1` and so on, or `@held`. Several runs are for a person to choose from.',
+      'The runs that a name can mean: the beginning of an id, `last`, `last-1` or `@held`. Several runs are for a person to choose from, the newest first.',
     params: z.object({ name: RunName }),
     query: z.object({ connection: z.string().optional().describe('Of this connection only.') }),
     success: {

@@ -28,7 +28,7 @@ export const scheduleOperations = operations({
   listSchedules: {
     method: 'GET',
     path: '/schedules',
-    summary: 'What each connection does by itself, and the next ten times of it.',
+    summary: 'The schedules of all connections, with the next ten times.',
     permission: 'viewer',
     query: z.object({ connection: z.string().optional().describe('Of this connection only.') }),
     success: { 200: z.object({ data: z.array(ScheduleView) }) },

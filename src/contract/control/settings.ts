@@ -49,7 +49,7 @@ export const settingsOperations = operations({
     method: 'GET',
     path: '/settings',
     permission: 'operator',
-    summary: 'The configuration in effect, each setting with where it comes from. Secrets are left out.',
+    summary: 'The configuration in effect, with the origin of each setting. Secrets are left out.',
     success: {
       200: z.object({
         file: z.string(),
@@ -63,7 +63,7 @@ export const settingsOperations = operations({
     method: 'POST',
     path: '/settings/check',
     permission: 'operator',
-    summary: 'Test everything that a run needs now. Nothing is sent to the platform, and no run is made.',
+    summary: 'Test everything that a run needs. Nothing is sent to the platform, and no run is made.',
     description: 'It ends within a minute. What was not tested by then is said in the last check.',
     success: { 200: z.object({ ok: z.boolean(), data: z.array(CheckView) }) },
     errors: [401, 403, 404, 500, 503],

@@ -65,7 +65,7 @@ export const sourceOperations = operations({
   listSources: {
     method: 'GET',
     path: '/sources',
-    summary: 'The exports and listings that runs looked at, the newest first, and what became of each.',
+    summary: 'The exports and listings that runs have read or refused, the newest first.',
     permission: 'viewer',
     query: z.object({
       connection: z.string().optional().describe('Of this connection only.'),
@@ -78,7 +78,7 @@ export const sourceOperations = operations({
   getSource: {
     method: 'GET',
     path: '/sources/:runId',
-    summary: 'What a run read of a source: its columns, which field each became, and what stays behind in the export.',
+    summary: 'The columns of an export, with the field that each is mapped to.',
     permission: 'viewer',
     params: z.object({ runId: z.uuid() }),
     success: { 200: SourceDetail },

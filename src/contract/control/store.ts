@@ -47,7 +47,7 @@ export const storeOperations = operations({
     method: 'POST',
     path: '/store/backup',
     permission: 'admin',
-    summary: 'Write everything that the store holds into a file, as of one moment.',
+    summary: 'Write a backup of the store.',
     body: z.strictObject({ file: File, by: By }),
     success: { 201: BackedUp },
     errors: [400, 401, 403, 409, 500, 503],
@@ -56,8 +56,7 @@ export const storeOperations = operations({
     method: 'POST',
     path: '/store/restoration',
     permission: 'admin',
-    summary:
-      'Put the store back from a backup. The daemon checks the file, ends its work, puts the store back and starts again.',
+    summary: 'Restore the store from a backup. The daemon checks the file, ends its work, restores and starts again.',
     body: z.strictObject({
       file: File,
       replace: z.boolean().default(false).describe('Whether a store that knows people may be replaced.'),
@@ -71,7 +70,7 @@ export const storeOperations = operations({
     method: 'GET',
     path: '/store/restoration',
     permission: 'viewer',
-    summary: 'What became of the last restoration that this daemon was asked for.',
+    summary: 'The result of the last restore.',
     success: { 200: z.object({ last: Restoration.nullable() }) },
     errors: [401, 500],
   },

@@ -27,7 +27,7 @@ export const trailOperations = operations({
   readAudit: {
     method: 'GET',
     path: '/audit/entries',
-    summary: 'The acts of the audit trail, the newest first.',
+    summary: 'The audit entries, the newest first.',
     description:
       'With a filter for rare acts, a page may hold fewer entries than asked for, also none, and still have a `next`, as each search is limited.',
     permission: 'viewer',

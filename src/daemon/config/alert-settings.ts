@@ -17,7 +17,7 @@ const perHour = z
   .min(1)
   .max(1000)
   .default(30)
-  .describe('Maximum number of messages in an hour. Alerts beyond that wait, and go together in the next message.')
+  .describe('Maximum number of messages in an hour. Further alerts wait for the next message.')
 
 /** Deprecated: removed after 0.1. Kinds of alerts under the names that a configuration may still use. */
 export const deprecatedKinds = { unserved: 'blockedPeople' } as const satisfies Record<string, AlertKind>
@@ -59,7 +59,7 @@ const Slack = z.strictObject({
   type: z
     .literal('slack')
     .describe('Posts to an incoming webhook of Slack, or of a chat that takes the same messages.'),
-  url: HttpAddress.describe(`The address of the incoming webhook, as ${secretReference}. The address is a secret.`),
+  url: HttpAddress.describe(`The address of the incoming webhook, as ${secretReference}.`),
   allowPrivate: z
     .boolean()
     .default(false)
@@ -89,8 +89,7 @@ const Smtp = z
       .enum(['starttls', 'implicit', 'none'])
       .default('starttls')
       .describe(
-        'starttls: the connection begins without TLS and has to change to it. implicit: TLS from the beginning. none: no TLS; ' +
-          'anyone on the way can read the mail.',
+        'starttls: the connection has to change to TLS. implicit: TLS from the beginning. none: anyone on the way can read the mail.',
       ),
     user: z
       .string()
@@ -147,7 +146,7 @@ const Link = z
   })
   .describe(
     'An address that messages show, such as https://wiki.example.com/rollcall?run={run}. {connection}, {kind}, {run} and {alert} are ' +
-      'filled in. Without it, messages lead to the page of the console at server.publicUrl, and name the command that shows more.',
+      'filled in. Default: the page of the console at server.publicUrl.',
   )
 
 const channelName = /^(?!log$)[a-z0-9-]{1,40}$/
@@ -168,7 +167,7 @@ export const Alerts = z
       .max(8760)
       .default(24)
       .describe(
-        'How long a connection may be paused before an alert is raised. Events that come in meanwhile raise it after overdueMinutes.',
+        'How long a connection may be paused before an alert is raised. If events wait, overdueMinutes applies.',
       ),
     freshHours: z
       .int()
@@ -176,8 +175,8 @@ export const Alerts = z
       .max(8760)
       .optional()
       .describe(
-        'How old the newest export that was read may be before an alert is raised, for every source. Default: by the schedule of each ' +
-          'connection, half of the time to the next run after one was missed, for a nightly one a day and a half.',
+        'How old the newest export that was read may be before an alert is raised. Default: by the schedule of the connection, for a ' +
+          'nightly one a day and a half.',
       ),
     remindHours: z.int().min(1).max(8760).default(24).describe('How often an alert that stays open is repeated.'),
     channels: z
@@ -190,7 +189,7 @@ export const Alerts = z
       .default({})
       .describe('Where alerts go, by names of your own. Without channels, alerts are only logged.'),
   })
-  .describe('How operators learn that something needs attention, and that it is over.')
+  .describe('How operators learn what needs attention.')
 
 /** The settings of alerts, as the file has them. */
 export type AlertsFile = z.infer<typeof Alerts>

@@ -33,14 +33,14 @@ export const connectionName = /^[a-z0-9-]{1,40}$/
 export const connectionNameError = 'a connection name has up to 40 of the signs a-z, 0-9 and -'
 
 const Delivery = z.strictObject({
-  batchSize: z.int().min(1).max(1000).default(1000).describe('The most people in one request.'),
-  batchBytes: z.int().min(10_000).default(1_000_000).describe('The most bytes in one request.'),
+  batchSize: z.int().min(1).max(1000).default(1000).describe('Maximum number of people in a request.'),
+  batchBytes: z.int().min(10_000).default(1_000_000).describe('Maximum number of bytes in a request.'),
   updateWave: z
     .int()
     .min(0)
     .default(100)
     .describe(
-      'If a batch has more leavers, returns and corrections than this, they are sent together instead of in one request each.',
+      'If a batch has more leavers, returns and corrections than this, they are sent together, else one by one.',
     ),
 })
 
@@ -88,7 +88,7 @@ const Verify = z.union(
     z.strictObject({
       cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday. Default: Sundays at four.'),
       sampleCron: Cron.default('0 5 * * *').describe(
-        'When the leavers of the last 30 days and a thousand of the others, chosen by chance, are read back. Default: every day at five.',
+        'When the leavers of the last 30 days and a thousand others at random are read back. Default: daily at five.',
       ),
       timeZone: TimeZone.optional().describe(
         'The time zone of the cron lines. Default: that of the schedule, else of the source, else of the webhook.',
@@ -111,7 +111,7 @@ const Deliver = z
 const Pinned = z
   .array(z.string().trim().min(1).max(191))
   .default([])
-  .describe('The keys of people who are never separated or deleted without an approval that names them.')
+  .describe('The keys of people whom only an approval that names them separates or deletes.')
 
 const KeepValues = z
   .literal(true, {
@@ -132,9 +132,7 @@ const Also = z
     status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
     statusMeans: MappingPatch.shape.statusMeans.describe(statusMeansText),
     onBadCell: MappingPatch.shape.onBadCell.describe(onBadCellText),
-    scope: MappingPatch.shape.scope.describe(
-      'Which rows are meant at all: a JSONata expression over the columns that gives true or false. Default: that of the connection above.',
-    ),
+    scope: MappingPatch.shape.scope.describe('As for the connection above, whose scope is the default.'),
     outOfScope: snapshotSettings.outOfScope,
     absence: snapshotSettings.absence,
     graceRuns: snapshotSettings.graceRuns,
@@ -149,7 +147,7 @@ const Also = z
     delivery: Delivery.prefault({}).describe('How changes are sent.'),
     leavers: Leavers.prefault({}).describe('How long a departure may take.'),
   })
-  .describe('A linked connection: it reads the same export in its own run, and is guarded and held by itself.')
+  .describe('A linked connection, with runs and guards of its own.')
 
 /** A connection, as the file has it. */
 export const Connection = z

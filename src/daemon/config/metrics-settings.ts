@@ -7,8 +7,7 @@ export const MetricsAccess = z
   .enum(['token', 'open'])
   .default('token')
   .describe(
-    'Who may read /metrics. token: callers with a token, of any role. open: everybody who reaches the port, which then has to be one ' +
-      'of this machine alone.',
+    'Who may read /metrics. token: callers with a token of any role. open: everybody who reaches the port, which must be on a loopback address.',
   )
 
 /** Metrics are open to the account of this machine alone. */

@@ -23,8 +23,7 @@ export const PlatformSettings = z
       .boolean()
       .default(false)
       .describe(
-        'Allows http:// in baseUrl for another machine than this one. Anyone on the way can then read and change what is sent, and the ' +
-          'API key. Every start warns of it.',
+        'Allows http:// in baseUrl for another machine. Anyone on the way can then read and change what is sent, and the API key.',
       ),
     caFile: z
       .string()
@@ -49,14 +48,9 @@ export const PlatformSettings = z
       .min(1)
       .default(450)
       .describe(
-        'How many requests a minute all daemons that share a database send together. The platform allows 500 for one address.',
+        'Maximum number of requests per minute of all processes that share a database. The platform allows 500 for one address.',
       ),
-    inFlight: z
-      .int()
-      .min(1)
-      .max(16)
-      .default(4)
-      .describe('How many requests of one process are under way at the same time.'),
+    inFlight: z.int().min(1).max(16).default(4).describe('Maximum number of open requests of one process.'),
   })
   .refine(({ region, baseUrl }) => region === undefined || baseUrl === undefined, {
     path: ['baseUrl'],

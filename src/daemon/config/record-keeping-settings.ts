@@ -24,15 +24,14 @@ export const RetentionSettings = z
       .max(3650)
       .default(30)
       .describe(
-        'How many days the personal values of a finished run, its rejected rows, and events that could not be used are kept. Keys, dates of ' +
-          'leaving, counts and digests stay.',
+        'How many days the personal values of finished runs, rejected rows and unusable events are kept. Keys, leaving dates and counts stay.',
       ),
     historyDays: z
       .int()
       .min(90)
       .max(36_500)
       .default(1095)
-      .describe('How many days finished runs are kept at all. The last hundred of a connection stay.'),
+      .describe('How many days finished runs are kept. The last hundred of a connection stay.'),
   })
   .describe('How long the store keeps what it no longer needs.')
 
@@ -44,14 +43,12 @@ export const ApprovalSettings = z
       .min(1)
       .max(8760)
       .default(72)
-      .describe(
-        'For how long a held plan can be approved. After that it has to be planned again on what is known then.',
-      ),
+      .describe('For how long a held plan can be approved. Afterwards it is planned again.'),
     twoPeople: z
       .boolean()
       .default(false)
       .describe(
-        'Whether the person who approves has to be another one than the one who asked for the run or brought in the configuration.',
+        'Whether the approver must be another person than whoever requested the run or brought in the configuration.',
       ),
   })
   .describe('What an approval of a held plan needs.')

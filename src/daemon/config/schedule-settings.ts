@@ -26,10 +26,7 @@ export const JitterMinutes = z
   .min(0)
   .max(240)
   .default(0)
-  .describe(
-    'Maximum delay of each run, in minutes. The delay is derived from the connection and the time, so that connections with equal cron ' +
-      'lines do not all begin at once.',
-  )
+  .describe('Maximum delay of each run, in minutes, so that connections with equal cron lines do not begin at once.')
 
 const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/
 const dateAndTime = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d$/
@@ -64,8 +61,7 @@ export const Blackouts = z
   .array(BlackoutWindow)
   .default([])
   .describe(
-    'Windows in which no scheduled run begins; a run whose time falls into one begins at its end. Events, watched folders and people ' +
-      'who ask for a run are not held up.',
+    'Windows in which no scheduled run begins; it begins at the end. Events, watched folders and requests of people are not delayed.',
   )
 
 /** Whether scheduled runs can begin between the windows that come back each week. */

@@ -17,21 +17,19 @@ const Oidc = z
     issuer: z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
       .refine((text) => !isReadable(text), { error: 'http:// is for this machine alone' })
-      .describe('The provider, as it names itself: what stands before /.well-known/openid-configuration.'),
+      .describe('The address of the provider, before /.well-known/openid-configuration.'),
     clientId: z.string().min(1).describe('What the provider calls Rollcall.'),
     clientSecret: z.string().min(1).describe(`The secret of the client, as ${secretReference}.`),
     scopes: z
       .array(z.string().regex(/^[!#-[\]-~]+$/))
       .default(['openid', 'profile', 'email'])
       .refine((scopes) => scopes.includes('openid'), { error: 'openid is missing' })
-      .describe('What is asked for. Some providers give the groups for a scope such as groups.'),
+      .describe('The requested scopes. Some providers need one for the groups.'),
     rolesFrom: z.string().min(1).default('groups').describe('The claim that names the groups of a person.'),
     roles: z
       .record(z.string(), z.enum(roles))
       .refine((groups) => Object.keys(groups).length > 0, { error: 'name at least one group' })
-      .describe(
-        'The role of each group. A person has the highest role of their groups, and without one is not let in.',
-      ),
+      .describe('The role of each group. A person gets the highest role of their groups, and is refused without one.'),
   })
   .describe(
     'Lets people sign in by OpenID Connect. It needs publicUrl, where the provider sends them back to /sign-in/callback.',
@@ -64,7 +62,7 @@ const Server = z
       })
       .optional()
       .describe(
-        'The address at which people reach the console, as behind a proxy. With https:// its cookies travel over HTTPS only. Default: host and port.',
+        'The address of the console, as behind a proxy. With https:// its cookies travel over HTTPS only. Default: host and port.',
       ),
     trustedProxies: z
       .array(
@@ -74,22 +72,17 @@ const Server = z
       )
       .default([])
       .describe(
-        'The addresses or networks of your proxies. Of requests from them, X-Forwarded-For names the sender; without it, wrong tokens of one person make everybody behind a proxy wait.',
+        'The addresses or networks of your proxies, whose X-Forwarded-For names the sender. Otherwise wrong tokens of one person make everybody wait.',
       ),
     hosts: z
       .array(z.string().regex(/^[a-z0-9.-]+$/, { error: 'a name of a host in small letters, without a port' }))
       .default([])
       .describe(
-        'Further names under which the daemon is reached. Requests to another name are refused, so that no page of another site reaches it by a name of its own.',
+        'Further names of the daemon. Requests to another name are refused, because a page of another site could use one.',
       ),
     sessions: z
       .strictObject({
-        idleMinutes: z
-          .int()
-          .min(1)
-          .max(1440)
-          .default(60)
-          .describe('A person who is idle for this long has to sign in again.'),
+        idleMinutes: z.int().min(1).max(1440).default(60).describe('After this idle time a person signs in again.'),
         hours: z.int().min(1).max(168).default(12).describe('Maximum duration of a sign-in, also when it is used.'),
       })
       .prefault({})

@@ -6,17 +6,17 @@ import { MappingPatch } from '../../identity/mapping/mapping.ts'
 
 /** Describes `statusMeans`. */
 export const statusMeansText =
-  'When a status that says "left" counts. now (default): at once. onDate: on the leaving date of the row, for systems that set the status ahead.'
+  'When a status that says "left" takes effect. now (default): at once. onDate: on the leaving date of the row, for systems that set it ahead.'
 /** Describes `onBadCell`. */
 export const onBadCellText =
-  'What a cell costs that cannot be read. keepField (default): its field stays as it was, and the rest of the row counts. rejectRow: the whole row.'
+  'What happens if a cell cannot be read. keepField (default): its field stays as it was. rejectRow: the whole row is rejected.'
 
 const mappingSettings = {
   preset: z
     .string()
     .optional()
     .describe(
-      'What is known of a system: its columns, such as workday, or as a recipe also how its list is read, such as personio-api.',
+      'A preset with the columns of a system, such as workday, or a recipe that also reads its list, such as personio-api.',
     ),
   fields: MappingPatch.shape.fields.describe('Which column holds which field. This adds to the preset.'),
   record: MappingPatch.shape.record,
@@ -31,7 +31,7 @@ const mappingSettings = {
 /** The settings of sources that list everybody. */
 export const snapshotSettings = {
   scope: MappingPatch.shape.scope.describe(
-    'Which rows are meant at all: a JSONata expression over the columns that gives true or false. Default: all.',
+    'Which rows are read: a JSONata expression over the columns that gives true or false. Default: all.',
   ),
   outOfScope: z
     .enum(['hold', 'keep', 'separate'])

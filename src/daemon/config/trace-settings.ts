@@ -18,7 +18,7 @@ export const TracesFile = z
       .refine((at) => !at.endsWith(tracesPath), { error: `is completed by ${tracesPath}: leave that out` })
       .default('')
       .describe(
-        'The address of a collector that takes OTLP over HTTP as JSON, such as http://127.0.0.1:4318. /v1/traces is appended. Empty: no traces.',
+        'The address of a collector for OTLP over HTTP as JSON, such as http://127.0.0.1:4318; /v1/traces is appended. Empty: no traces.',
       ),
     headers: z
       .record(
@@ -32,7 +32,7 @@ export const TracesFile = z
       .min(0)
       .max(1)
       .default(1)
-      .describe('The share of runs that are traced, from 0 to 1. It has to be the same for all processes of a store.'),
+      .describe('The share of runs that are traced, from 0 to 1. Equal in all processes of a store.'),
     serviceName: z.string().min(1).max(100).default('rollcall').describe('What the traces call this installation.'),
   })
   .superRefine(({ endpoint, headers }, context) => {

@@ -5,10 +5,9 @@ import { languages } from './month-names.ts'
 import { addProblem } from './text-rules.ts'
 
 const howWritten =
-  'How dates are written: yyyy (or yy with pivot), MM, M or the names MMM and MMMM, dd or d, and the characters between them. ' +
-  "Times are written as HH:mm:ss, hh:mm a, SSS (one S for each digit, up to nine), XXX for an offset, and letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. " +
-  'iso stands for every form of ISO 8601, with and without a time, a fraction of any length and an offset. ' +
-  'With an offset, the day is the one in the time zone of the source. Without an offset, it is the day as written.'
+  'How dates are written: yyyy (or yy with pivot), MM, M, MMM or MMMM, dd or d; times: HH:mm:ss, hh:mm a, SSS (one S for each digit), ' +
+  "XXX for an offset; letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. iso: every form of ISO 8601. " +
+  'A time with an offset is on the day that it has in the time zone of the source.'
 
 const Formats = z.union([z.string(), z.array(z.string()).min(1)])
 
@@ -17,13 +16,13 @@ const Pivot = z
   .min(1999)
   .max(2199)
   .optional()
-  .describe('The last year that two digits may mean: with 2049, 49 is 2049 and 50 is 1950. Required for yy.')
+  .describe('The last year that two digits may mean: with 2049, 50 is 1950. Required for yy.')
 const Language = z.enum(languages).default('en').describe('The language of month names.')
 
 /** The options for the format of a date. */
 export const dateFormat = {
   format: Formats.default('yyyy-MM-dd').describe(
-    `${howWritten} A list of formats is allowed if no text can be read as two different days.`,
+    `${howWritten} A list of formats may read no text as two different days.`,
   ),
   pivot: Pivot,
   language: Language,
@@ -32,13 +31,15 @@ export const dateFormat = {
     .min(-366)
     .max(366)
     .default(0)
-    .describe(
-      'Days to add to the date of the column, in addition to what means says. -1 for a source that writes the day after.',
-    ),
+    .describe('Days to add to the date, besides what means says, such as -1.'),
 }
 
 /** The options for the format of a date or a moment that orders rows. */
-export const rankFormat = { format: z.string().optional().describe(howWritten), pivot: Pivot, language: Language }
+export const rankFormat = {
+  format: z.string().optional().describe('How its dates or times are written, as in the format of a date field.'),
+  pivot: Pivot,
+  language: Language,
+}
 
 type Written = {
   readonly format?: string | readonly string[]

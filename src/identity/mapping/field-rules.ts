@@ -18,7 +18,7 @@ const onBlank = z
   .enum(['keep', 'clear', 'reject'])
   .default('clear')
   .describe(
-    'What a blank cell means: keep what is known, clear the field, or reject it as a cell that cannot be read. A person who is not known yet cannot join without it then.',
+    'What a blank cell means. keep: the known value. clear: the field is cleared. reject: the cell cannot be read, and a new person cannot join without it.',
   )
 const trim = z.boolean().default(true).describe('Whether blanks around the text are removed.')
 const lowercase = z.boolean().default(false).describe('Whether the text is sent in lower case.')
@@ -47,17 +47,17 @@ export const leavingOptions = {
     .enum(['keep', 'clear', 'reject'])
     .default('clear')
     .describe(
-      'What a blank leaving date means. keep: nothing. clear: the person is employed. reject: it is a cell that cannot be read.',
+      'What a blank leaving date means. keep: nothing. clear: the person is employed. reject: the cell cannot be read.',
     ),
   ...dateFormat,
   means: z
     .enum(['lastDayWorked', 'firstDayGone'])
     .default('lastDayWorked')
-    .describe('Which day the column names: the last day of employment, or the day after.'),
+    .describe('The day that the column names: the last day of employment, or the day after.'),
   future: z
     .enum(['send', 'defer'])
     .default('defer')
-    .describe('What happens to a leaving date in the future: it is sent at once, or it waits for its day.'),
+    .describe('Whether a future leaving date is sent at once, or on its day.'),
   blankWhen,
 }
 
@@ -69,11 +69,11 @@ export const ownOptions = {
   trim,
   lowercase,
   blankWhen,
-  separator: z.string().min(1).default(';').describe('What stands between the members of a list.'),
+  separator: z.string().min(1).default(';').describe('The text between the members of a list.'),
   decimal: z
     .enum(['.', ','])
     .default('.')
-    .describe('The sign before the part of a number. The other one may stand between groups of three digits.'),
+    .describe('The decimal sign. The other one may separate groups of three digits.'),
   ...dateFormat,
 }
 
@@ -114,7 +114,7 @@ export const StatusRule = z
       .array(z.string())
       .default([])
       .describe(
-        'The values that say that a person is employed. A value in neither list holds the plan until `rollcall accept-status` classes it.',
+        'The values that say that a person is employed. A value in neither list holds the plan until `rollcall accept-status` classifies it.',
       ),
     blankWhen,
   })
@@ -128,7 +128,7 @@ export const StatusRule = z
 export const StatusMeans = z
   .enum(['now', 'onDate'])
   .describe(
-    'When a status that says "left" counts. now: at once. onDate: on the leaving date of the row, for systems that set the status ahead.',
+    'When a status that says "left" takes effect. now: at once. onDate: on the leaving date of the row, for systems that set the status ahead.',
   )
 export type StatusMeans = z.infer<typeof StatusMeans>
 
@@ -136,7 +136,7 @@ export type StatusMeans = z.infer<typeof StatusMeans>
 export const OnBadCell = z
   .enum(['keepField', 'rejectRow'])
   .describe(
-    'What a cell costs that cannot be read. keepField: its field stays as it was, and the rest of the row counts. rejectRow: the whole row.',
+    'What happens if a cell cannot be read. keepField: its field stays as it was. rejectRow: the whole row is rejected.',
   )
 export type OnBadCell = z.infer<typeof OnBadCell>
 
@@ -149,13 +149,11 @@ const values = z.array(z.string()).min(1).optional()
 export const ActionRule = z
   .strictObject({
     ...textSource,
-    join: values.describe('The values of a row about a person who joined, or came back.'),
-    change: values.describe('The values of a row about a person whose facts changed.'),
-    leave: values.describe('The values of a row about a person who leaves.'),
-    retract: values.describe('The values of a row about a person who was sent by mistake. Only the key is read then.'),
-    ignore: values.describe(
-      'The values of a row that is about something else and is skipped. "*" stands for all other values.',
-    ),
+    join: values.describe('The values for a person who joined or came back.'),
+    change: values.describe('The values for a person whose facts changed.'),
+    leave: values.describe('The values for a leaver.'),
+    retract: values.describe('The values for a person who was sent by mistake. Only the key is read.'),
+    ignore: values.describe('The values of rows to skip; "*" for all other values.'),
   })
   .superRefine((rule, context) => {
     addProblem(context, sourceProblem(rule))
@@ -172,11 +170,11 @@ export const SeveralRows = z
         .strictObject({ column: Columns, ...rankFormat })
         .superRefine(checkFormats)
         .describe(
-          'The column that decides which row is the latest: dates if format is given, otherwise whole numbers.',
+          'The column that decides which row is the latest: of dates if format is given, else of whole numbers.',
         ),
     }),
   ])
-  .describe('What several rows of one person mean: all are rejected, or the latest one counts.')
+  .describe('What several rows of one person mean: all are rejected, or the latest one is used.')
 
 /** The rows that are in scope. */
 export const Scope = z
@@ -184,9 +182,7 @@ export const Scope = z
   .trim()
   .min(1)
   .max(2000)
-  .describe(
-    'A JSONata expression over the columns of a row: true for the rows that are meant at all, false for those to leave out.',
-  )
+  .describe('A JSONata expression over the columns of a row: true for rows in scope, false for rows to leave out.')
 
 /** The column that names the time zone of a row. */
 export const RowTimeZone = z
@@ -252,9 +248,7 @@ function valuesTo<V extends z.ZodType>(value: V) {
   return z
     .record(z.string(), value)
     .optional()
-    .describe(
-      'What each value of the column becomes. "*" stands for all other values. Without "*", a value that is not listed cannot be read.',
-    )
+    .describe('What each value becomes; "*" stands for all others. Without "*", an unlisted value cannot be read.')
 }
 
 function withoutDefaults(shape: z.ZodRawShape): z.ZodRawShape {

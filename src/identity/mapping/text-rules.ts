@@ -13,7 +13,7 @@ export const Column = z
 /** A column, or several names for it. */
 export const Columns = z
   .union([Column, z.array(Column).min(1)])
-  .describe('The column, or several names for it. The first name that the header has is used.')
+  .describe('The column. Of several names, the first in the header is used.')
 
 /** Where a text comes from: exactly one of these. */
 export const textSource = {
@@ -22,14 +22,13 @@ export const textSource = {
     .array(z.union([Column, z.array(Column).min(1)]))
     .min(2)
     .optional()
-    .describe('Several columns, each with one or several names. The first cell that is not blank is used.'),
+    .describe('Several columns. The first cell that is not blank is used.'),
   template: z
     .string()
     .superRefine((template, context) => addProblem(context, templateProblem(template)))
     .optional()
     .describe(
-      "A text made of several columns, such as '{First Name} {Last Name}'. A blank cell leaves no gap. A brace that is part of the " +
-        'text is written twice.',
+      "Several columns in one text, such as '{First Name} {Last Name}'. A blank cell leaves no gap. Double a brace that is text.",
     ),
   expression: z
     .string()
@@ -37,24 +36,21 @@ export const textSource = {
     .min(1)
     .max(longestExpression)
     .optional()
-    .describe('A JSONata expression over the columns of the row, for cases that the other settings do not cover.'),
+    .describe('A JSONata expression over the columns of the row.'),
 }
 
 /** The settings for the source of a text. A rule has exactly one of them. */
 export const sourceNames = ['column', 'firstOf', 'template', 'expression'] as const
 
 /** The setting for columns that the source may lack. */
-export const optional = z
-  .boolean()
-  .default(false)
-  .describe('Whether the source may lack the column. If it does, the column is not mapped.')
+export const optional = z.boolean().default(false).describe('Whether the source may lack the column.')
 
 /** Words that mean blank, in every kind of cell. */
 export const blankWhen = z
   .array(z.string())
   .min(1)
   .optional()
-  .describe('Words that mean blank in this source, such as NO_MANAGER or n/a. Case does not matter.')
+  .describe('Words that mean blank, in any case, such as NO_MANAGER.')
 
 /** The part of a parsed rule about the source of its text. */
 export type TextRule = {

@@ -3,21 +3,20 @@ import { control } from '../../../src/contract/control/control.ts'
 
 const title = '## What each role may do\n'
 
-const note = `Made from \`src/contract/control/\` by \`npx vitest run test/house.test.ts -u\`. Each role may do what the roles before it may: viewer, operator, approver, admin.
+const note = `Made from \`src/contract/control/\` by \`npx vitest run test/house.test.ts -u\`. Each role also may do what the roles above it may.
 `
 
-/** The page docs/access.md, with its table made from the operations of the control API. */
+/** The page docs/access.md, with its tables made from the operations of the control API. */
 export function accessPage(page: string): string {
   const [before = ''] = page.split(title, 1)
-  const operations = Object.values(control).toSorted(
-    (one, other) => roles.indexOf(one.permission) - roles.indexOf(other.permission),
-  )
-  const rows = operations.map(
-    ({ permission, method, path, summary }) => `| ${firstSentence(summary)} | \`${method} ${path}\` | ${permission} |`,
-  )
-  const values = '| See personal values (`values=true`) | | operator |'
-  const head = '| What | Operation | From the role |'
-  return [`${before}${title}`, note, head, '|---|---|---|', ...rows, values, ''].join('\n')
+  const sections = roles.flatMap((role) => {
+    const rows = Object.values(control)
+      .filter(({ permission }) => permission === role)
+      .map(({ method, path, summary }) => `| ${firstSentence(summary)} | \`${method} ${path}\` |`)
+    const values = role === 'operator' ? ['| See personal values. | `values=true` |'] : []
+    return [`### ${role}\n`, '| What | Operation |', '|---|---|', ...rows, ...values, '']
+  })
+  return [`${before}${title}`, note, ...sections].join('\n')
 }
 
 function firstSentence(summary: string): string {

@@ -33,6 +33,8 @@ type Setting = {
   readonly meaning: string
   /** The types of source, of target, or of channel, that have it, where not all do. */
   readonly types?: readonly string[]
+  /** Further settings of the same row. */
+  readonly others?: string[]
 }
 
 const source = 'connections.NAME.source'
@@ -48,25 +50,37 @@ const typed: ReadonlySet<string> = new Set([source, 'connections.NAME.target', `
 const lists: ReadonlySet<string> = new Set([`${source}.join`, `${source}.each`])
 const elsewhere: ReadonlySet<string> = new Set([`${source}.join.pages`])
 
-/** What has settings that others have too, which are not said again: where those stand, and what is said instead. */
+const field = `${source}.fields.FIELD`
+
+/** Settings with the same meaning as others: they share one row, which says where the meaning stands. */
 const repeating = [
-  { base: webhook, others: [source], words: 'The same as for a source.' },
+  { base: webhook, others: [source], words: 'As for a source.' },
   { base: also, others: [source, 'connections.NAME'], words: 'As for the connection above.' },
   { base: `${source}.each`, others: [`${source}.join`], words: 'As for join.' },
+  ...['record.PROPERTY', 'status', 'action', 'rowTimeZone', 'severalRows.latest'].map((rule) => ({
+    base: `${source}.${rule}`,
+    others: [field],
+    words: 'As for fields.',
+  })),
 ]
+
+/** What the head of the page says once for all settings. */
+const reference = /, (?:each )?as \$\{env:NAME\} or \$\{file:PATH\}/
+const relative = /, relative to the folder of [a-z ]*file(?=\.)| Relative to the folder of [a-z ]*file\./
 
 const head = `# Every setting
 
 \`npx vitest run test/house.test.ts -u\` generates this page from the schema of the configuration, and a test compares the two.
 [configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for the name of a connection or
 of a channel, \`FIELD\` for one of the fields of a person, \`PROPERTY\` for one of the properties of a record. Settings of all types of source or
-target come first, then the settings of single types.
+target come first, then the settings of single types. Defaults are in bold. A *secret* is written as \`\${env:NAME}\` or \`\${file:PATH}\`. Paths of files
+are relative to the folder of the configuration file.
 `
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
 export function settingsPage(): string {
   const all = settingsOf(Schema.parse(settingsSchema()), '')
-  const sections = [...Map.groupBy(foldLimits(withoutRepeats(all)), sectionOf)]
+  const sections = [...Map.groupBy(foldRepeats(foldLimits(all)), sectionOf)]
   return [head, ...sections.map(([title, settings]) => `## ${title}\n\n${table(settings)}`)].join('\n')
 }
 
@@ -110,39 +124,51 @@ function byType(schema: Schema, base: string): Setting[] {
   })
 }
 
-/** A webhook maps its events as a source maps its rows, for one: what they share below a setting is not said again. */
-function withoutRepeats(settings: readonly Setting[]): Setting[] {
-  const nameOf = ({ path, values, meaning }: Setting) => [path, values, meaning].join('\n')
+/** Repeated settings of a group share one row; settings below them are left out. */
+function foldRepeats(settings: readonly Setting[]): Setting[] {
+  const nameOf = ({ path, values, meaning }: Setting) => [path, values, meaning.replace(fieldsOf, '')].join('\n')
   const all = new Set(settings.map(nameOf))
+  const folded = new Map<object, Setting>()
   return settings.flatMap((setting) => {
     const { path } = setting
-    const group = repeating.find(({ base }) => path.startsWith(`${base}.`))
+    const group = repeating.findLast(({ base }) => path.startsWith(`${base}.`))
     const isRepeated = group?.others.some((other) =>
       all.has(nameOf({ ...setting, path: path.replace(group.base, other) })),
     )
     if (group === undefined || !isRepeated) return [setting]
-    const isTop = path.split('.').length === group.base.split('.').length + 1
-    return isTop ? [{ ...setting, meaning: group.words }] : []
+    if (path.split('.').length !== group.base.split('.').length + 1) return []
+    const first = folded.get(group)
+    if (first !== undefined) {
+      first.others?.push(path)
+      return []
+    }
+    const row = { ...setting, values: '', meaning: group.words, others: [] }
+    folded.set(group, row)
+    return [row]
   })
 }
 
-/** The count and the share of a limit go into the row of the limit; docs/guards.md says what it counts. */
+/** All limits share one row; docs/guards.md has what each counts, and its defaults. */
 function foldLimits(settings: readonly Setting[]): Setting[] {
   const limitOf = ({ path }: Setting) => /^(.*\.guards\.(?!unusual)\w+)\.(?:count|share)$/.exec(path)?.[1]
-  const parts = Map.groupBy(settings, limitOf)
+  const limits = new Set(settings.flatMap((setting) => limitOf(setting) ?? []))
+  const folded = new Map<string, Setting>()
   return settings.flatMap((setting) => {
     if (limitOf(setting) !== undefined) return []
-    const [count, share] = parts.get(setting.path) ?? []
-    if (count === undefined || share === undefined) return [setting]
-    return [
-      {
-        ...setting,
-        values: `count ${count.values}, share ${share.values}`,
-        meaning: 'See [guards](guards.md#limits).',
-      },
-    ]
+    if (!limits.has(setting.path)) return [setting]
+    const group = setting.path.replace(/\.\w+$/, '')
+    const first = folded.get(group)
+    first?.others?.push(setting.path)
+    if (first !== undefined) return []
+    const meaning = 'A `count` and a `share`, with the defaults of [guards](guards.md#limits).'
+    const row = { ...setting, values: '', meaning, others: [] }
+    folded.set(group, row)
+    return [row]
   })
 }
+
+/** The fields that have a setting, at the end of its meaning. */
+const fieldsOf = / Of (?:`\w+`(?:, )?)+\.$/
 
 /** Settings that several fields share, once; those that only some have, with the names of these. */
 function byField(settings: readonly Setting[]): Setting[] {
@@ -188,6 +214,7 @@ function valuesOf(schema: Schema, isRequired: boolean): string {
   const others = known.filter((value) => value !== preset)
   return [
     ...(isRequired ? ['required'] : []),
+    ...(reference.test(schema.description ?? '') ? ['secret'] : []),
     ...(hasDefault ? [preset === '' ? 'empty' : `**${code(preset)}**`] : []),
     ...others.map(code),
   ].join(', ')
@@ -198,14 +225,18 @@ function code(value: unknown): string {
 }
 
 function meaningOf({ description = '' }: Schema): string {
-  return description.replaceAll('<', '&lt;').replaceAll('|', '\\|').replaceAll('\n', ' ')
+  const own = description.replace(reference, '').replace(relative, '')
+  return own.replaceAll('<', '&lt;').replaceAll('|', '\\|').replaceAll('\n', ' ')
 }
+
+/** Groups of few settings of a connection, which share a section. */
+const small: ReadonlySet<string> = new Set('blackouts pinned onHold keepValues deliver delivery leavers'.split(' '))
 
 function sectionOf({ path, types = [] }: Setting): string {
   const [top = '', , area] = path.split('.')
   if (path.startsWith(channel)) return types.length === 0 ? channel : `${channel} of type ${types.join(', ')}`
-  if (top !== 'connections') return top
-  if (area === undefined) return 'connections'
+  if (top !== 'connections') return ['queue', 'dataDir'].includes(top) ? 'database' : top
+  if (area === undefined || small.has(area)) return 'connections'
   return types.length === 0 ? `connections.NAME.${area}` : `connections.NAME.${area} of type ${types.join(', ')}`
 }
 
@@ -214,9 +245,10 @@ function join(base: string, name: string): string {
 }
 
 function table(settings: readonly Setting[]): string {
-  const rows = settings.map(
-    ({ path, values, meaning }) =>
-      `| \`${path.replace(/^(?:connections|alerts\.channels)\.NAME\./, '')}\` | ${values} | ${meaning} |`,
-  )
-  return ['| Setting | Values, default in bold | Meaning |', '|---|---|---|', ...rows, ''].join('\n')
+  const rows = settings.map(({ path, others = [], values, meaning }) => {
+    const name = path.replace(/^(?:connections|alerts\.channels)\.NAME\./, '')
+    const names = [name, ...others.map((other) => other.split('.').at(-1))]
+    return `| ${names.map(code).join(', ')} | ${values} | ${meaning} |`
+  })
+  return ['| Setting | Values | Meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
