@@ -24,10 +24,16 @@ export type DeliveryFailure = {
   readonly uncertain: boolean
 }
 
-const repeated = 'The batch stays due and is tried again. The pauses grow up to an hour. No person is given up.'
-const repeatedApart = `${repeated} If it is a single person on whom the platform fails, the others of the batch go on. After 15 minutes the run ends without that person, who is tried again every hour.`
-const blocked = 'Nothing of the connection is sent, except one probe every 15 minutes. Other connections go on.'
-const unwell = 'Look at the status page of the platform. Nothing has to be done here.'
+const repeated = 'The batch stays due and is tried again, with pauses that grow to an hour. No person is given up.'
+const apart =
+  'If the platform fails on a single person, the others of the batch are sent. After 15 minutes the run ends without that person, who is tried again every hour.'
+const repeatedApart = `${repeated} ${apart}`
+
+/** Consequences that several failures share, in the words of `follows`. docs/deliveries.md states each once. */
+export const sharedConsequences = { again: repeated, apart } as const
+
+const blocked = 'Nothing of the connection is sent, except one probe every 15 minutes. Other connections continue.'
+const unwell = 'Nothing has to be done here; see the status page of the platform.'
 
 /** Every answer that is not simply a success, by its code: the one place that says what a delivery does about it. */
 export const deliveryFailures = {
@@ -42,23 +48,21 @@ export const deliveryFailures = {
     action: 'retry',
     when: 'one item of a batch is answered with a status of 500 or above',
     follows:
-      'That person stays due and is sent again. The others of the batch are settled. After 15 minutes the run ends without that person, who is tried again every hour.',
+      'That person is sent again; the others of the batch are closed. After 15 minutes the run ends without that person, who is tried again every hour.',
     helps: unwell,
     uncertain: true,
   },
   results_unmatched: {
     action: 'read_back',
     when: 'the list of results is shorter or longer than the batch, or a result names another person',
-    follows:
-      'No result is used. All people of the batch are read back, and those who differ from what was sent are sent again.',
+    follows: 'No result is used. The people of the batch are looked up, and those who differ are sent again.',
     helps: unwell,
     uncertain: true,
   },
   date_ignored: {
     action: 'correct',
     when: 'the platform accepts a leaving date but still holds another: it keeps the first one until it is cleared',
-    follows:
-      'The date on the platform is cleared. Then the right one is sent in a second request. The step is stored before each request.',
+    follows: 'The date on the platform is cleared, then the right one is sent. The step is stored before each request.',
     helps: null,
     uncertain: false,
   },
@@ -72,8 +76,7 @@ export const deliveryFailures = {
   batch_refused: {
     action: 'split',
     when: 'a batch is refused as a whole (400, 422 and the like)',
-    follows:
-      'The batch is halved until the refused people are alone. One attempt makes at most 100 such requests. The rest goes on in the next attempt.',
+    follows: 'The batch is halved until the refused people are alone, with at most 100 such requests per attempt.',
     helps: null,
     uncertain: false,
   },
@@ -81,13 +84,13 @@ export const deliveryFailures = {
     action: 'split',
     when: 'a batch is too large for the platform (413)',
     follows: 'The batch is halved.',
-    helps: 'Set delivery.batchBytes below the limit of the platform. That saves the refused requests.',
+    helps: 'Set delivery.batchBytes below the limit of the platform.',
     uncertain: false,
   },
   splitting_paused: {
     action: 'wait',
     when: 'an attempt has spent its requests on halving a refused batch',
-    follows: 'What was found out is kept. The rest of the batch goes on in the next attempt.',
+    follows: 'The next attempt continues with the rest of the batch.',
     helps: 'If all people are refused, the message of the first problem says why.',
     uncertain: false,
   },
@@ -102,16 +105,15 @@ export const deliveryFailures = {
     action: 'problem',
     when: 'a record of a session is refused',
     follows:
-      'The session is cancelled, so that the platform keeps the former set. Every change of the run becomes a problem, which names the first refused record. All are tried again in the next run.',
-    helps: 'Have HR correct the record. Set deliver: direct, if one bad record is to stop no other.',
+      'The session is cancelled, so the platform keeps the former set. Every change of the run becomes a problem that names the first refused record, and is tried again in the next run.',
+    helps: 'Have HR correct the record; with deliver: direct, one bad record stops no other.',
     uncertain: false,
   },
   session_in_progress: {
     action: 'retry',
     when: 'another session of the CUSTOM connection is in progress that no run of this connection began',
-    follows:
-      'The set stays due and is tried again after a minute, and later each time. It becomes a problem if that lasts.',
-    helps: 'Find out what else writes to the connection. Have it complete or cancel its session.',
+    follows: 'The set is tried again after a minute, and later each time. It becomes a problem if that lasts.',
+    helps: 'Find out what else writes to the connection, and end its session.',
     uncertain: false,
   },
   session_lost: {
@@ -133,7 +135,7 @@ export const deliveryFailures = {
     action: 'upsert',
     when: 'the person to be updated is not there (404)',
     follows:
-      'One request finds out whether the person or the operation is missing. Then the whole record is sent through the batch operation.',
+      'One request finds out whether the person or the operation is missing. Then the whole record is sent in a batch.',
     helps: null,
     uncertain: false,
   },
@@ -141,14 +143,14 @@ export const deliveryFailures = {
     action: 'wait',
     when: 'the platform asks for a pause (429)',
     follows:
-      'All workers and processes that send to this platform wait as long as Retry-After says, in seconds or as a date. Without Retry-After they wait 15 seconds. It becomes a problem if nothing gets through for a while.',
+      'All processes that send to this platform wait as long as Retry-After says, else 15 seconds. It becomes a problem if nothing gets through for a while.',
     helps: 'If it happens often, set platform.requestsPerMinute lower.',
     uncertain: false,
   },
   circuit_open: {
     action: 'wait',
     when: 'several requests in a row failed, so none is sent for a while',
-    follows: 'After a pause one request is sent as a probe. If it passes, the others follow.',
+    follows: 'After a pause one request is sent as a probe, then the others.',
     helps: unwell,
     uncertain: false,
   },
@@ -162,7 +164,7 @@ export const deliveryFailures = {
   server_error: {
     action: 'retry',
     when: 'the platform fails (500 to 599) or stopped waiting for the request (408)',
-    follows: `${repeatedApart} A Retry-After is obeyed.`,
+    follows: `${repeatedApart} Retry-After is obeyed.`,
     helps: unwell,
     uncertain: true,
   },
@@ -176,7 +178,7 @@ export const deliveryFailures = {
   redirected: {
     action: 'retry',
     when: 'the platform answers with a redirect (300 to 399)',
-    follows: `The redirect is not followed, because the key goes to the configured address only. ${repeated}`,
+    follows: `The redirect is not followed: the key goes to the configured address only. ${repeated}`,
     helps: 'Check platform.region or platform.baseUrl.',
     uncertain: false,
   },
@@ -226,8 +228,7 @@ export const deliveryFailures = {
     action: 'block',
     when: 'the platform does not accept the API key (401)',
     follows: blocked,
-    helps:
-      'Replace the key in the variable or file that the configuration names. A file is read again for every request. Then "rollcall unblock".',
+    helps: 'Replace the key in the variable or file that the configuration names, then "rollcall unblock".',
     uncertain: false,
   },
   plan_lacks: {
@@ -256,14 +257,14 @@ export const deliveryFailures = {
     when: 'the schema of the CUSTOM connection is another one than that of the configuration',
     follows: blocked,
     helps:
-      'The reason names each place that differs. The platform never changes a schema: write its schema into the configuration, or give the target another name, so that a new connection is made.',
+      'The reason names each difference. Write the schema of the platform into the configuration, or give the target another name, so that a new connection is made.',
     uncertain: false,
   },
   connection_missing: {
     action: 'block',
     when: 'the custom connection is not there (404)',
     follows: blocked,
-    helps: 'Check the target. "rollcall unblock" looks up a target by its name again, and creates it if it is missing.',
+    helps: 'Check the target. "rollcall unblock" looks up its name again, and creates the connection if it is missing.',
     uncertain: false,
   },
   connection_unsuitable: {
@@ -278,7 +279,7 @@ export const deliveryFailures = {
     when: 'the configuration of the process that sends lacks the connection of an unfinished run',
     follows:
       'The batch waits for a process whose configuration has the connection. It becomes a problem if that lasts.',
-    helps: 'Put the connection back, or cancel the run. Give all processes of a store the same configuration.',
+    helps: 'Give all processes of a store the same configuration, or cancel the run.',
     uncertain: false,
   },
 } as const satisfies Readonly<Record<string, DeliveryFailure>>

@@ -18,9 +18,10 @@ function named(columns: string): readonly string[] {
   return columns.split(' ')
 }
 
-const values = '`retention.valuesDays` after the run ended'
-const history = '`retention.historyDays` after the run ended'
-const known = 'as long as the person is known; values of people who have left until `rollcall forget`'
+/** Names of settings of `retention`; counted from the end of the run. */
+const values = '`valuesDays`'
+const history = '`historyDays`'
+const known = 'while the person is known; a leaver until `rollcall forget`'
 const forEver = 'until the database is deleted'
 
 /**
@@ -31,7 +32,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   roster: [
     {
       holds: 'values',
-      description: 'what HR says of a person, newest facts first, with their times',
+      description: 'what HR states of a person, with the times of the facts',
       removedWhen: known,
       columns: named('desired inferred deferred_to cleared_date deferred_zone due_at held_departure field_times'),
     },
@@ -53,7 +54,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   in_doubt: [
     {
       holds: 'keys',
-      description: 'about whom a request may still reach the platform, and when they are read back',
+      description: 'people about whom a request may still reach the platform, and when they are looked up',
       removedWhen: 'the platform has answered the same twice',
       columns: named('connection identity_id run_id since due_at answers'),
     },
@@ -61,15 +62,15 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   acknowledged: [
     {
       holds: 'values',
-      description: 'what the platform has of people of whom HR wants something else',
-      removedWhen: 'the platform has acknowledged what HR wants',
+      description: 'what the platform has of people whose record differs from HR',
+      removedWhen: 'the platform acknowledges what HR states',
       columns: named('connection identity_id confirmed run_id'),
     },
   ],
   plan_entries: [
     {
       holds: 'values',
-      description: 'what a plan would make of the roster',
+      description: 'roster entries that a plan would write',
       removedWhen: 'the plan is accepted or dropped',
       columns: named(
         'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_departure as_of employment_as_of export_is_silent field_times absences',
@@ -79,7 +80,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   changes: [
     {
       holds: 'values',
-      description: 'the record that was sent, each difference, and what they add to the digest of the plan',
+      description: 'the sent record, its differences and their digest',
       removedWhen: values,
       columns: named('record fields digest'),
     },
@@ -91,7 +92,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     },
     {
       holds: 'keys',
-      description: 'whose change it was, the date of leaving, and what became of it',
+      description: 'whose change it was, the leaving date, and the outcome',
       removedWhen: history,
       columns: named(
         'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at is_entry',
@@ -101,27 +102,27 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   rejects: [
     {
       holds: 'values',
-      description: 'why a row could not be used; it may quote a cell',
+      description: 'the reason, which may quote a cell',
       removedWhen: values,
       columns: named('reason fingerprint unlisted'),
     },
     {
       holds: 'keys',
-      description: 'rows that could not be used, and of whom they may have said that they left',
-      removedWhen: `${values}; those of a rejected event until \`retention.historyDays\``,
+      description: 'rows that cannot be used, and possible leavers',
+      removedWhen: `${values}; of a rejected event ${history}`,
       columns: named('run_id seq line column_name identity_id event cell_only may_leave retry_at'),
     },
   ],
   known_faults: [
     {
       holds: 'values',
-      description: 'why it cannot be read; it may quote a cell',
-      removedWhen: '`retention.valuesDays` after the run that met it last',
+      description: 'the reason, which may quote a cell',
+      removedWhen: '`valuesDays` after the run that met it last',
       columns: named('reason'),
     },
     {
       holds: 'keys',
-      description: 'what is wrong with the newest export',
+      description: 'faults of the newest export',
       removedWhen: 'an export is accepted without the fault',
       columns: named(
         'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted times accepted_times is_blocking run_id first_at last_at',
@@ -131,7 +132,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   key_answers: [
     {
       holds: 'keys',
-      description: 'what people said of two keys of HR',
+      description: 'answers about two keys of HR',
       removedWhen: 'somebody takes the answer back',
       columns: named('connection former identity_id same answered_by answered_at'),
     },
@@ -147,15 +148,15 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   overtaken_events: [
     {
       holds: 'keys',
-      description: 'which events had no effect on whom, because newer facts were known',
-      removedWhen: 'the event is forgotten, 7 days after it came in',
+      description: 'events without effect on a person, because newer facts were known',
+      removedWhen: 'seven days after the event came',
       columns: named('event identity_id reason'),
     },
   ],
   foreign_people: [
     {
       holds: 'keys',
-      description: 'whom the list of the platform held though no export stated them, and whether they have left there',
+      description: 'people whom only the platform knows',
       removedWhen: 'the list is read again',
       columns: named('connection identity_id is_separated first_at last_at'),
     },
@@ -163,8 +164,8 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   hold_backs: [
     {
       holds: 'words',
-      description: 'whose leaving an operator holds back, until when and why',
-      removedWhen: 'it is ended, another one is placed after its day, or `rollcall forget`',
+      description: 'whose departure an operator holds back, until when and why',
+      removedWhen: 'it is ended or replaced, or `rollcall forget`',
       columns: named('connection identity_id until reason held_by held_at'),
     },
   ],
@@ -172,14 +173,14 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'values',
       description: 'rows of exports that take effect on a later day',
-      removedWhen: 'that day has come, a newer export speaks of the person, or `rollcall forget`',
+      removedWhen: 'that day, a newer export about the person, or `rollcall forget`',
       columns: named('seq connection identity_id run_id effective_on due_at observation'),
     },
   ],
   pauses: [
     {
       holds: 'words',
-      description: 'the newest pause of each connection: until when, why, and who said so',
+      description: 'the newest pause of each connection: until when, why and by whom',
       removedWhen: 'the connection is paused again',
       columns: named('connection since until reason paused_by ended_at'),
     },
@@ -187,7 +188,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   leavers: [
     {
       holds: 'keys',
-      description: 'the clock of each departure: days, times, and what the platform showed',
+      description: 'the times of each departure, and what the platform showed',
       removedWhen: forEver,
       columns: named(
         'id connection identity_id run_id effective_on effective_at inferred joined_as_leaver previous_dates stated_at first_seen_at accepted_at sent_at acknowledged_at visible_at check_at checks checked_at platform_status finding finding_detail ended_at ended_as',
@@ -197,7 +198,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   source_headers: [
     {
       holds: 'none',
-      description: 'the columns of an export, and which of them each field was taken from',
+      description: 'the columns of an export, and the field of each',
       removedWhen: history,
       columns: named('run_id headers columns'),
     },
@@ -206,8 +207,8 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'keys',
       description:
-        'what the accepted export left behind, and those of plans that are being made or wait: the people of whom something may follow from the next one',
-      removedWhen: 'the next export is accepted, or the plan is dropped',
+        'the change filter of the accepted export and of open plans: people about whom the next export needs a decision',
+      removedWhen: 'the next accepted export, or the plan is dropped',
       columns: named('run_id connection base accepted is_same head seal'),
     },
   ],
@@ -215,31 +216,31 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'keys',
       description:
-        'a digest of each row that need not be read again, which shows nothing to those without the key of the installation, and whose it is',
-      removedWhen: 'the next export is accepted, or the plan is dropped',
+        'the change filter: a digest of each unchanged row, made with a key of the installation, and its person',
+      removedWhen: 'the next accepted export, or the plan is dropped',
       columns: named('run_id part data'),
     },
   ],
   changed_people: [
     {
       holds: 'keys',
-      description: 'people about whom something happened since an export left its index behind',
-      removedWhen: 'the next export is accepted',
+      description: 'people who changed since the accepted export',
+      removedWhen: 'the next accepted export',
       columns: named('seq connection identity_id run_id'),
     },
   ],
   run_accounts: [
     {
       holds: 'values',
-      description: 'the row of a person that an operator asked for, and what a reverted run left',
-      removedWhen: `${values}; the newest 200 of a connection`,
+      description: 'the row of a person whom an operator requested, and the account of a revert',
+      removedWhen: `${values}; at most 200 of a connection`,
       columns: named('run_id account'),
     },
   ],
   problems: [
     {
       holds: 'words',
-      description: 'people whom the platform refuses; its message may quote values',
+      description: 'people whom the platform refuses; the message may quote values',
       removedWhen: 'the platform has acknowledged the person',
       columns: named('connection identity_id run_id kind status message first_at last_at times'),
     },
@@ -247,22 +248,22 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   inbox: [
     {
       holds: 'values',
-      description: 'events as HR sent them, and why they could not be used',
+      description: 'events as HR sent them, and why one cannot be used',
       removedWhen:
-        'the run that reads them is accepted; if they could not be used, `retention.valuesDays` after they came, or after the time for which they wait',
+        'their run is accepted; unusable ones `valuesDays` after they came, or after the time for which they wait',
       columns: named('body reason'),
     },
     {
       holds: 'none',
-      description: 'by which a repetition is known, and what became of the event',
-      removedWhen: 'seven days after it came, once it is settled; rejected ones until they are retried or dismissed',
+      description: 'what identifies an event, and its outcome',
+      removedWhen: 'seven days after it came; a rejected one until it is retried or dismissed',
       columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at'),
     },
   ],
   runs: [
     {
       holds: 'keys',
-      description: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
+      description: 'runs: counts, verdicts with the first keys, digests, names of sources, reasons',
       removedWhen: history,
       columns: named(
         'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification blocked_people counts guards people_counts known_people digest outdated_reason held_part_run_id created_at started_at finished_at decided_by decided_at configuration basis passed_part_run_id linked_run_id requested_by expires_at decided_reason values_removed_at',
@@ -290,7 +291,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   connections: [
     {
       holds: 'keys',
-      description: 'the newest accepted export, the keys at its end, and what blocks the connection',
+      description: 'the newest accepted export, its last keys, and what blocks the connection',
       removedWhen: forEver,
       columns: named(
         'name target_key target_id target_resource target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by',
@@ -300,15 +301,15 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   decided_sources: [
     {
       holds: 'none',
-      description: 'exports that were accepted or refused, by version',
-      removedWhen: '`retention.historyDays` after the source has no longer listed them',
+      description: 'decided exports, by version',
+      removedWhen: '`historyDays` after the source last listed them',
       columns: named('connection version source outcome decided_at archived_at listed_at'),
     },
   ],
   classified_values: [
     {
       holds: 'none',
-      description: 'what people said that values of a status mean',
+      description: 'classified values of a status',
       removedWhen: forEver,
       columns: named('connection field value meaning classified_by classified_at'),
     },
@@ -316,7 +317,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   unlisted_values: [
     {
       holds: 'none',
-      description: 'values of a status that were accepted without a meaning',
+      description: 'unlisted values of a status',
       removedWhen: forEver,
       columns: named('connection field value first_at'),
     },
@@ -324,39 +325,39 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   slots: [
     {
       holds: 'none',
-      description: 'nights that were run',
-      removedWhen: '`retention.historyDays` after that; the newest of each schedule',
+      description: 'scheduled times that were run',
+      removedWhen: '`historyDays`; the newest of each schedule stays',
       columns: named('connection slot taken_at'),
     },
   ],
   alerts: [
     {
       holds: 'none',
-      description: 'what is or was wrong, in counts',
-      removedWhen: '90 days after it was over',
+      description: 'alerts, in counts',
+      removedWhen: '90 days after the end',
       columns: named('id connection kind code reason since people leavers run_id raised_at absent_since cleared_at'),
     },
   ],
   notifications: [
     {
       holds: 'none',
-      description: 'how far each channel was told of an alert',
-      removedWhen: '90 days after the alert was over',
+      description: 'the messages of an alert to each channel',
+      removedWhen: '90 days after the end',
       columns: named('alert_id channel next_at claimed_until sent attempts sent_code notified_at last_failure'),
     },
   ],
   alert_messages: [
     {
       holds: 'none',
-      description: 'when a channel was sent a message, for its limit',
-      removedWhen: 'a day after it was sent',
+      description: 'when a message was sent, for the limit of its channel',
+      removedWhen: 'a day later',
       columns: named('channel sent_at'),
     },
   ],
   leases: [
     {
       holds: 'none',
-      description: 'processes at work, with host and roles',
+      description: 'running processes, with host and roles',
       removedWhen: 'a day after they ended',
       columns: named('id seen_at process'),
     },
@@ -364,23 +365,23 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   request_budget: [
     {
       holds: 'none',
-      description: 'requests of this minute, and since when they fail',
-      removedWhen: 'the minute is over, and the platform answers',
+      description: 'requests of the current window, and since when they fail',
+      removedWhen: 'the window ends, and the platform answers',
       columns: named('key points expire failing_since failing_reason failing_is_away'),
     },
   ],
   audit_pending: [
     {
       holds: 'keys',
-      description: 'acts that are not signed yet',
-      removedWhen: 'the next signature, after seconds',
+      description: 'unsigned audit entries',
+      removedWhen: 'the next signature',
       columns: named('id entry mac'),
     },
   ],
   audit_trail: [
     {
       holds: 'keys',
-      description: 'acts: keys, counts, digests, reasons that people typed',
+      description: 'audit entries: keys, counts, digests, typed reasons',
       removedWhen: forEver,
       columns: named('ordinal entry hash'),
     },
@@ -404,15 +405,15 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   access_sessions: [
     {
       holds: 'words',
-      description: 'people who are signed in to the console: name, role, how, and a digest of what the browser keeps',
-      removedWhen: 'the first sign-in after it has ended',
+      description: 'sign-ins to the console: name, role, method, and a digest of the cookie',
+      removedWhen: 'the next sign-in after the end',
       columns: named('hash name role principal token_id created_at seen_at expires_at'),
     },
   ],
   installation: [
     {
       holds: 'none',
-      description: 'which installation the store is of, and where it was moved to',
+      description: 'the id of the installation, and where it was moved to',
       removedWhen: forEver,
       columns: named('one id made_at moved_to moved_at'),
     },
@@ -420,8 +421,8 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   restored_connections: [
     {
       holds: 'none',
-      description: 'connections that have to learn from the platform what happened after a backup',
-      removedWhen: 'they have',
+      description: 'restored connections that have to read the platform before they plan',
+      removedWhen: 'the platform is read',
       columns: named('connection known_until restored_at'),
     },
   ],

@@ -1,21 +1,52 @@
 import { type Holds, storedData } from '../../../src/store/retention/stored-data.ts'
+import { threats } from '../threats.ts'
 
-const title = '### Tables\n'
-const end = '\n## Secrets\n'
+const titleOfTables = '### Tables\n'
+const endOfTables = '\n## Secrets\n'
+const titleOfThreats = '## Threat model\n'
+const endOfThreats = '\n## Not covered\n'
 
-const note = `Made from \`src/store/retention/stored-data.ts\` by \`npx vitest run test/house.test.ts -u\`. A test compares it with the database.
+const noteOfTables = `Made from \`src/store/retention/stored-data.ts\` by \`npx vitest run test/house.test.ts -u\`. \`valuesDays\` and \`historyDays\` are the settings
+of \`retention\`, from the end of the run on.
+`
+const noteOfThreats = `Made from \`test/helpers/threats.ts\`, which names the tests of each row by their titles.
 `
 
 const holds: Readonly<Record<Holds, string>> = { values: 'values', keys: 'keys', words: 'words', none: '' }
 
-/** The page docs/security.md, with what the store keeps made from the table in the code. */
+/** The page docs/security.md, with the tables of what the store keeps and of the threats made from the code. */
 export function securityPage(page: string): string {
-  const [before = ''] = page.split(title, 1)
-  const after = page.slice(page.indexOf(end))
+  return withThreats(withTables(page))
+}
+
+function withTables(page: string): string {
   const rows = Object.entries(storedData).flatMap(([table, groups]) =>
-    groups.map((group) => `| \`${table}\` | ${holds[group.holds]} | ${group.description} | ${group.removedWhen} |`),
+    groups.map((group) => [`\`${table}\``, holds[group.holds], group.description, group.removedWhen]),
   )
-  return (
-    [`${before}${title}`, note, '| Table | Holds | What | Until |', '|---|---|---|---|', ...rows, ''].join('\n') + after
+  const part = [titleOfTables, noteOfTables, ...lines(['Table', 'Holds', 'What', 'Until'], rows)]
+  return replacePart(page, { title: titleOfTables, end: endOfTables, part })
+}
+
+function withThreats(page: string): string {
+  const rows = Object.entries(threats).flatMap(([target, members]) =>
+    members.map(({ from, protection, tests }, index) => {
+      const files = [...new Set(tests.map(([file]) => file))]
+      const links = files.map((file, at) => `[${at + 1}](../${file})`)
+      return [index === 0 ? target : '', from, protection, links.join(' ')]
+    }),
   )
+  const part = [titleOfThreats, noteOfThreats, ...lines(['What', 'From', 'What prevents it', 'Tests'], rows)]
+  return replacePart(page, { title: titleOfThreats, end: endOfThreats, part })
+}
+
+type Part = { readonly title: string; readonly end: string; readonly part: readonly string[] }
+
+function replacePart(page: string, { title, end, part: [heading = '', ...body] }: Part): string {
+  const [before = ''] = page.split(title, 1)
+  return `${before}${heading}${['', ...body].join('\n')}${page.slice(page.indexOf(end))}`
+}
+
+function lines(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line), '']
 }
