@@ -50,8 +50,6 @@ const typed: ReadonlySet<string> = new Set([source, 'connections.NAME.target', `
 const lists: ReadonlySet<string> = new Set([`${source}.join`, `${source}.each`])
 const elsewhere: ReadonlySet<string> = new Set([`${source}.join.pages`])
 
-const field = `${source}.fields.FIELD`
-
 /** Settings with the same meaning as others: they share one row, which says where the meaning stands. */
 const repeating = [
   { base: webhook, others: [source], words: 'As for a source.' },
@@ -59,7 +57,7 @@ const repeating = [
   { base: `${source}.each`, others: [`${source}.join`], words: 'As for join.' },
   ...['record.PROPERTY', 'status', 'action', 'rowTimeZone', 'severalRows.latest'].map((rule) => ({
     base: `${source}.${rule}`,
-    others: [field],
+    others: [`${source}.fields.FIELD`],
     words: 'As for fields.',
   })),
 ]
@@ -128,41 +126,55 @@ function byType(schema: Schema, base: string): Setting[] {
 function foldRepeats(settings: readonly Setting[]): Setting[] {
   const nameOf = ({ path, values, meaning }: Setting) => [path, values, meaning.replace(fieldsOf, '')].join('\n')
   const all = new Set(settings.map(nameOf))
-  const folded = new Map<object, Setting>()
-  return settings.flatMap((setting) => {
-    const { path } = setting
-    const group = repeating.findLast(({ base }) => path.startsWith(`${base}.`))
+  const groupOf = (setting: Setting) => {
+    const group = repeating.findLast(({ base }) => setting.path.startsWith(`${base}.`))
     const isRepeated = group?.others.some((other) =>
-      all.has(nameOf({ ...setting, path: path.replace(group.base, other) })),
+      all.has(nameOf({ ...setting, path: setting.path.replace(group.base, other) })),
     )
-    if (group === undefined || !isRepeated) return [setting]
-    if (path.split('.').length !== group.base.split('.').length + 1) return []
-    const first = folded.get(group)
-    if (first !== undefined) {
-      first.others?.push(path)
-      return []
-    }
-    const row = { ...setting, values: '', meaning: group.words, others: [] }
-    folded.set(group, row)
-    return [row]
-  })
+    return group && isRepeated ? group : null
+  }
+  const isBelow = (setting: Setting) => {
+    const group = groupOf(setting)
+    return group !== null && setting.path.split('.').length > group.base.split('.').length + 1
+  }
+  return foldRows(
+    settings.filter((setting) => !isBelow(setting)),
+    groupOf,
+  )
 }
 
 /** All limits share one row; docs/guards.md has what each counts, and its defaults. */
 function foldLimits(settings: readonly Setting[]): Setting[] {
   const limitOf = ({ path }: Setting) => /^(.*\.guards\.(?!unusual)\w+)\.(?:count|share)$/.exec(path)?.[1]
   const limits = new Set(settings.flatMap((setting) => limitOf(setting) ?? []))
-  const folded = new Map<string, Setting>()
+  const words = 'A `count` and a `share`, with the defaults of [guards](guards.md#limits).'
+  const groups = new Map<string, { readonly words: string }>()
+  return foldRows(
+    settings.filter((setting) => limitOf(setting) === undefined),
+    ({ path }) => {
+      if (!limits.has(path)) return null
+      const guards = path.replace(/\.\w+$/, '')
+      const group = groups.get(guards) ?? { words }
+      groups.set(guards, group)
+      return group
+    },
+  )
+}
+
+/** The settings of each group as one row, in the place of its first one. */
+function foldRows(
+  settings: readonly Setting[],
+  groupOf: (setting: Setting) => { readonly words: string } | null,
+): Setting[] {
+  const firsts = new Map<object, Setting>()
   return settings.flatMap((setting) => {
-    if (limitOf(setting) !== undefined) return []
-    if (!limits.has(setting.path)) return [setting]
-    const group = setting.path.replace(/\.\w+$/, '')
-    const first = folded.get(group)
+    const group = groupOf(setting)
+    if (group === null) return [setting]
+    const first = firsts.get(group)
     first?.others?.push(setting.path)
     if (first !== undefined) return []
-    const meaning = 'A `count` and a `share`, with the defaults of [guards](guards.md#limits).'
-    const row = { ...setting, values: '', meaning, others: [] }
-    folded.set(group, row)
+    const row = { ...setting, values: '', meaning: group.words, others: [] }
+    firsts.set(group, row)
     return [row]
   })
 }
