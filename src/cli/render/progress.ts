@@ -13,7 +13,7 @@ export type Progress = {
 const barWidth = 24
 const lineShare = 0.1
 
-/** A bar that moves on a terminal; plain lines, few of them, elsewhere. */
+/** A moving bar on a terminal; elsewhere a plain line for each new state, tenth of the work, or cause of a delay. */
 export function createProgress(printer: Printer): Progress {
   return printer.canRedraw ? bar(printer) : lines(printer)
 }

@@ -6,7 +6,7 @@ import { pasteable } from './hints.ts'
 /** Where the output of a command goes: its result to stdout, everything else to stderr. */
 export type Output = {
   readonly json: boolean
-  /** True if nobody reads stderr while the command runs: with --json. */
+  /** True with --json if stderr is no terminal: nobody reads messages while the command runs. */
   readonly quiet: boolean
   /** Whether personal values are shown: on request, in a document or on a terminal; never in a log file or a pipe. */
   mayShowValues(options: { readonly showValues?: boolean }): boolean

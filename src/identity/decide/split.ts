@@ -8,7 +8,7 @@ import { type Tally, tally } from './tally.ts'
 
 /** The decisions about people who are held by a guard or a held plan. */
 type Split = {
-  /** Departures that are sent nevertheless. */
+  /** Departures that are not held. */
   readonly proceeding: readonly PlannedPerson[]
   /** What is held in a plan of its own. */
   readonly held: readonly PlannedPerson[]
@@ -35,7 +35,10 @@ export function startSplitting(decisions: Decisions) {
   }
 
   return {
-    /** Holds these people. Unless a guard of departures failed (`failedGuards`), a departure proceeds with what its own row states. */
+    /**
+     * Holds these people. Their departures proceed, each with what its own row states, unless one of `failedGuards` that judges departures
+     * counts the person.
+     */
     split(
       people: readonly SplitPerson[],
       known: ReadonlyMap<string, RosterEntry>,

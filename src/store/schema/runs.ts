@@ -20,6 +20,7 @@ export type RunSource = {
   /** The size of the cells; absent in records of older versions. */
   readonly cellBytes?: number
   readonly version: string
+  /** More exports wait to be read after this one. */
   readonly more?: boolean
   /** How the end of a list was recognised; absent if the source is not a list. */
   readonly end?: string
@@ -33,7 +34,7 @@ export type RequestedPerson = { readonly digest: string; readonly identityId?: s
 
 /** The options of a run as in the control API, with everything that is stored of them. */
 export type RunOptions = Readonly<Omit<ShownRun['options'], 'joined' | 'person'>> & {
-  /** What was requested while this run waited. It becomes a run of its own, because this one may be refused. */
+  /** Requests that joined this run while it waited. They become a run of their own, because this one may be refused. */
   readonly joined?: RunOptions
   /** The one person that the run is about. */
   readonly person?: RequestedPerson
@@ -73,21 +74,32 @@ type RunsTable = {
   as_of: Date | null
   rows: number | null
   records: number | null
+  /** How many changes of each kind the plan has. */
   counts: NullableJson<PlanCounts>
   guards: NullableJson<Verdict[]>
+  /** How many people each limit counts. */
   people_counts: NullableJson<PeopleCounts>
+  /** The size of the roster before the plan. */
   known_people: NullableJson<RosterCounts>
+  /** Of the plan. */
   digest: string | null
+  /** A digest of the connection's configuration. */
   configuration: string | null
+  /** A digest of the configuration, the platform and the classified values (see `planBasis`). A held plan with another basis is made again. */
   basis: string | null
   requested_by: NullableJson<readonly Requester[]>
   expires_at: Date | null
+  /** Why a held plan has to be made again. */
   outdated_reason: string | null
+  /** The run with the part of the same plan that is held. */
   held_part_run_id: string | null
+  /** The run with the part of this held plan that is delivered at once. */
   passed_part_run_id: string | null
+  /** The run of the owner that started this run of a linked connection. */
   linked_run_id: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
+  /** The last keys of a snapshot: the next one should still have the employed people among them. */
   end_keys: NullableJson<readonly string[]>
   verification: NullableJson<Verification>
   blocked_people: NullableJson<BlockedPeopleCounts>

@@ -18,13 +18,13 @@ const fields = [
   'separatedAt',
 ] as const satisfies (keyof ExpectedPerson)[]
 
-/** States of a run whose plan had become the connection's truth; of a cancelled one its changes tell. */
+/** States of a run whose plan was accepted. A cancelled run was accepted if it has batches. */
 export const acceptedStates: readonly string[] = ['delivering', 'unchanged', 'finished', 'finished_with_problems']
-const restless: readonly string[] = ['waiting', 'reading', 'planned', 'delivering']
+const unfinishedStates: readonly string[] = ['waiting', 'reading', 'planned', 'delivering']
 
 /**
- * Compares what everything came to with what HR said; a sentence for each thing that is wrong, so that nothing is what it should be.
- * With a store it also has to be at rest and to account for everything. It looks and touches nothing.
+ * Compares the platform with what HR stated. Returns a sentence for each fault; an empty list is the expected result. With `db`, also
+ * checks that the store has no unfinished work and accounts for every change. Changes nothing.
  */
 export async function judge({
   client,
@@ -32,7 +32,7 @@ export async function judge({
   open = new Set(),
   db,
 }: {
-  /** Of an account of its own: whatever its connections hold counts. */
+  /** A client of an account without other data: everything that its connections hold is compared. */
   client: Pick<PlatformClient, 'listCustomConnections' | 'listHrisUserIdentities'>
   expected: ReadonlyMap<string, ExpectedPerson>
   /** People who may be on the platform in any state. */
@@ -43,7 +43,7 @@ export async function judge({
   return db ? [...onPlatform, ...(await storeFindings(db, expected))] : onPlatform
 }
 
-/** When the exports were true that accepted runs read, in the order in which they were accepted. */
+/** The `asOf` of the exports of accepted runs, in the order of their acceptance. */
 export async function acceptedExports(db: Db): Promise<string[]> {
   const runs = await runsOf(db)
   return runs
@@ -95,11 +95,13 @@ async function storeFindings(db: Db, expected: ReadonlyMap<string, ExpectedPerso
   const changes = new Map<string, AccountedChange[]>()
   for (const run of runs) changes.set(run.id, await allChanges(db, run.id))
   return [
-    ...runs.filter(({ state }) => restless.includes(state)).map(({ id, state }) => `run ${id} is still ${state}`),
+    ...runs
+      .filter(({ state }) => unfinishedStates.includes(state))
+      .map(({ id, state }) => `run ${id} is still ${state}`),
     ...(await dueBatches(db)),
     ...few(await unconfirmedPeople(db)),
     ...few(runs.filter(wasAccepted).flatMap((run) => unaccounted(run, changes.get(run.id) ?? []))),
-    ...few(cameFromNowhere(expected, changes)),
+    ...few(withoutChange(expected, changes)),
     ...overlaps(runs, changes),
   ]
 }
@@ -109,7 +111,7 @@ async function dueBatches(db: Db): Promise<string[]> {
   return due.map(({ run_id, batch, last_failure }) => `batch ${batch} of run ${run_id} is due still (${last_failure})`)
 }
 
-/** Of whom the platform has not acknowledged what is desired, who is uncertain, and who stands in the problems. */
+/** A sentence for each person whose record the platform has not acknowledged, who is in doubt, or who has a problem. */
 async function unconfirmedPeople(db: Db): Promise<string[]> {
   const late = await db
     .selectFrom('roster')
@@ -119,7 +121,7 @@ async function unconfirmedPeople(db: Db): Promise<string[]> {
         .onRef('out_of_sync.identity_id', '=', 'roster.identity_id'),
     )
     .select('roster.identity_id')
-    // Of whoever is withheld the platform has to have nothing.
+    // The platform must have nothing of a retracted person.
     .where(sql<boolean>`case when roster.retracted_at is null
       then roster.desired is not null and out_of_sync.identity_id is not null
       else out_of_sync.identity_id is null or out_of_sync.confirmed is not null end`)
@@ -134,7 +136,7 @@ async function unconfirmedPeople(db: Db): Promise<string[]> {
   ]
 }
 
-/** What is missing in the account of an accepted run's changes. */
+/** A sentence for each change of an accepted run that is open or lacks a time, an answer or an origin. */
 function unaccounted(run: RunRow, changes: readonly AccountedChange[]): string[] {
   return changes.flatMap((change) => {
     const who = `${change.change.identityId} (${change.change.kind}) of run ${run.id}`
@@ -154,13 +156,13 @@ function unaccounted(run: RunRow, changes: readonly AccountedChange[]): string[]
   })
 }
 
-/** Whether a row of a source stands behind a change: not behind silence, what an earlier run left undone, nor an operator's act. */
+/** Whether a change comes from a row: not from absence, an earlier run or an operator. */
 function hasOrigin({ change }: AccountedChange, { options }: RunRow): boolean {
   if (change.carried || options.retract) return false
   return change.kind === 'retract' || !change.inferred
 }
 
-function cameFromNowhere(
+function withoutChange(
   expected: ReadonlyMap<string, ExpectedPerson>,
   changes: ReadonlyMap<string, readonly AccountedChange[]>,
 ): string[] {
@@ -168,7 +170,7 @@ function cameFromNowhere(
   return [...expected.keys()].filter((id) => !named.has(id)).map((id) => `${id} stands in no run's changes`)
 }
 
-/** Runs of a connection deliver one after the other: from a run's first request until it ended no other one of them sends. */
+/** A sentence for each run that sent something before an earlier run of its connection had ended. */
 function overlaps(runs: readonly RunRow[], changes: ReadonlyMap<string, readonly AccountedChange[]>): string[] {
   const spans = runs.flatMap((run) => {
     const sent = (changes.get(run.id) ?? []).flatMap(({ sentAt }) => (sentAt === null ? [] : [Date.parse(sentAt)]))

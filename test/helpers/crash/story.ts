@@ -129,12 +129,12 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
     },
     async night(dice, { unlisted = false } = {}) {
       const leavers = goOn(hr, dice, clerks.faults)
-      clerks.blunder(dice, { leavers, unlisted })
+      clerks.addFaults(dice, { leavers, unlisted })
       await story.dropExport()
     },
     async tidyNight(dice) {
       goOn(hr, dice, clerks.faults)
-      clerks.mendAll()
+      clerks.correctAll()
       await story.dropExport()
     },
     async dropExport() {

@@ -6,16 +6,16 @@ const kinds = ['email', 'start', 'date', 'date alone', 'twice'] as const
 const unlistedKinds = ['status', 'status alone'] as const
 
 /**
- * What is wrong with a person's row: a cell of it, or it stands there twice. A status is one that no list holds. `alone`: nothing else
- * of the row says whether the person has left.
+ * A fault of a person's row: a cell that cannot be read, a row that occurs twice, or a status that no list holds. `alone`: nothing else in
+ * the row states whether the person has left.
  */
 export type Fault = { readonly kind: (typeof kinds)[number] | (typeof unlistedKinds)[number]; readonly suffix: string }
 export type Faults = ReadonlyMap<string, Fault>
 
-/** An export with what HR meant, and by key what is wrong in it. */
+/** An export: what HR meant, and its faults by key. */
 export type Untidy = { readonly night: Night; readonly faults: Faults }
 
-/** The mistakes of HR's clerks, night after night. */
+/** Makes mistakes in HR's exports, as clerks do, and corrects some of them later. */
 export function createClerks(hr: Hr) {
   const faults = new Map<string, Fault>()
 
@@ -23,28 +23,28 @@ export function createClerks(hr: Hr) {
     faults: faults as Faults,
 
     /**
-     * Mends some rows and spoils others, those of leavers before others. `unlisted`: also by statuses that no list holds; without, those
-     * of earlier nights are mended, since one who leaves meanwhile would have another.
+     * Corrects some faulty rows and adds faults to others, preferably to those of `leavers`. With `unlisted`, faults include unlisted
+     * statuses. Without it, earlier unlisted statuses are corrected, because the status of a person who leaves meanwhile would change.
      */
-    blunder(dice: Dice, { leavers, unlisted }: { leavers: readonly string[]; unlisted: boolean }): void {
+    addFaults(dice: Dice, { leavers, unlisted }: { leavers: readonly string[]; unlisted: boolean }): void {
       for (const [id, fault] of faults) if (dice.chance(1 / 4) || (!unlisted && isUnlisted(fault))) faults.delete(id)
-      const spoil = (kind: Fault['kind']) => {
+      const addFault = (kind: Fault['kind']) => {
         const tidy = hr.rows().flatMap(({ id }) => (faults.has(id) ? [] : [id]))
         const ofLeavers = tidy.filter((id) => leavers.includes(id))
         const [first, ...others] = ofLeavers.length > 0 && dice.chance(1 / 2) ? ofLeavers : tidy
         if (first !== undefined) faults.set(dice.pick([first, ...others]), { kind, suffix: String(hr.nights.length) })
       }
-      for (let remaining = dice.integer(1, 2); remaining > 0; remaining--) spoil(dice.pick(kinds))
-      if (unlisted) spoil(dice.pick(unlistedKinds))
+      for (let remaining = dice.integer(1, 2); remaining > 0; remaining--) addFault(dice.pick(kinds))
+      if (unlisted) addFault(dice.pick(unlistedKinds))
     },
 
-    mendAll(): void {
+    correctAll(): void {
       faults.clear()
     },
   }
 }
 
-/** The rows as an export has them. */
+/** The rows of the export, with their faults. */
 export function written({ night, faults }: Untidy): HrPerson[] {
   return night.rows.flatMap((row) => rowsOf(row, faults.get(row.id)))
 }
@@ -59,9 +59,9 @@ export function unlistedIn({ night, faults }: Untidy): { value: string; as: 'emp
 }
 
 /**
- * What can be understood of exports, one after the other: a cell that cannot be read leaves its field as it was, and a person who stands
- * there twice is as they were. `open`: the people whose rows alone do not decide what is understood, because it depends on what an
- * operator has said by then, or because either is right. They are open until a row of theirs is tidy again.
+ * How exports are to be understood, in their order: an unreadable cell leaves its field as it was, and a row that occurs twice leaves the
+ * person as they were. `open`: people whose outcome the test does not predict, because it depends on an operator or because two outcomes
+ * are right. A person is open until their row has no fault again.
  */
 export function understood(exports: readonly Untidy[]): {
   readonly nights: Night[]
@@ -118,7 +118,7 @@ function statusOf(row: HrPerson, { suffix }: Fault): string {
   return hasLeft(row) ? `Gone ${suffix}` : `Sabbatical ${suffix}`
 }
 
-/** The row as it is understood, in the words of one that is tidy; undefined: the person is not known by it. */
+/** The row without its fault, with the values that follow from it; undefined if the person stays unknown. */
 function readable(row: HrPerson, { kind }: Fault, before: HrPerson | undefined): HrPerson | undefined {
   const { email = '', start = '', leavingDate = '', status = 'Active' } = before ?? {}
   switch (kind) {

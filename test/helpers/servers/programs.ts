@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Held by the process that installs, as apt refuses a second one. */
-const turns = join(tmpdir(), 'rollcall-tests-install.lock')
+/** A lock file: only one process at a time can install with apt. */
+const lockFile = join(tmpdir(), 'rollcall-tests-install.lock')
 
 /** The path of the first of these programs that is in PATH. */
 export async function findProgram(...names: readonly string[]): Promise<string | null> {
@@ -38,7 +38,7 @@ export async function install(name: string): Promise<string | null> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   const once = `apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends ${name}`
   try {
-    await run('flock', [turns, 'sh', '-c', `${once} || { apt-get update -qq && ${once}; }`], { env })
+    await run('flock', [lockFile, 'sh', '-c', `${once} || { apt-get update -qq && ${once}; }`], { env })
     return null
   } catch (error) {
     return `apt-get install ${name} failed: ${error instanceof Error ? error.message : String(error)}`
