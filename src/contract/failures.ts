@@ -24,14 +24,14 @@ export type DeliveryFailure = {
   readonly uncertain: boolean
 }
 
-const repeated = 'The batch stays due and is tried again, with pauses that grow to an hour. No person is given up.'
-const apart =
-  'If the platform fails on a single person, the others of the batch are sent. After 15 minutes the run ends without that person, who is tried again every hour.'
-const repeatedApart = `${repeated} ${apart}`
-
 /** Consequences that several failures share, in the words of `follows`. docs/deliveries.md states each once. */
-export const sharedConsequences = { again: repeated, apart } as const
-
+export const sharedConsequences = {
+  again: 'The batch stays due and is tried again, with pauses that grow to an hour. No person is given up.',
+  apart:
+    'If the platform fails on a single person, the others of the batch are sent. After 15 minutes the run ends without that person, who is tried again every hour.',
+} as const
+const repeated = sharedConsequences.again
+const repeatedApart = `${repeated} ${sharedConsequences.apart}`
 const blocked = 'Nothing of the connection is sent, except one probe every 15 minutes. Other connections continue.'
 const unwell = 'Nothing has to be done here; see the status page of the platform.'
 

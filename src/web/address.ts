@@ -1,4 +1,4 @@
-/** An address within the site. What is null, empty or false is left out, so that the shortest address says the same. */
+/** An address within the site. Parameters that are null, empty or false are left out. */
 export function address(
   path: string,
   query: Readonly<Record<string, string | number | boolean | null | undefined>> = {},

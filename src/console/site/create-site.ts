@@ -33,6 +33,7 @@ type Routes = Options & {
 }
 
 type Show<T> = (context: PageContext, fields: Fields) => Promise<T>
+/** `isFresh`: shared answers are not used. */
 type ShowRequest<T> = (request: FastifyRequest, visitor: Visitor, isFresh: boolean) => Promise<T>
 type SignedInHandler = (request: FastifyRequest, reply: FastifyReply, visitor: Visitor) => Promise<FastifyReply>
 

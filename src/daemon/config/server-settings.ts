@@ -18,7 +18,7 @@ const Oidc = z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
       .refine((text) => !isReadable(text), { error: 'http:// is for this machine alone' })
       .describe('The address of the provider, before /.well-known/openid-configuration.'),
-    clientId: z.string().min(1).describe('What the provider calls Rollcall.'),
+    clientId: z.string().min(1).describe('The client ID of Rollcall at the provider.'),
     clientSecret: z.string().min(1).describe(`The secret of the client, as ${secretReference}.`),
     scopes: z
       .array(z.string().regex(/^[!#-[\]-~]+$/))

@@ -1,2 +1,2 @@
-/** Requires a valid certificate of every server, regardless of the environment and the command line of Node. */
+/** TLS options that require a valid certificate of every server, whatever the environment and the command line of Node say. */
 export const provenServers = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const

@@ -150,18 +150,18 @@ export const Guards = z.strictObject({
   shrink: limit(limitDefinitions.shrink),
   unusual: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('Whether plans are also compared with what is usual.'),
-      runs: z.int().min(1).default(14).describe('From this number of accepted runs on, it is known what is usual.'),
+      enabled: z.boolean().default(true).describe('Whether plans are also compared with earlier runs.'),
+      runs: z.int().min(1).default(14).describe('The number of accepted runs from which on plans are compared.'),
       times: z
         .number()
         .min(1)
         .default(4)
-        .describe('A plan is held for more than this many times the largest number so far.'),
-      count: z.int().min(0).default(10).describe('This many always pass.'),
+        .describe('A plan is held if it exceeds the largest earlier number by this factor.'),
+      count: z.int().min(0).default(10).describe('Up to this number of people always pass.'),
     })
     .prefault({})
     .describe(
-      'Holds a plan for much more of one kind than in each of the last 90 accepted runs, whatever its limit: of people that a limit counts against those employed.',
+      'Holds a plan if a limit counts many more people than in each of the last 90 accepted runs. For limits that are measured against those employed.',
     ),
 })
 export type Guards = z.infer<typeof Guards>
@@ -171,7 +171,7 @@ export type Limit = Guards[LimitName]
 function limit({ counts, against, count, share }: LimitDefinition) {
   return z
     .strictObject({
-      count: z.int().min(0).default(count).describe('This many always pass.'),
+      count: z.int().min(0).default(count).describe('Up to this number of people always pass.'),
       share: z
         .number()
         .min(0)

@@ -16,7 +16,7 @@ const Pivot = z
   .min(1999)
   .max(2199)
   .optional()
-  .describe('The last year that two digits may mean: with 2049, 50 is 1950. Required for yy.')
+  .describe('The last year that two digits may mean: with 2049, 49 is 2049 and 50 is 1950. Required for yy.')
 const Language = z.enum(languages).default('en').describe('The language of month names.')
 
 /** The options for the format of a date. */

@@ -177,7 +177,7 @@ export type CompiledMapping =
       readonly mapped: ReadonlySet<FieldName>
       /** One sentence for each mapped name that was expected and that no record has. */
       readonly lacking: readonly string[]
-      /** The members that the records have for fields with several of them, as `formerFields` names them. */
+      /** Of fields that are read from several members of a record (`firstOf`, `template`): the members that records have, as `FIELD: MEMBER`. */
       readonly parts: readonly string[]
     }
   /** One sentence for each column that is missing or ambiguous. */

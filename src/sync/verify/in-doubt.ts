@@ -26,8 +26,8 @@ type InDoubtInput = {
 }
 
 /**
- * Looks up the people in doubt who are due, leavers first, within the rate limit. This finds and repairs the effect of a late request that
- * undid something. Nothing waits for it or fails because of it: people who were not read are read later.
+ * Looks up the people in doubt who are due, leavers first, within the rate limit. This finds and repairs what a late request has undone.
+ * A failure is logged and stops nothing: people who could not be read are read later.
  */
 export async function verifyPeopleInDoubt(
   ctx: SyncContext,
@@ -91,8 +91,8 @@ type Reading = {
 }
 
 /**
- * Records what was read, except for people about whom something was accepted or delivered meanwhile: they are read again. Returns for how
- * many people the platform has something new that is not desired.
+ * Records what was read, except for people about whom something was accepted or delivered meanwhile: they are read again. Returns the
+ * number of people whom the platform holds neither as known before nor as desired.
  */
 async function recordPortion(
   { ctx, endpoint, connection, repairs, before }: Reading,
@@ -103,10 +103,10 @@ async function recordPortion(
   const byKey = new Map(held.map((identity) => [identity.identityId, identity]))
   return await ctx.store.db.transaction().execute(async (tx) => {
     await lockEntries(tx, { connection, identityIds })
-    const unmoved = [...(await rosterEntries(tx, { connection, identityIds })).values()].filter(
+    const unchanged = [...(await rosterEntries(tx, { connection, identityIds })).values()].filter(
       (entry) => factDigest(entry) === before.get(entry.identityId),
     )
-    const read = unmoved.map((entry) => {
+    const read = unchanged.map((entry) => {
       const identity = byKey.get(entry.identityId) ?? null
       return { isSame: isAsKnown(endpoint, entry, identity), ...comparePerson(endpoint, entry, identity) }
     })

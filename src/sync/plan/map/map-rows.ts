@@ -56,7 +56,7 @@ export type MappedRows =
 
 type MapOptions = {
   readonly now: Date
-  /** The mapped names that the last accepted export had, and parts of them. */
+  /** The mapped names that the last accepted export had, and its `parts` (see `CompiledMapping`). */
   readonly formerFields?: readonly string[]
   readonly aliases?: KeyAnswers['aliases']
   /** How many people the checks look at. */
@@ -126,7 +126,7 @@ function readableRows(
   }
 }
 
-/** A record with a blank for each missing member. Objects, lists and results of expressions stay as they are. */
+/** A record with a blank for each missing member. Columns with an object or a list, and results of expressions, stay as they are. */
 function withBlanks(row: SourceRow, width: number): SourceRow {
   const { nonTextColumns: groups = [] } = row
   const values = row.values.map((cell, at) => cell ?? (at >= width || groups.includes(at) ? undefined : ''))
