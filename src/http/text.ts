@@ -3,11 +3,25 @@ import { z } from 'zod'
 // Only the usual spelling of a number, so that `0x10`, `1e3`, ` 7` and `007` are not further names of an ID.
 const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
+/** What a parameter of an address holds: a text, several of them, or an object whose properties are named in brackets. */
+export type AddressText = string | readonly AddressText[] | { readonly [property: string]: AddressText }
+
 /** Converts the text of an address into the value that a schema expects; blank or `null` is null. Other texts are left to the schema. */
-export function readText(schema: z.core.$ZodType, text: string | readonly string[]): unknown {
+export function readText(schema: z.core.$ZodType, text: AddressText): unknown {
   if (takesNull(schema) && (text === '' || text === 'null')) return null
   const inner = unwrap(schema)
-  if (inner instanceof z.ZodArray) return [text].flat().map((entry) => readText(inner.element, entry))
+  if (inner instanceof z.ZodArray) {
+    const entries: readonly AddressText[] = isList(text) ? text : [text]
+    return entries.map((entry) => readText(inner.element, entry))
+  }
+  if (inner instanceof z.ZodObject && typeof text === 'object' && !isList(text)) {
+    return Object.fromEntries(
+      Object.entries(text).map(([name, value]) => [
+        name,
+        inner.shape[name] ? readText(inner.shape[name], value) : value,
+      ]),
+    )
+  }
   if (typeof text !== 'string') return text
   if (inner instanceof z.ZodUnion) return readUnion(inner.options, text)
   if (inner instanceof z.ZodNumber) return decimal.test(text) ? Number(text) : text
@@ -21,9 +35,28 @@ export function writeText(value: unknown): string[] {
   return Array.isArray(value) ? value.flatMap(writeText) : [String(value)]
 }
 
+/** The names and texts of a query parameter. The properties of objects in a list are named `list[0][property]`. */
+export function writeParameter(name: string, value: unknown): [string, string][] {
+  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'object' && entry !== null))
+    return writeText(value).map((text) => [name, text])
+  return value.flatMap((entry, index) =>
+    Object.entries(entry).flatMap(([property, inner]) => writeParameter(`${name}[${index}][${property}]`, inner)),
+  )
+}
+
 /** Whether a schema expects a list, whose name an address may repeat. */
 export function expectsList(schema: z.core.$ZodType): boolean {
   return unwrap(schema) instanceof z.ZodArray
+}
+
+/** Whether a schema expects a list of objects. */
+export function expectsObjects(schema: z.core.$ZodType): boolean {
+  const list = unwrap(schema)
+  return list instanceof z.ZodArray && unwrap(list.element) instanceof z.ZodObject
+}
+
+function isList(text: AddressText): text is readonly AddressText[] {
+  return Array.isArray(text)
 }
 
 function readUnion(options: readonly z.core.$ZodType[], text: string): unknown {

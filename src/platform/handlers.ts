@@ -7,6 +7,7 @@ import { type Handlers, type MountOptions, mount } from '../http/server/mount.ts
 import { auditRequestHandlers } from './audits/audit-requests.ts'
 import { auditHandlers } from './audits/audits.ts'
 import { companyHandlers } from './company/company.ts'
+import { groupHandlers } from './company/group-scopes.ts'
 import { workspaceHandlers } from './company/workspaces.ts'
 import { customConnectionHandlers } from './connections/custom-connections.ts'
 import { controlLibraryHandlers } from './controls/control-library.ts'
@@ -20,6 +21,7 @@ import { assetHandlers } from './inventory/assets.ts'
 import { deviceHandlers } from './inventory/devices.ts'
 import { backgroundCheckHandlers } from './people/background-checks.ts'
 import { personnelHandlers } from './people/personnel.ts'
+import { personnelSearchHandlers } from './people/personnel-search.ts'
 import { userHandlers } from './people/users.ts'
 import { customDataRecordHandlers } from './records/custom-data-records.ts'
 import { customDataSessionHandlers } from './records/custom-data-sessions.ts'
@@ -38,6 +40,8 @@ const areaHandlers: { readonly [One in Area as One['tag']]: Handlers<One['operat
   'Custom Data Sessions': customDataSessionHandlers,
   'HRIS User Identities': hrisUserIdentityHandlers,
   Personnel: personnelHandlers,
+  'Personnel Search': personnelSearchHandlers,
+  Groups: groupHandlers,
   Users: userHandlers,
   Workspaces: workspaceHandlers,
   Controls: controlHandlers,

@@ -24,6 +24,16 @@ export const SubmittedTimestamp = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 date and time with Z or an offset' })
   .refine(hasStorableYear, { error: 'must lie between the years 1000 and 9998' })
 
+/** A day in a request, as a date or a time. */
+export const SubmittedDay = z
+  .string()
+  .refine(
+    (day) => SubmittedTimestamp.safeParse(z.iso.date().safeParse(day).success ? `${day}T00:00:00Z` : day).success,
+    {
+      error: 'must be a date such as 2026-01-31, or a time with Z or an offset, between the years 1000 and 9998',
+    },
+  )
+
 /** A time in a response: ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ offset: true })
 

@@ -164,6 +164,21 @@ export const platformExamples: { readonly [name in keyof typeof platformOperatio
 
   listPersonnel: { query: { size: 10, 'expand[]': ['user'] } },
   getPersonnel: { params: { personnelId: nora }, query: { 'expand[]': ['user', 'complianceChecks'] } },
+  updatePersonnel: {
+    params: { personnelId: nora },
+    bodies: {
+      'A first day': { startedAt: '2021-05-03' },
+      'Out of scope': { employmentStatus: 'OUT_OF_SCOPE', notHumanReason: 'A mailbox that several people read.' },
+    },
+  },
+  searchPersonnel: { query: { q: 'engineer', 'expand[]': ['user', 'groups'], 'facets[]': ['employmentStatus'] } },
+  searchWorkspacePersonnel: { params: workspace, query: { sort: 'name', size: 10 } },
+  listGroups: { query: { q: 'engineering' } },
+  listScopedGroups: { params: workspace },
+  addScopedGroup: { params: workspace, bodies: { 'A group': { groupId: 2 } } },
+  replaceScopedGroups: { params: workspace, bodies: { 'The whole scope': { groupIds: [1] } } },
+  removeScopedGroup: { params: { ...workspace, groupId: 1 } },
+  getScopedCounts: { params: workspace },
   resetPersonnelSync: {
     bodies: { 'Some people': { action: 'reset-sync', personnelIds: [1, 2] }, Everybody: { action: 'reset-sync-all' } },
   },

@@ -1,6 +1,18 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { CustomFieldValue, expandQuery, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
+import {
+  CustomFieldSubmit,
+  CustomFieldValue,
+  expandQuery,
+  Id,
+  listQuery,
+  maxLongTextLength,
+  page,
+  SubmittedDay,
+  Timestamp,
+  text,
+  UserCompact,
+} from './common.ts'
 
 /** The employment statuses of people. */
 export const EmploymentStatus = z
@@ -99,7 +111,7 @@ export const Person = z
     startedAt: Timestamp.nullable(),
     separatedAt: Timestamp.nullish(),
     statusUpdatedAt: Timestamp.nullable().describe(
-      'When the status was set by hand. While it is set, identity sync does not update the person.',
+      'When the status was set by hand. While it is set, identity sync does not change the status.',
     ),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -109,6 +121,22 @@ export const Person = z
 export type Person = z.infer<typeof Person>
 
 const PersonnelPage = page(Person).meta({ id: 'PersonnelResponsePublicV2Dto' })
+
+/** What an edit by hand changes. A field that is left out stays. */
+export const PersonnelModify = z
+  .object({
+    startedAt: SubmittedDay.optional().describe('The first day, as a date or a time.'),
+    separatedAt: SubmittedDay.optional().describe('The last day, as a date or a time.'),
+    employmentStatus: EmploymentStatus.optional(),
+    notHumanReason: text(maxLongTextLength)
+      .min(1)
+      .optional()
+      .describe('Why the person is out of scope. Required when the status becomes `OUT_OF_SCOPE`.'),
+    customFields: z.array(CustomFieldSubmit).optional(),
+  })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), { error: 'needs at least one field' })
+  .meta({ id: 'PersonnelModifyRequestPublicV2Dto' })
+export type PersonnelModify = z.infer<typeof PersonnelModify>
 
 const PersonnelAction = z.enum(['reset-sync', 'reset-sync-all']).meta({ id: 'PersonnelActionEnum' })
 
@@ -164,11 +192,22 @@ export const personnel = operations({
     success: { 200: Person },
     errors: [400, 401, 403, 404, 412, 500],
   },
+  updatePersonnel: {
+    method: 'PUT',
+    path: '/personnel/:personnelId',
+    summary: 'Update Personnel',
+    description: 'Edit a person by hand. Identity sync leaves the edited fields alone until it is reset.',
+    permission: 'personnel-put',
+    params: z.object({ personnelId: PersonRef }),
+    body: PersonnelModify,
+    success: { 200: Person },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
   resetPersonnelSync: {
     method: 'POST',
     path: '/personnel/actions',
     summary: 'Reset Personnel Sync',
-    description: 'Let identity sync update people again whose status was set by hand.',
+    description: 'Let identity sync update people again who were edited by hand.',
     permission: 'personnel-put-reset-resync',
     body: PersonnelReset,
     success: { 201: PersonnelResetResult },

@@ -13,8 +13,10 @@ import { customDataRecords } from './custom-data-records.ts'
 import { customDataSessions } from './custom-data-sessions.ts'
 import { devices } from './devices.ts'
 import { events } from './events.ts'
+import { groups } from './groups.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
 import { personnel } from './personnel.ts'
+import { personnelSearch } from './personnel-search.ts'
 import { users } from './users.ts'
 import { workspaces } from './workspaces.ts'
 
@@ -63,6 +65,16 @@ export const platformAreas = [
     operations: personnel,
   },
   {
+    tag: 'Personnel Search',
+    description: 'People by text, status, connection, group and custom field. Answers may be a few seconds old.',
+    operations: personnelSearch,
+  },
+  {
+    tag: 'Groups',
+    description: 'Groups that came with identity providers, and the groups in the scope of a workspace.',
+    operations: groups,
+  },
+  {
     tag: 'Users',
     description: 'The users of the account, and the identities that are linked to them.',
     operations: users,
@@ -96,6 +108,8 @@ export const platformOperations = {
   ...events,
   ...hrisUserIdentities,
   ...personnel,
+  ...personnelSearch,
+  ...groups,
   ...workspaces,
   ...controls,
   ...controlNotes,

@@ -98,7 +98,6 @@ export const unimplementedOperations: Readonly<Record<string, string>> = {
   'POST /workspaces/{workspaceId}/tasks': 'Create Task',
   'POST /workspaces/{workspaceId}/tasks/{taskId}/actions': 'Perform Task Action',
   'PUT /connections/{connectionId}/vendor-mapping': 'Update Vendor Mapping',
-  'PUT /personnel/{personnelId}': 'Update Personnel',
   'PUT /policies/{policyId}': 'Modify Policy',
   'PUT /policies/{policyId}/approval-configuration/{approvalConfigurationTier}': 'Update Policy Approval Configuration',
   'PUT /policies/{policyId}/owner': 'Assign Policy Owner',

@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/operation.ts'
-import { writeText } from '../text.ts'
+import { writeParameter, writeText } from '../text.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -11,7 +11,9 @@ export function requestPath(
 ): string {
   const prefix = base.pathname.replace(/\/+$/, '')
   const path = operation.path.replace(/:(\w+)/g, (_, name: string) => segment(name, params[name]))
-  const pairs = Object.entries(query).flatMap(([name, value]) => writeText(value).map((text) => pair(name, text)))
+  const pairs = Object.entries(query)
+    .flatMap(([name, value]) => writeParameter(name, value))
+    .map(pair)
   return pairs.length === 0 ? `${prefix}${path}` : `${prefix}${path}?${pairs.join('&')}`
 }
 
@@ -22,6 +24,6 @@ function segment(name: string, value: unknown): string {
   return /^\.+$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
 }
 
-function pair(name: string, text: string): string {
+function pair([name, text]: readonly [string, string]): string {
   return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`
 }

@@ -3,12 +3,12 @@ import type { z } from 'zod'
 import type { Operation } from '../../contract/operation.ts'
 import { describeIssues, inPlainWords } from '../issues.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import { expectsList, readText } from '../text.ts'
+import { type AddressText, expectsList, expectsObjects, readText } from '../text.ts'
 
 /** The parsed parts of a request. */
 export type Input = { params?: unknown; query?: unknown; body?: unknown }
 
-type Texts = Readonly<Record<string, string | readonly string[] | undefined>>
+type Texts = Readonly<Record<string, AddressText | undefined>>
 
 /** The parsed `params`, `query` and `body` of a request. Throws the operation's refusal of an invalid request. */
 export function readInput(operation: Operation, request: FastifyRequest): Input {
@@ -18,7 +18,7 @@ export function readInput(operation: Operation, request: FastifyRequest): Input 
     input.params = parse(operation.params, texts, (issues) => refuse('MalformedAddress', issues))
   }
   if (operation.query) {
-    const query = withListNames(operation.query, request.query as Texts)
+    const query = withListNames(operation.query, withObjects(operation.query, request.query as Texts))
     const misspelled = misspelledName(operation.query, query)
     if (misspelled !== null) throw refuse('InvalidInput', misspelled)
     input.query = parse(operation.query, namedTexts(operation.query, query), (issues) => refuse('InvalidInput', issues))
@@ -44,6 +44,28 @@ function namedTexts(schema: z.ZodObject, texts: Texts): Record<string, unknown> 
   return values
 }
 
+/** The query with the objects of its lists: `list[0][name]=x` is the property `name` of the first one. */
+function withObjects({ shape }: z.ZodObject, texts: Texts): Texts {
+  const lists = Object.keys(shape).filter((name) => expectsObjects(shape[name]))
+  if (lists.length === 0) return texts
+  const rest: [string, Texts[string]][] = []
+  const found = new Map<string, Map<number, Map<string, AddressText>>>()
+  for (const [received, text = ''] of Object.entries(texts)) {
+    const [, name = '', index, property = ''] = /^(\w+)\[(\d{1,3})\]\[(\w+)\]$/.exec(received) ?? []
+    if (!lists.includes(name)) rest.push([received, text])
+    else
+      found
+        .getOrInsertComputed(name, () => new Map())
+        .getOrInsertComputed(Number(index), () => new Map())
+        .set(property, text)
+  }
+  const objects = [...found].map(([name, list]): [string, AddressText] => [
+    name,
+    [...list].sort(([one], [other]) => one - other).map(([, properties]) => Object.fromEntries(properties)),
+  ])
+  return Object.fromEntries([...rest, ...objects])
+}
+
 /**
  * The query with the list names of the schema. Lists are documented with or without brackets after the name; clients confuse the two, and
  * some write an index between the brackets.
@@ -55,7 +77,7 @@ function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
   for (const [received, text] of Object.entries(texts)) {
     const name = nameOf(received)
     const before = named.get(name)
-    named.set(name, before === undefined ? text : [before, text ?? []].flat())
+    named.set(name, before === undefined ? text : ([before, text ?? []].flat() as readonly AddressText[]))
   }
   return Object.fromEntries(named)
 }

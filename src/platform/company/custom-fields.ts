@@ -95,6 +95,21 @@ export async function checkCustomFields(
   return matches.map(({ field, definition }) => ({ definitionId: definition.id, value: field.value }))
 }
 
+/** The field that a search names, in any case. Refuses an unknown or ambiguous one with 400, and a plan without custom fields with 403. */
+export async function findCustomField(
+  ctx: PlatformContext,
+  entityType: CustomFieldEntity,
+  { customFieldId: id, name }: { readonly customFieldId?: number; readonly name?: string },
+): Promise<Definition> {
+  requireCustomFields(ctx)
+  const definitions = await definitionsFor(ctx.db, ctx.accountId, entityType)
+  const matches = definitions.filter(
+    (candidate) =>
+      (id ?? candidate.id) === candidate.id && (name ?? candidate.name).toLowerCase() === candidate.name.toLowerCase(),
+  )
+  return onlyMatch(ctx, matches, id)
+}
+
 /** Stores checked values; returns whether any value changed. The caller's transaction has locked the entity's row. */
 export async function storeCustomFields(
   trx: Kysely<PlatformSchema>,
@@ -148,9 +163,17 @@ function findDefinition(
   { id, name }: CustomFieldSubmit,
 ): Definition {
   if (id === undefined && name === undefined) throw new Refusal(400, 'A custom field needs an id or a name')
-  const [definition, second] = definitions.filter(
+  const matches = definitions.filter(
     (candidate) => (id ?? candidate.id) === candidate.id && (name ?? candidate.name) === candidate.name,
   )
+  return onlyMatch(ctx, matches, id)
+}
+
+function onlyMatch(
+  ctx: PlatformContext,
+  [definition, second]: readonly Definition[],
+  id: number | undefined,
+): Definition {
   const label = id === undefined ? 'that name' : `the id ${id}`
   if (!definition) throw refuseFields(ctx, `There is no custom field of ${label} here`)
   if (second) throw refuseFields(ctx, `Several custom fields have ${label}; say which one by its id`)

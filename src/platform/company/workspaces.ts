@@ -8,6 +8,7 @@ import { replyWithPage } from '../core/pages.ts'
 import { listById, presentRows } from '../core/present-rows.ts'
 import { anyOf, groupRows, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { countsByWorkspace } from './groups.ts'
 
 type Row = Selectable<PlatformSchema['workspaces']>
 
@@ -43,6 +44,16 @@ export async function lockWorkspaceForShare(
   if (!row) refuseUnknown(workspaceId)
 }
 
+/** As `requireWorkspace`; nobody else changes the scope of the workspace until the transaction ends. */
+export async function lockWorkspace(
+  trx: Kysely<PlatformSchema>,
+  accountId: number,
+  workspaceId: number,
+): Promise<void> {
+  const row = await workspaceAt(trx, accountId, workspaceId).forNoKeyUpdate().executeTakeFirst()
+  if (!row) refuseUnknown(workspaceId)
+}
+
 function workspaceAt(db: Kysely<PlatformSchema>, accountId: number, workspaceId: number) {
   return db
     .selectFrom('workspaces')
@@ -61,10 +72,16 @@ async function present(
   rows: readonly Row[],
   expand: readonly string[] = [],
 ): Promise<Workspace[]> {
+  const counts = expand.includes('personnelScope')
+    ? await countsByWorkspace(
+        ctx.db,
+        rows.map(({ id }) => id),
+      )
+    : null
   const loaders = { frameworks: async () => listById(await frameworksOf(ctx.db, rows)) }
-  // This platform has no personnel scopes.
-  const scopedPersonnelCount = expand.includes('personnelScope') ? null : undefined
-  return presentRows(rows, { present: (row) => ({ ...presentRow(row), scopedPersonnelCount }), expand, loaders })
+  const countOf = ({ id }: Row) => (counts ? (counts.get(id) ?? null) : undefined)
+  const presentScope = (row: Row) => ({ ...presentRow(row), scopedPersonnelCount: countOf(row) })
+  return presentRows(rows, { present: presentScope, expand, loaders })
 }
 
 function presentRow(row: Row): Workspace {

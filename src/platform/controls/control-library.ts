@@ -5,6 +5,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { replyWithPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { beginsWith } from '../core/text-filters.ts'
 import { expandTemplate } from './template-expansions.ts'
 
 type Row = Selectable<PlatformSchema['control_templates']>
@@ -71,10 +72,6 @@ function filterConditions(filters: LibraryFilters): RawBuilder<unknown> {
     if (filters[name]) conditions.push(isMapped(mappings[name]))
   }
   return sql.join(conditions, sql` and `)
-}
-
-function beginsWith(column: 'name' | 'code', search: string): RawBuilder<unknown> {
-  return sql`starts_with(fold_case(${sql.ref(column)}), fold_case(${search}))`
 }
 
 function servesFramework(tag: string): RawBuilder<unknown> {

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { UserCompact } from '../../contract/platform/common.ts'
 import type { ConnectionCompact } from '../../contract/platform/users.ts'
-import { presentTimes } from './rows.ts'
+import { anyOf, presentTimes } from './rows.ts'
 import type { PlatformSchema } from './schema.ts'
 
 type UserRow = Selectable<PlatformSchema['users']>
@@ -57,11 +57,41 @@ export async function compactConnections(
   return new Map(rows.map((row) => [row.id, compactConnection(row)]))
 }
 
+/** The identity providers of the account among `ids` in the short form of connections, by id. */
+export async function compactProviders(
+  db: Kysely<PlatformSchema>,
+  accountId: number,
+  ids: readonly (number | null)[],
+): Promise<ReadonlyMap<number, ConnectionCompact>> {
+  const rows = await db
+    .selectFrom('identity_providers')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', anyOf(ids))
+    .execute()
+  return new Map(rows.map((row) => [row.id, compactProvider(row)]))
+}
+
+function compactProvider(row: Selectable<PlatformSchema['identity_providers']>): ConnectionCompact {
+  return presentConnection({ ...row, client_alias: row.name })
+}
+
 // A custom connection only receives data, so it is never misconfigured and never fails.
 function compactConnection(row: Selectable<PlatformSchema['custom_connections']>): ConnectionCompact {
+  return presentConnection({ ...row, client_type: clientTypes[row.provider_type] })
+}
+
+type ConnectionRow = Pick<
+  Selectable<PlatformSchema['custom_connections']>,
+  'id' | 'client_alias' | 'created_at' | 'updated_at'
+> & {
+  readonly client_type: string
+}
+
+function presentConnection(row: ConnectionRow): ConnectionCompact {
   return {
     id: row.id,
-    clientType: clientTypes[row.provider_type],
+    clientType: row.client_type,
     clientId: null,
     clientAlias: row.client_alias,
     state: 'ACTIVE',

@@ -16,6 +16,7 @@ const columns = {
   createdAt: { name: 'created_at', type: 'timestamptz' },
   updatedAt: { name: 'updated_at', type: 'timestamptz' },
   name: { name: 'name', type: 'text' },
+  startDate: { name: 'start_date', type: 'timestamptz' },
   controlNumber: { name: 'control_number', type: 'bigint' },
 } as const
 
@@ -38,6 +39,8 @@ type Listing<T extends Listed> = {
   /** What distinguishes this list from others of the same operation: path parameters and filters. */
   readonly filter?: Readonly<Record<string, unknown>>
   readonly query: ListQuery
+  /** For an order in which rows move: the column with the transaction that last moved a row; null for a row that never did. */
+  readonly movedIn?: 'moved_in'
   /** For a list of large rows: the size of a row, and the maximum of a page, which a single row may exceed. */
   readonly byteLimit?: ByteLimit
 }
@@ -55,18 +58,20 @@ export async function replyWithPage<T extends Listed, Data>(
 
 /**
  * Reads one page, ordered by sort value and id. Following the cursors from the first page to the last meets every row that exists
- * all the time, also while rows are added, changed and removed. By `updatedAt` it may meet a row again that changes meanwhile.
+ * all the time, also while rows are added, changed and removed. It may meet a row again that moves in the order meanwhile.
  */
 export async function listPage<T extends Listed>(
   ctx: PlatformContext,
-  { table, where, filter = {}, query, byteLimit }: Listing<T>,
+  { table, where, filter = {}, query, movedIn, byteLimit }: Listing<T>,
 ): Promise<{ rows: Row<T>[]; pagination: Pagination }> {
   const order: Order = { column: columns[query.sort ?? 'createdAt'], dir: query.sortDir ?? 'ASC' }
+  const lateBy: LateBy | null =
+    movedIn ?? (order.column === columns.updatedAt && order.dir === 'DESC' ? 'changed_in' : null)
   const scope = JSON.stringify([ctx.accountId, ctx.operation.method, ctx.operation.path, filter, order])
   const from = query.cursor === undefined ? null : readPosition(ctx, scope, query.cursor)
-  const snapshot = from ? from.snapshot : await snapshotFor(ctx, order)
+  const snapshot = from ? from.snapshot : await snapshotFor(ctx, lateBy)
 
-  const step = { table, where, order, from, snapshot, limit: query.size + 1 }
+  const step = { table, where, order, lateBy, from, snapshot, limit: query.size + 1 }
   const size = byteLimit ? await fittingRows(ctx, step, byteLimit) : query.size
   const rows = await rowsAfter<T>(ctx, { ...step, limit: size + 1 })
   const shown = rows.slice(0, size)
@@ -84,11 +89,13 @@ export async function listPage<T extends Listed>(
 
 type Column = (typeof columns)[keyof typeof columns]
 type Order = { readonly column: Column; readonly dir: 'ASC' | 'DESC' }
+type LateBy = 'changed_in' | 'moved_in'
 type PagedRow<R> = { readonly row: R; readonly isLate: boolean }
 type Step<T extends Listed> = {
   readonly table: T
   readonly where: RawBuilder<unknown>
   readonly order: Order
+  readonly lateBy: LateBy | null
   readonly from: Position | null
   readonly snapshot: string | undefined
   readonly limit: number
@@ -100,10 +107,11 @@ function readPosition(ctx: PlatformContext, scope: string, cursor: string): Posi
   throw new Refusal(400, 'cursor: was not issued for this list with these parameters; start again without a cursor')
 }
 
-// A row that changes while a caller pages from the newest `updatedAt` to the oldest jumps to a page that the caller has already read.
-// Such cursors therefore carry the snapshot of the first page, and the last pages list the rows that changed since.
-async function snapshotFor(ctx: PlatformContext, order: Order): Promise<string | undefined> {
-  if (order.column !== columns.updatedAt || order.dir !== 'DESC') return undefined
+// A row that changes while a caller pages from the newest `updatedAt` to the oldest jumps to a page that the caller has already read; so does
+// one whose name changes in a list by name. Such cursors therefore carry the snapshot of the first page, and the last pages list the rows that
+// moved since.
+async function snapshotFor(ctx: PlatformContext, lateBy: LateBy | null): Promise<string | undefined> {
+  if (lateBy === null) return undefined
   const { rows } = await sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`.execute(ctx.db)
   return rows[0]?.snapshot
 }
@@ -129,10 +137,13 @@ async function rowsAfter<T extends Listed, R = Row<T>>(
   step: Step<T>,
   selected: RawBuilder<unknown> = sql`*`,
 ): Promise<PagedRow<R>[]> {
-  const { from, snapshot, limit } = step
+  const { from, snapshot, limit, lateBy } = step
   const inOrder = from?.late ? [] : await orderedRows<T, R>(ctx, step, selected)
-  if (snapshot === undefined || from === null || inOrder.length === limit) return inOrder
-  return [...inOrder, ...(await lateRows<T, R>(ctx, step, { selected, snapshot, limit: limit - inOrder.length }))]
+  if (snapshot === undefined || lateBy === null || from === null || inOrder.length === limit) return inOrder
+  return [
+    ...inOrder,
+    ...(await lateRows<T, R>(ctx, step, { selected, snapshot, lateBy, limit: limit - inOrder.length })),
+  ]
 }
 
 async function orderedRows<T extends Listed, R>(
@@ -152,19 +163,24 @@ async function orderedRows<T extends Listed, R>(
   return rows.map((row) => ({ row, isLate: false }))
 }
 
-type LateStep = { readonly selected: RawBuilder<unknown>; readonly snapshot: string; readonly limit: number }
+type LateStep = {
+  readonly selected: RawBuilder<unknown>
+  readonly snapshot: string
+  readonly lateBy: LateBy
+  readonly limit: number
+}
 
 async function lateRows<T extends Listed, R>(
   ctx: PlatformContext,
   { table, where, from }: Step<T>,
-  { selected, snapshot, limit }: LateStep,
+  { selected, snapshot, lateBy, limit }: LateStep,
 ): Promise<PagedRow<R>[]> {
   const after = from?.late
     ? sql`and (updated_at, id) > (${sortValue(from.at, columns.updatedAt)}, ${from.id}::bigint)`
     : sql``
   const { rows } = await sql<R>`
     select ${selected} from ${sql.table(table)}
-    where ${where} and not pg_visible_in_snapshot(changed_in, ${snapshot}::pg_snapshot) ${after}
+    where ${where} and not pg_visible_in_snapshot(${sql.ref(lateBy)}, ${snapshot}::pg_snapshot) ${after}
     order by updated_at, id limit ${limit}
   `.execute(ctx.db)
   return rows.map((row) => ({ row, isLate: true }))
@@ -182,10 +198,12 @@ function positionOf<T extends Listed>(
   order: Order,
   snapshot: string | undefined,
 ): Position {
-  const value = (row as Readonly<Record<string, unknown>>)[order.column.name]
-  if (value instanceof Date) return { at: value.getTime(), id: row.id, snapshot, late: isLate || undefined }
-  if (typeof value === 'string' || typeof value === 'number') return { at: value, id: row.id }
-  throw new Error(`the column ${order.column.name} holds nothing to sort by`)
+  const column = isLate ? columns.updatedAt : order.column
+  const value = (row as Readonly<Record<string, unknown>>)[column.name]
+  const rest = { id: row.id, snapshot, late: isLate || undefined }
+  if (value instanceof Date) return { at: value.getTime(), ...rest }
+  if (typeof value === 'string' || typeof value === 'number') return { at: value, ...rest }
+  throw new Error(`the column ${column.name} holds nothing to sort by`)
 }
 
 function sortValue(at: Position['at'], { type }: Column): RawBuilder<unknown> {

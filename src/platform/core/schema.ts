@@ -11,6 +11,7 @@ import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform
 import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '../../contract/platform/devices.ts'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { AuditSchema } from './audit-tables.ts'
+import type { GroupSchema } from './group-tables.ts'
 import type { Instant, Listed, OptionalInstant, Stamped, WritingTransaction } from './columns.ts'
 import type { ControlSchema } from './control-tables.ts'
 
@@ -25,7 +26,7 @@ export type KeyAccess = 'custom' | 'all-read' | 'all'
 export type SyncTrigger = 'schedule' | 'operator'
 
 /** The tables of the platform's database as Kysely sees them. */
-export type PlatformSchema = CoreSchema & AuditSchema & ControlSchema
+export type PlatformSchema = CoreSchema & AuditSchema & ControlSchema & GroupSchema
 
 type CoreSchema = {
   settings: { name: string; value: string }
@@ -135,6 +136,9 @@ type CoreSchema = {
     status_updated_at: OptionalInstant
     not_human_reason: string | null
     reason_provider_id: number | null
+    started_by_hand: Generated<boolean>
+    separated_by_hand: Generated<boolean>
+    set_by_hand: GeneratedAlways<boolean>
     background_checked: Generated<boolean>
     compliance_status: GeneratedAlways<'PASS' | 'FAIL' | 'EXCLUDED'>
   }

@@ -45,6 +45,10 @@ const categories = {
   TERMS_AGREED: 'COMPANY',
   COMPANY_DATA_UPDATED: 'COMPANY',
   WORKSPACE_CREATED: 'MULTIPLE_PRODUCT_SUPPORT',
+  WORKSPACE_SCOPE_UPDATED: 'MULTIPLE_PRODUCT_SUPPORT',
+  GROUPS_IDENTITY_CREATED: 'PERSONNEL',
+  GROUPS_IDENTITY_UPDATED: 'PERSONNEL',
+  GROUPS_IDENTITY_DELETED: 'PERSONNEL',
 } as const
 
 /** What was done, as the contract names it. */
@@ -93,10 +97,12 @@ export type TargetKind =
   | 'customResource'
   | 'device'
   | 'entitlement'
+  | 'group'
   | 'hrisUserIdentity'
   | 'identitySync'
   | 'personnel'
   | 'user'
+  | 'workspace'
 
 /** The object that was written: its kind and the id that the API gives it. */
 export type Target = { readonly kind: TargetKind; readonly id: number | string }

@@ -25,7 +25,7 @@ type SyncOptions = AttemptStart & {
 
 /**
  * Updates the personnel of an account from its live identity records, in one transaction of set-based statements.
- * It skips people whose status was set by hand. Fails with `conflict` while another sync of the account runs.
+ * It leaves fields alone that were set by hand. Fails with `conflict` while another sync of the account runs.
  */
 export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
   const attempt = await beginAttempt(db, options)
@@ -178,20 +178,27 @@ async function findChanges(trx: Kysely<PlatformSchema>, accountId: number): Prom
       case when person.user_id is null then personnel.separated_at else person.separated_at end
     from personnel
     left join sync_people as person on person.user_id = personnel.user_id
-    where personnel.account_id = ${accountId} and personnel.status_updated_at is null
-      and case when person.user_id is null then personnel.employment_status <> 'UNKNOWN' else
-        (personnel.employment_status, personnel.started_at, personnel.separated_at)
-          is distinct from (person.status, person.started_at, person.separated_at) end
+    where personnel.account_id = ${accountId} and (
+      personnel.status_updated_at is null and personnel.employment_status <> coalesce(person.status, 'UNKNOWN')
+      or person.user_id is not null and (
+        not personnel.started_by_hand and personnel.started_at is distinct from person.started_at
+        or not personnel.separated_by_hand and personnel.separated_at is distinct from person.separated_at
+      )
+    )
   `.execute(trx)
   await sql`analyze sync_changes`.execute(trx)
 }
 
+// The update reads each row again: somebody may have edited it by hand since the changes were found.
 async function updatePersonnel(trx: Kysely<PlatformSchema>, at: Date): Promise<number> {
   return affected(
     await sql`
     update personnel
-    set employment_status = change.status, started_at = change.started_at, separated_at = change.separated_at,
-        not_human_reason = null, reason_provider_id = null,
+    set employment_status = case when status_updated_at is null then change.status else employment_status end,
+        not_human_reason = case when status_updated_at is null then null else not_human_reason end,
+        reason_provider_id = case when status_updated_at is null then null else reason_provider_id end,
+        started_at = case when started_by_hand then personnel.started_at else change.started_at end,
+        separated_at = case when separated_by_hand then personnel.separated_at else change.separated_at end,
         updated_at = greatest(updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
     from sync_changes as change
     where personnel.id = change.id
@@ -212,7 +219,8 @@ async function recordStatuses(trx: Kysely<PlatformSchema>, by: WriteContext): Pr
     kind: 'personnel',
     subjects: sql`
       select id, 'The employment status of person ' || id || ' changed from ' || before || ' to ' || status as description
-      from sync_changes where before <> status
+      from sync_changes as change join personnel using (id)
+      where before <> status and status_updated_at is null
     `,
   })
 }

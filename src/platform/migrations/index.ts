@@ -6,10 +6,12 @@ import { connectionTables } from './initial/connections.ts'
 import { controlTables } from './initial/controls.ts'
 import { eventTables } from './initial/events.ts'
 import { searchFunctions } from './initial/functions.ts'
+import { groupTables } from './initial/groups.ts'
 import { identityTables } from './initial/identities.ts'
 import { inventoryTables } from './initial/inventory.ts'
 import { operatorTables } from './initial/operators.ts'
 import { personnelTables } from './initial/personnel.ts'
+import { personnelSearchTable } from './initial/personnel-search.ts'
 import { recordTables } from './initial/records.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
@@ -21,6 +23,8 @@ const initial: Migration = {
     connectionTables,
     identityTables,
     personnelTables,
+    groupTables,
+    personnelSearchTable,
     eventTables,
     recordTables,
     inventoryTables,

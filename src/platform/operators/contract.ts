@@ -6,6 +6,7 @@ import { Name } from '../core/input-texts.ts'
 import { SyncResult } from '../identity-sync/sync-result.ts'
 import { SeedDocument, SeedResult } from '../seed/document.ts'
 import { auditOperations } from './audit-contract.ts'
+import { groupOperations } from './group-contract.ts'
 
 /** The path of the operator's API. */
 export const operatorPrefix = '/operator/v1'
@@ -170,4 +171,5 @@ export const operatorOperations = operations({
     errors: [400, 401, 404, 500],
   },
   ...auditOperations,
+  ...groupOperations,
 })

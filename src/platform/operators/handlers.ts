@@ -14,6 +14,7 @@ import { seed } from '../seed/seed.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import type { OperatorContext } from './context.ts'
 import type { operatorOperations } from './contract.ts'
+import { groupHandlers } from './group-handlers.ts'
 import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 
 /** The handlers of the operator's API. They throw a `Failure`. */
@@ -68,4 +69,5 @@ export const operatorHandlers: Handlers<typeof operatorOperations, OperatorConte
     return { status: 204 }
   },
   ...auditHandlers,
+  ...groupHandlers,
 }

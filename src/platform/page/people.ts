@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { isStorableText } from '../core/storable-json.ts'
+import { searchExpression } from '../core/search-words.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { Filter, PeopleQuery } from './query.ts'
 
@@ -48,10 +48,6 @@ type NamePosition = { readonly last: string; readonly first: string; readonly id
 type Db = Kysely<PlatformSchema>
 
 const pageSize = 50
-
-const maxSearchWords = 8
-const maxWordLength = 100
-const accents = /[\u0300-\u036f]/g
 
 // The expressions of the index `users_names`.
 const lastName = sql`fold_case(coalesce(users.last_name, users.first_name, users.email))`
@@ -146,26 +142,6 @@ function matchesSearch(search: string): RawBuilder<unknown> {
   const expression = searchExpression(search)
   if (expression === null) return sql`false`
   return sql`users.words @@ fold_case(${expression})::tsquery`
-}
-
-/**
- * The tsquery of a search text: a person matches if each word of the text begins one of the words of `search_words`. Null if nothing can
- * match.
- */
-function searchExpression(text: string): string | null {
-  if (!isStorableText(text)) return null
-  const words = text
-    .normalize('NFD')
-    .replaceAll(accents, '')
-    .split(/\s+/u)
-    .filter((word) => word !== '')
-    .slice(0, maxSearchWords)
-  return words.length === 0 ? null : words.map(prefixTerm).join(' & ')
-}
-
-function prefixTerm(word: string): string {
-  const lexeme = [...word].slice(0, maxWordLength).join('')
-  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}':*`
 }
 
 /** The position of a user in the order, or null if the user does not exist any more. */

@@ -10,6 +10,7 @@ import { listById, presentRows } from '../core/present-rows.ts'
 import { anyOf } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
+import { beginsWith } from '../core/text-filters.ts'
 import { presentIdentity } from '../identities/rows.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import { backgroundChecksOf } from './background-checks.ts'
@@ -29,9 +30,12 @@ const emailPrefix = 'email:'
 export const userHandlers: Handlers<typeof users, PlatformContext> = {
   async listUsers(ctx, { query }) {
     const { firstName, lastName } = query
+    const conditions = [sql`account_id = ${ctx.accountId}`]
+    if (firstName !== undefined) conditions.push(beginsWith('first_name', firstName))
+    if (lastName !== undefined) conditions.push(beginsWith('last_name', lastName))
     return replyWithPage(ctx, {
       table: 'users',
-      where: sql`account_id = ${ctx.accountId}${beginsWith('first_name', firstName)}${beginsWith('last_name', lastName)}`,
+      where: sql.join(conditions, sql` and `),
       filter: { firstName, lastName },
       query,
       present: (rows) => presentUsers(ctx, rows, query['expand[]']),
@@ -108,13 +112,6 @@ function presentUserIdentity(row: MatchedIdentity, connection: ConnectionCompact
     connectionId: row.connection_id,
     connection,
   }
-}
-
-// Escapes the wildcards of `like`.
-function beginsWith(column: 'first_name' | 'last_name', text: string | undefined) {
-  if (text === undefined) return sql``
-  const pattern = `${text.replaceAll(/[\\%_]/g, '\\$&')}%`
-  return sql` and fold_case(${sql.ref(column)}) like fold_case(${pattern})`
 }
 
 async function findUser(ctx: PlatformContext, reference: PersonRef): Promise<Row | undefined> {

@@ -9,6 +9,7 @@ import {
 import { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
 import { AccountInput } from '../accounts/contract.ts'
 import { NewAudit } from '../audits/audit-input.ts'
+import { ProvidedGroup, Provider } from '../company/group-input.ts'
 import { Code, Day, LongText, Name } from '../core/input-texts.ts'
 import { FrameworkSlug, maxPromptLength } from './library-document.ts'
 
@@ -36,6 +37,10 @@ const SeedPerson = z.strictObject({
   lastName: Name,
   title: Name.nullable().default(null),
 })
+
+/** An identity provider of an account in a seed, with its groups. */
+export const SeedProvider = Provider.extend({ groups: z.array(ProvidedGroup).default([]) })
+export type SeedProvider = z.infer<typeof SeedProvider>
 
 /** A custom field of an account in a seed. */
 export const SeedCustomField = z.strictObject({
@@ -102,6 +107,7 @@ export const SeedWorkspace = z.strictObject({
   description: LongText.nullable().default(null),
   howItWorks: LongText.nullable().default(null),
   url: Address.nullable().default(null),
+  scope: z.array(Name).optional().describe('The groups in scope, by their keys at the identity providers.'),
   frameworks: z.array(FrameworkSlug).default([]).describe('Slugs of the frameworks of the library that are enabled.'),
   tests: z.array(SeedTest).default([]),
   evidence: z.array(SeedEvidence).default([]),
@@ -114,6 +120,7 @@ export type SeedWorkspace = z.infer<typeof SeedWorkspace>
 export const SeedAccount = AccountInput.extend({
   company: SeedCompany.optional(),
   people: z.array(SeedPerson).default([]),
+  identityProviders: z.array(SeedProvider).optional(),
   customFields: z.array(SeedCustomField).default([]),
   policies: z.array(SeedPolicy).default([]),
   workspaces: z.array(SeedWorkspace).default([]),

@@ -8,7 +8,7 @@ import {
   checkUnique,
   type DocumentCheck,
 } from '../core/document-checks.ts'
-import { codeOf, SeedAccount, type SeedControl, type SeedWorkspace } from './account-document.ts'
+import { codeOf, SeedAccount, type SeedControl, type SeedProvider, type SeedWorkspace } from './account-document.ts'
 import { LibraryDocument } from './library-document.ts'
 
 type Document = { readonly library?: LibraryDocument; readonly accounts: readonly SeedAccount[] }
@@ -25,6 +25,7 @@ type Scope = {
   readonly templates: Templates
   readonly people: Names
   readonly policies: Names
+  readonly groups: Names
 }
 
 /** A seed. All names, codes and e-mail addresses must resolve inside the document. Templates need not if it has no library. */
@@ -69,7 +70,7 @@ function templatesOf({ policies, tests, evidence, controls, frameworks }: Librar
 }
 
 function checkAccount(checking: DocumentCheck<Document>, path: Path, account: SeedAccount, templates: Templates): void {
-  const { people, policies, customFields, workspaces } = account
+  const { people, policies, customFields, workspaces, identityProviders = [] } = account
   checkUnique(checking, {
     path: [...path, 'people'],
     noun: 'person',
@@ -93,10 +94,30 @@ function checkAccount(checking: DocumentCheck<Document>, path: Path, account: Se
   const scope = {
     templates,
     people: inAnyCase(people.map(({ email }) => email)),
+    groups: new Set(identityProviders.flatMap(({ groups }) => groups.map(({ externalId }) => externalId))),
     policies: new Set(policies.map(({ name }) => name)),
   }
+  checkProviders(checking, [...path, 'identityProviders'], identityProviders, scope.people)
   for (const [index, workspace] of workspaces.entries()) {
     checkWorkspace(checking, [...path, 'workspaces', index], workspace, scope)
+  }
+}
+
+// A group is named by its key alone, so that a key belongs to one provider of the account only.
+function checkProviders(
+  checking: DocumentCheck<Document>,
+  path: Path,
+  providers: readonly SeedProvider[],
+  people: Names,
+): void {
+  checkUnique(checking, { path, noun: 'identity provider', values: providers.map(({ name }) => name) })
+  const keys = providers.flatMap(({ groups }) => groups.map(({ externalId }) => externalId))
+  checkUnique(checking, { path, noun: 'group', values: keys })
+  for (const [index, { groups }] of providers.entries()) {
+    for (const [at, { members }] of groups.entries()) {
+      const membersPath = [...path, index, 'groups', at, 'members']
+      checkKnown(checking, { path: membersPath, noun: 'person', values: members, known: people })
+    }
   }
 }
 
@@ -111,7 +132,8 @@ function lower(email: string): string {
 
 function checkWorkspace(checking: DocumentCheck<Document>, path: Path, workspace: SeedWorkspace, scope: Scope): void {
   const { frameworks, tests, evidence, controls, audits } = workspace
-  const { templates } = scope
+  const { templates, groups } = scope
+  checkKnown(checking, { path: [...path, 'scope'], noun: 'group', values: workspace.scope ?? [], known: groups })
   const lists = [
     { name: 'frameworks', noun: 'framework', values: frameworks },
     { name: 'tests', noun: 'test', values: tests.map(({ name }) => name) },

@@ -8,6 +8,7 @@ import type { PlatformSchema } from '../core/schema.ts'
 import { operatorActor, storeEvent } from '../events/store-events.ts'
 import type { SeedAccount, SeedCompany, SeedCustomField, SeedWorkspace } from './account-document.ts'
 import { seedControls } from './controls.ts'
+import { seedGroups, seedScopes } from './groups.ts'
 import type { SeedDocument, SeedResult } from './document.ts'
 import { seedLibrary } from './library.ts'
 
@@ -31,6 +32,8 @@ export async function seed(
       const company = account.company && (await seedCompany(trx, seeding, account.company))
       const workspaces = await seedWorkspaces(trx, seeding, account.workspaces)
       const people = await seedPeople(trx, seeding, account.people)
+      await seedGroups(trx, seeding, account.identityProviders)
+      await seedScopes(trx, seeding, account.workspaces)
       await recordSeed(trx, seeding, { company: company ? 1 : 0, workspaces, people })
       added.workspaces += workspaces
       added.people += people

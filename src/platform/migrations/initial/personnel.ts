@@ -16,6 +16,12 @@ create table personnel (
   not_human_reason text,
   reason_provider_id bigint references users on delete set null,
   ${listed},
+  -- Which dates were set by hand, so that the identity sync leaves them alone.
+  started_by_hand boolean not null default false,
+  separated_by_hand boolean not null default false,
+  set_by_hand boolean not null generated always as (
+    status_updated_at is not null or started_by_hand or separated_by_hand
+  ) stored,
   background_checked boolean not null default false,
   -- A generated column, so that it is right after every write.
   compliance_status text not null generated always as (
@@ -31,7 +37,7 @@ create index personnel_reason_provider on personnel (reason_provider_id);
 create index personnel_employment on personnel (account_id, employment_status, user_id);
 create index personnel_compliance on personnel (account_id, compliance_status, created_at, id);
 create index personnel_status on personnel (account_id, employment_status);
-create index personnel_by_hand on personnel (account_id) where status_updated_at is not null;
+create index personnel_by_hand on personnel (account_id) where set_by_hand;
 
 -- Background checks that were recorded by hand.
 create table background_checks (

@@ -4,6 +4,7 @@ import { auditRequestCommands } from './audit-requests.ts'
 import { auditCommands } from './audits.ts'
 import { entitlementCommands } from './entitlements.ts'
 import { exportCommands } from './export.ts'
+import { groupCommands } from './groups.ts'
 import { identitySyncCommands } from './identity-syncs.ts'
 import { keyCommands } from './keys.ts'
 import { openapiCommand } from './openapi.ts'
@@ -19,6 +20,7 @@ export function platformCommands(platform: Command): void {
   keyCommands(platform)
   operatorCommands(platform)
   identitySyncCommands(platform)
+  groupCommands(platform)
   seedCommand(platform)
   exportCommands(platform)
   auditCommands(platform)

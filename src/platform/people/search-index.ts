@@ -1,0 +1,120 @@
+import { type Kysely, sql } from 'kysely'
+import type { PlatformContext } from '../core/context.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
+
+/** The maximum age of what a search shows. */
+export const maxLagMs = 5000
+
+type Update = { readonly at: number; readonly done: Promise<void> }
+type Reader = Pick<PlatformContext, 'db' | 'accountId' | 'now'>
+
+/** The last update of each account's index by this process. */
+const updates = new WeakMap<Kysely<PlatformSchema>, Map<number, Update>>()
+
+/** Brings the search index of the account up to date if this process last did so more than `maxLagMs` ago. */
+export async function updateIndexIfOld({ db, accountId, now }: Reader): Promise<void> {
+  const at = now().getTime()
+  const byAccount = updates.getOrInsertComputed(db, () => new Map())
+  const last = byAccount.get(accountId)
+  if (last && at - last.at < maxLagMs) return last.done
+  const update = { at, done: updateIndex(db, accountId, now()) }
+  byAccount.set(accountId, update)
+  try {
+    await update.done
+  } catch (error) {
+    if (byAccount.get(accountId) === update) byAccount.delete(accountId)
+    throw error
+  }
+}
+
+const shownColumns = [
+  ...['id', 'account_id', 'user_id', 'employment_status', 'started_at', 'separated_at', 'status_updated_at'],
+  ...[
+    'not_human_reason',
+    'reason_provider_id',
+    'created_at',
+    'updated_at',
+    'first_name',
+    'last_name',
+    'name',
+    'start_date',
+  ],
+  ...['words', 'checks', 'group_ids', 'idp_connection_id', 'hris_connection_id'],
+]
+const listOf = (prefix: string) => sql.raw(shownColumns.map((name) => `${prefix}${name}`).join(', '))
+const columns = listOf('')
+const stored = listOf('personnel_search.')
+const changed = listOf('excluded.')
+
+/** Whoever has no start comes last in the order of starts. */
+const noStart = '9999-12-31T00:00:00Z'
+
+// One process at a time updates the index of an account, so that two never wait for rows of each other.
+async function updateIndex(db: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(hashtext('personnel_search'), ${accountId}::int)`.execute(trx)
+    await sql`
+      insert into personnel_search (${columns}) select ${columns} from (${peopleOf(accountId, at)}) as person order by id
+      on conflict (id) do update set
+        (${columns}) = row(${changed}), changed_in = pg_current_xact_id(),
+        moved_in = case when (personnel_search.name, personnel_search.start_date) = (excluded.name, excluded.start_date)
+          then personnel_search.moved_in else pg_current_xact_id() end
+      where (${stored}) is distinct from (${changed})
+    `.execute(trx)
+  })
+}
+
+/** A query for what the index holds of the people of an account. */
+function peopleOf(accountId: number, at: Date) {
+  return sql`
+    select person.id, person.account_id, person.user_id, person.employment_status, person.started_at, person.separated_at,
+      person.status_updated_at, person.not_human_reason, person.reason_provider_id, person.created_at, person.updated_at,
+      users.first_name, users.last_name,
+      fold_case(concat_ws(' ', coalesce(users.last_name, users.first_name, users.email), users.first_name)) as name,
+      coalesce(person.started_at, ${noStart}::timestamptz) as start_date,
+      users.words || search_words(coalesce(record.job_title, users.job_title), null, '') as words,
+      jsonb_build_object('FULL_COMPLIANCE', compliance.status, 'BG_CHECK', compliance.status)
+        || case when compliance.status = 'OUT_OF_SCOPE' then '{}' else coalesce(device.checks, '{}') end as checks,
+      coalesce(membership.group_ids, '{}') as group_ids, membership.provider_id as idp_connection_id,
+      record.connection_id as hris_connection_id
+    from personnel as person
+    join users on users.id = person.user_id
+    cross join lateral (
+      select case person.compliance_status when 'EXCLUDED' then 'OUT_OF_SCOPE' else person.compliance_status end as status
+    ) as compliance
+    left join (${leadingRecords(accountId, at)}) as record on record.user_id = person.user_id
+    left join (
+      select member.person_id, array_agg(owner.id order by owner.id) as group_ids, min(owner.provider_id) as provider_id
+      from group_members as member join personnel_groups as owner on owner.id = member.group_id
+      where owner.account_id = ${accountId}
+      group by member.person_id
+    ) as membership on membership.person_id = person.id
+    left join (${deviceChecks(accountId)}) as device on device.personnel_id = person.id
+    where person.account_id = ${accountId}`
+}
+
+function leadingRecords(accountId: number, at: Date) {
+  return sql`
+    select distinct on (user_id) user_id, connection_id, job_title
+    from (
+      select match.user_id, identity.connection_id, identity.id, identity.job_title, identity.started_at, identity.separated_at
+      from identity_matches as match
+      join hris_user_identities as identity on identity.id = match.identity_row_id and identity.deleted_at is null
+      join custom_connections as connection on connection.id = identity.connection_id
+      where connection.account_id = ${accountId}
+    ) as matched
+    order by user_id, ${leadingRecordFirst(at)}`
+}
+
+/** The checks of people with devices: the worst result of their devices. */
+function deviceChecks(accountId: number) {
+  const worst = (setting: string) => sql`
+    case when bool_or(not ${sql.ref(setting)}) then 'FAIL' when bool_or(${sql.ref(setting)} is null) then 'MISCONFIGURED' else 'PASS' end`
+  return sql`
+    select personnel_id, jsonb_build_object(
+      'HDD_ENCRYPTION', ${worst('encryption_enabled')}, 'ANTIVIRUS', ${worst('antivirus_enabled')},
+      'AUTO_UPDATES', ${worst('auto_update_enabled')}, 'LOCK_SCREEN', ${worst('screen_lock_enabled')},
+      'PASSWORD_MANAGER', ${worst('password_manager_enabled')}) as checks
+    from devices where account_id = ${accountId} group by personnel_id`
+}
