@@ -33,8 +33,13 @@ export const intendedDifferences: readonly { readonly matches: RegExp; readonly 
     reason: 'The specification has this operation; the published document dropped it.',
   },
   {
-    matches: /^PUT \/personnel\/\{personnelId\}: published only$/,
-    reason: 'Editing people by hand is not part of what we serve; only the reset of such edits is.',
+    matches:
+      /^\w+ (?:\/groups|(?:\/workspaces\/\{workspaceId\})?\/(?:personnel-search|scoped-personnel-\w+)\S*): not published$/,
+    reason: 'The stored document is older than these operations of the public reference.',
+  },
+  {
+    matches: /^PUT \/personnel\/\{personnelId\} body\.notHumanReason minLength: published none, ours 1$/,
+    reason: 'A reason without a character is none.',
   },
   {
     matches: / body\.(?:name|displayNameKey) minLength: published none, ours 1$/,

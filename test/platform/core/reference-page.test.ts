@@ -61,7 +61,7 @@ test('common addresses redirect to the reference page, and a browser finds an ic
 
 test.each([
   ['GET', '/risk-registers/7/risks?size=2', 'List Risks'],
-  ['PUT', '/personnel/7', 'Update Personnel'],
+  ['PUT', '/policies/7', 'Modify Policy'],
   ['POST', '/vendors', 'Create Vendor'],
 ])('%s %s is answered with 501 and the name of the operation', async (method, path, name) => {
   const answer = await fetch(`${opened.platform.baseUrl}${path}`, { method })

@@ -20,7 +20,7 @@ describe.each(databases)('personnel on $name', ({ createDatabase }) => {
 
   const company = (people?: Parameters<typeof newCompany>[1]) => newCompany(opened, people)
 
-  test('who was set by hand stays so until the sync is reset', async () => {
+  test('a status set by hand stays until the sync is reset; other fields follow HR', async () => {
     const acme = await company()
     await acme.send([
       { identityId: 'a', email: 'ana@acme.example', isContractor: false },
@@ -38,7 +38,7 @@ describe.each(databases)('personnel on $name', ({ createDatabase }) => {
 
     expect(kept).toMatchObject({
       employmentStatus: 'OUT_OF_SCOPE',
-      separatedAt: null,
+      separatedAt: past,
       statusUpdatedAt: expect.any(String),
     })
     expect(bodyOf(reset, 201)).toEqual({ count: 1 })
