@@ -6,6 +6,7 @@ import { customDataRecords } from './custom-data-records.ts'
 import { customDataSessions } from './custom-data-sessions.ts'
 import { hrisUserIdentities, Identity, ItemResult } from './hris-user-identities.ts'
 import { personnel } from './personnel.ts'
+import { personnelSearch } from './personnel-search.ts'
 
 const ItemOutcome = ItemResult.extend({ data: Identity.pick({ identityId: true, separatedAt: true }).nullable() })
 const ItemOutcomes = z.compile(z.array(ItemOutcome))
@@ -53,5 +54,6 @@ export const deliveryOperations = operations({
   uploadSessionRecords: { ...customDataSessions.uploadSessionRecords, success: recordOutcomes },
   performSessionAction: customDataSessions.performSessionAction,
   listPersonnel: { ...personnel.listPersonnel, success: { 200: page(PersonStatus) } },
+  searchPersonnel: { ...personnelSearch.searchPersonnel, success: { 200: page(PersonStatus) } },
   getPersonnel: { ...personnel.getPersonnel, success: { 200: PersonStatus } },
 })

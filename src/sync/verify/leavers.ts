@@ -1,5 +1,6 @@
 import type { LeaverFinding } from '../../contract/control/leavers.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
+import { targetOf } from '../../store/connections/connections.ts'
 import {
   type CheckResult,
   claimChecks,
@@ -19,7 +20,7 @@ const formerStatuses = [
 ] as const
 const isFormer = (status: string): boolean => (formerStatuses as readonly string[]).includes(status)
 
-/** Above this number of people, the list of former people costs fewer requests than single look-ups. */
+/** Above this number of people, a list of former people costs fewer requests than single look-ups. */
 const defaultMaxLookUps = 20
 const listSize = 500
 const maxClaimed = 10_000
@@ -60,7 +61,12 @@ export async function verifyLeavers(
   try {
     const people = claimed.filter((person): person is Addressed => person.email !== null)
     await saveResults(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
-    const remaining = people.length > maxLookUps ? await readList(endpoint, people, saveResults) : people
+    // A search has only the people of these connections, and may be some seconds old. The plain list has everybody as they are now.
+    const targets = await Promise.all(connections.map((name) => targetOf(db, name)))
+    const connectionIds = targets.flatMap(({ id }) => id ?? [])
+    const unfound =
+      people.length > maxLookUps ? await readSearch(endpoint, people, { connectionIds, saveResults }) : people
+    const remaining = unfound.length > maxLookUps ? await readList(endpoint, unfound, saveResults) : unfound
     // The others stay due, and come first next time.
     const selected = remaining.slice(0, maxLookUps)
     await readEach(endpoint, selected, saveResults, await employedWithEmail(db, selected))
@@ -75,27 +81,65 @@ function nothing(finding: LeaverFinding): Finding {
 
 type SaveResults = (results: readonly CheckResult[]) => Promise<void>
 
+type Search = { readonly connectionIds: readonly number[]; readonly saveResults: SaveResults }
+type Refused = WalkInterrupted['answer']
+
+/** Saves results for the former people of these connections whom a search finds; returns the others, and everybody if it is refused. */
+async function readSearch(
+  endpoint: Endpoint,
+  people: readonly Addressed[],
+  { connectionIds, saveResults }: Search,
+): Promise<readonly Addressed[]> {
+  if (connectionIds.length === 0) return people
+  const list = (input: Parameters<Platform['client']['searchPersonnel']>[0]) =>
+    request(endpoint, (client, options) => client.searchPersonnel(input, options))
+  const statuses = await readStatuses(
+    walk(list, { query: { ...formerPeople, 'hrisConnectionIds[]': [...connectionIds] } }),
+  )
+  return 'refused' in statuses ? people : saveFormer(people, statuses.byEmail, saveResults)
+}
+
 /** Saves results for the people in the list of former people; returns the others. */
 async function readList(
   endpoint: Endpoint,
   people: readonly Addressed[],
   saveResults: SaveResults,
 ): Promise<readonly Addressed[]> {
-  const statuses = new Map<string, string>()
   const list = (input: Parameters<Platform['client']['listPersonnel']>[0]) =>
     request(endpoint, (client, options) => client.listPersonnel(input, options))
+  const statuses = await readStatuses(walk(list, { query: formerPeople }))
+  if (!('refused' in statuses)) return saveFormer(people, statuses.byEmail, saveResults)
+  const stop = stopOf(classifyRefusal(statuses.refused)) ?? 'no_operation'
+  await saveResults(people.map(({ id }) => ({ id, ...nothing(stop) })))
+  return []
+}
+
+const formerPeople = { size: listSize, 'employmentStatus[]': [...formerStatuses], 'expand[]': ['user' as const] }
+
+type ListedPerson = { readonly employmentStatus: string; readonly user?: { readonly email: string } }
+
+/** The statuses of listed people by address in lower case, or the answer that ended the list. */
+async function readStatuses(
+  listed: AsyncIterable<ListedPerson>,
+): Promise<{ readonly byEmail: ReadonlyMap<string, string> } | { readonly refused: Refused }> {
+  const byEmail = new Map<string, string>()
   try {
-    const query = { size: listSize, 'employmentStatus[]': [...formerStatuses], 'expand[]': ['user' as const] }
-    for await (const { user, employmentStatus } of walk(list, { query })) {
-      if (user) statuses.set(user.email.toLowerCase(), employmentStatus)
+    for await (const { user, employmentStatus } of listed) {
+      if (user) byEmail.set(user.email.toLowerCase(), employmentStatus)
     }
+    return { byEmail }
   } catch (error) {
-    if (!(error instanceof WalkInterrupted)) throw error
-    const stop = stopOf(classifyRefusal(error.answer)) ?? 'no_operation'
-    await saveResults(people.map(({ id }) => ({ id, ...nothing(stop) })))
-    return []
+    if (error instanceof WalkInterrupted) return { refused: error.answer }
+    throw error
   }
-  const statusOf = ({ email }: Addressed): string | undefined => statuses.get(email.toLowerCase())
+}
+
+async function saveFormer(
+  people: readonly Addressed[],
+  byEmail: ReadonlyMap<string, string>,
+  saveResults: SaveResults,
+): Promise<readonly Addressed[]> {
+  const statusOf = ({ email }: Addressed): string | undefined => byEmail.get(email.toLowerCase())
   const gone = people.filter((person) => statusOf(person) !== undefined)
   await saveResults(gone.map((person) => ({ id: person.id, ...visible(statusOf(person) ?? '') })))
   return people.filter((person) => statusOf(person) === undefined)

@@ -167,7 +167,7 @@ describe('an acknowledged departure', () => {
     await sync()
     const error = { message: 'no', code: 1, name: null }
     const refuse = async () => ({ status, error, headers: {} })
-    between(world, () => ({ getPersonnel: refuse, listPersonnel: refuse }) as never)
+    between(world, () => ({ getPersonnel: refuse, listPersonnel: refuse, searchPersonnel: refuse }) as never)
     world.clock.now = new Date(afterGrace)
 
     const run = await world.night(exportWithLeavers('E0003'), { asOf: '2026-11-22T02:00:00.000Z' })
@@ -191,7 +191,11 @@ describe('an acknowledged departure', () => {
     expect(await clock(world)).toMatchObject({ state: 'acknowledged', finding: 'no_email' })
   })
 
-  test('is read from one list if there are many', async () => {
+  test.each([
+    ['one search', {}, ['search']],
+    ['the plain list if the search does not show them yet', { data: [], pagination: {} }, ['search', 'list']],
+    ['the plain list if there is no search', null, ['search', 'list']],
+  ])('is read from %s if there are many', async (_what, found, expected) => {
     await using opened = await open()
     const { world, sync } = opened
     const { id, digest } = await world.night(exportWithLeavers(...people.slice(0, 25).map((person) => person.id)))
@@ -208,12 +212,19 @@ describe('an acknowledged departure', () => {
         requests.push('list')
         return client.listPersonnel(...input)
       },
+      async searchPersonnel(...input) {
+        requests.push('search')
+        const answer = await client.searchPersonnel(...input)
+        if (found === null)
+          return { status: 404, error: { message: 'no', code: null, name: null }, headers: {} } as never
+        return answer.status === 200 ? { ...answer, body: { ...answer.body, ...found } } : answer
+      },
     }))
 
     world.clock.now = new Date(dayLater)
     await verifyLeavers(world.sync, { connections: ['acme'], signal })
 
-    expect(requests).toEqual(['list'])
+    expect(requests).toEqual(expected)
     expect(await clock(world, 'E0025')).toMatchObject({ state: 'effective' })
   })
 
