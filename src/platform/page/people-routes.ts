@@ -8,7 +8,7 @@ import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import type { PageActionOptions, PageActions } from './actions.ts'
 import type { Send } from './layout.ts'
-import { countSetByHand, countStatuses, hrisConnections, lastSync, listPeople } from './people.ts'
+import { countSetByHand, countStatuses, groupsOfAccount, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
 import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
 import { runningAttempt, watchSeconds } from './sync-view.ts'
@@ -137,6 +137,7 @@ async function showPeople({ db, now }: Services, shown: Shown): Promise<Html> {
     counts: await countStatuses(db, account.id),
     setByHand: await countSetByHand(db, account.id),
     connections: await hrisConnections(db, account.id),
+    groups: await groupsOfAccount(db, account.id),
     attempts,
     lastSync: await lastSync(db, account.id),
     notice: news && describeFlash(news, attempts),

@@ -5,7 +5,7 @@ import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, table, tiles } from '../../web/tables.ts'
 import { day, formatInstant, number, pluralize } from '../../web/words.ts'
 import type { Attempt } from '../identity-sync/attempts.ts'
-import type { Connection, ListedPerson, PeoplePage } from './people.ts'
+import type { Connection, Group, ListedPerson, PeoplePage } from './people.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } from './query.ts'
 import { statuses, statusNames } from './status-names.ts'
 import { syncHistory, syncPanel } from './sync-view.ts'
@@ -22,6 +22,7 @@ type PeopleView = {
   readonly counts: ReadonlyMap<EmploymentStatus, number>
   readonly setByHand: number
   readonly connections: readonly Connection[]
+  readonly groups: readonly Group[]
   readonly attempts: readonly Attempt[]
   readonly lastSync: Date | null
   readonly notice: Html | null
@@ -72,8 +73,8 @@ export function resetAllView({ account, setByHand, formToken }: ResetAllView): H
 <h1>Reset everybody set by hand?</h1>
 ${
   setByHand === 0
-    ? html`<p>No status of ${account.name} is set by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
-    : html`<p>The status of ${pluralize(setByHand, 'person', 'people')} of ${account.name} was set by hand. After this the identity sync updates them again: the next sync replaces their status by that of HR. This cannot be undone.</p>
+    ? html`<p>Nobody of ${account.name} was edited by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
+    : html`<p>The status or dates of ${pluralize(setByHand, 'person', 'people')} of ${account.name} were set by hand. After this the identity sync updates them again: the next sync replaces them by those of HR. This cannot be undone.</p>
 <form class="row" method="post" action="${pagePrefix}/reset-all">
 ${tokenField(formToken)}
 <input type="hidden" name="account" value="${account.id}">
@@ -97,13 +98,14 @@ function statusNav({ account, query, counts }: PeopleView): Html {
   ])
 }
 
-function filterForm({ account, query, connections }: PeopleView): Html {
+function filterForm({ account, query, connections, groups }: PeopleView): Html {
   const sources: readonly (readonly [Source, string])[] = [
     ...connections.map(({ id, name }) => [id, name] as const),
     ['by-hand', 'Set by hand'],
     ['none', 'None'],
   ]
-  const isFiltered = query.search !== '' || query.status !== null || query.source !== null
+  const { search, status: chosenStatus, source: chosenSource, group: chosenGroup } = query
+  const isFiltered = search !== '' || (chosenStatus ?? chosenSource ?? chosenGroup) !== null
   return html`<form class="filter" role="search" method="get" action="${pagePrefix}" aria-label="People">
 <input type="hidden" name="account" value="${account.id}">
 <div class="field wide">
@@ -118,8 +120,16 @@ function filterForm({ account, query, connections }: PeopleView): Html {
 <label for="source">Source</label>
 <select id="source" name="source">${option('', 'Any', query.source === null)}${sources.map(([source, name]) => option(source, name, query.source === source))}</select>
 </div>
+${groups.length > 0 && groupField(groups, query)}
 <div class="row"><button>Show</button>${isFiltered && html`<a href="${peopleHref({ account: account.id })}">Show everybody</a>`}</div>
 </form>`
+}
+
+function groupField(groups: readonly Group[], query: PeopleQuery): Html {
+  return html`<div class="field">
+<label for="group">Group</label>
+<select id="group" name="group">${option('', 'Any', query.group === null)}${groups.map(({ id, name }) => option(id, name, query.group === id))}</select>
+</div>`
 }
 
 function option(value: string | number, name: string, isChosen: boolean): Html {
@@ -137,14 +147,19 @@ function peopleTable(view: PeopleView): Html {
     { name: 'Employed', cell: employed },
     { name: 'Source', kind: 'long', cell: sourceOf },
     { name: 'Last sync', cell: (person) => lastSyncOf(person, view.lastSync) },
-    { name: 'Action', kind: 'action', cell: (person) => person.setByHandAt && resetForm(person, view) },
+    {
+      name: 'Action',
+      kind: 'action',
+      cell: (person) => (person.setByHandAt !== null || person.hasDatesByHand) && resetForm(person, view),
+    },
   ]
   return html`<p class="faint" role="status">${pluralize(total, 'person', 'people')}${total > people.length && html`, ${number(people.length)} on this page`}</p>
 ${table({ caption: 'People by last name', columns, rows: people, empty: null })}`
 }
 
-function nameOf({ name, email }: ListedPerson): Html {
-  return html`<span class="name">${name ?? email}</span>${name !== null && html` <span class="address">${email}</span>`}`
+function nameOf({ name, email, groups }: ListedPerson): Html {
+  const address = name !== null && html` <span class="address">${email}</span>`
+  return html`<span class="name">${name ?? email}</span>${address}${groups.length > 0 && html` <span class="hint">${groups.join(', ')}</span>`}`
 }
 
 function toneOf(status: EmploymentStatus): Tone {
@@ -152,7 +167,11 @@ function toneOf(status: EmploymentStatus): Tone {
   return status === 'FUTURE_HIRE' ? 'wait' : 'plain'
 }
 
-function employed({ startedAt, separatedAt }: ListedPerson): Renderable {
+function employed(person: ListedPerson): Renderable {
+  return html`${period(person)}${person.hasDatesByHand && html` <span class="hint">set by hand</span>`}`
+}
+
+function period({ startedAt, separatedAt }: ListedPerson): Renderable {
   if (startedAt && separatedAt) return html`${day(startedAt)} to ${day(separatedAt)}`
   if (startedAt) return html`from ${day(startedAt)}`
   return separatedAt ? html`until ${day(separatedAt)}` : html`<span class="faint">no dates</span>`

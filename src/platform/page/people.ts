@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { anyOf, groupRows } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { searchExpression } from '../core/search-words.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
@@ -7,6 +8,9 @@ import type { Filter, PeopleQuery } from './query.ts'
 
 /** An HRIS connection as the page shows it. */
 export type Connection = { readonly id: number; readonly name: string }
+
+/** A group as the page shows it. */
+export type Group = { readonly id: number; readonly name: string }
 
 /** A person in the list. */
 export type ListedPerson = {
@@ -18,9 +22,12 @@ export type ListedPerson = {
   readonly startedAt: Date | null
   readonly separatedAt: Date | null
   readonly setByHandAt: Date | null
+  readonly hasDatesByHand: boolean
   readonly createdAt: Date
   /** The names of the connections with a record of the person; the first has the leading record. */
   readonly connections: readonly string[]
+  /** The names of the groups of the person. */
+  readonly groups: readonly string[]
 }
 
 /** One page of the list of people. */
@@ -42,12 +49,16 @@ type Row = {
   readonly started_at: Date | null
   readonly separated_at: Date | null
   readonly status_updated_at: Date | null
+  readonly started_by_hand: boolean
+  readonly separated_by_hand: boolean
   readonly created_at: Date
 }
 type NamePosition = { readonly last: string; readonly first: string; readonly id: number }
 type Db = Kysely<PlatformSchema>
 
 const pageSize = 50
+/** Maximum number of groups to choose from. */
+const maxGroups = 500
 
 // The expressions of the index `users_names`.
 const lastName = sql`fold_case(coalesce(users.last_name, users.first_name, users.email))`
@@ -69,9 +80,13 @@ export async function listPeople(db: Db, { accountId, query, now }: PeopleReques
     shown.map((row) => row.user_id),
     now,
   )
+  const groups = await groupsOfPeople(
+    db,
+    shown.map((row) => row.id),
+  )
   const [hasBefore, hasAfter] = isBackwards && from ? [hasMore, true] : [from !== null, hasMore]
   return {
-    people: shown.map((row) => presentPerson(row, connections.get(row.user_id) ?? [])),
+    people: shown.map((row) => presentPerson(row, connections.get(row.user_id) ?? [], groups.get(row.id) ?? [])),
     total: await count(db, matching),
     before: hasBefore ? (shown.at(0)?.user_id ?? null) : null,
     after: hasAfter ? (shown.at(-1)?.user_id ?? null) : null,
@@ -89,13 +104,13 @@ export async function countStatuses(db: Db, accountId: number): Promise<Readonly
   return new Map(rows.map((row) => [row.employment_status, row.people]))
 }
 
-/** The number of people of an account whose status was set by hand. */
+/** The number of people of an account who were edited by hand. */
 export async function countSetByHand(db: Db, accountId: number): Promise<number> {
   const row = await db
     .selectFrom('personnel')
     .select(sql<number>`count(*)::int`.as('people'))
     .where('account_id', '=', accountId)
-    .where('status_updated_at', 'is not', null)
+    .where('set_by_hand', '=', true)
     .executeTakeFirstOrThrow()
   return row.people
 }
@@ -118,24 +133,33 @@ export async function hrisConnections(db: Db, accountId: number): Promise<Connec
   return rows.map(({ id, client_alias }) => ({ id, name: connectionName(id, client_alias) }))
 }
 
-function conditionsOf(accountId: number, { search, status, source }: Filter): RawBuilder<unknown> {
+/** The groups of an account by name. */
+export async function groupsOfAccount(db: Db, accountId: number): Promise<Group[]> {
+  const groups = db.selectFrom('personnel_groups').select(['id', 'name']).where('account_id', '=', accountId)
+  return groups.orderBy('name').orderBy('id').limit(maxGroups).execute()
+}
+
+function conditionsOf(accountId: number, { search, status, source, group }: Filter): RawBuilder<unknown> {
   const conditions = [sql`personnel.account_id = ${accountId} and users.account_id = ${accountId}`]
   if (status) conditions.push(sql`personnel.employment_status = ${status}`)
   if (source !== null) conditions.push(fromSource(source))
+  if (group !== null) {
+    conditions.push(sql`exists (select from group_members where person_id = personnel.id and group_id = ${group})`)
+  }
   if (search !== '') conditions.push(matchesSearch(search))
   return sql.join(conditions, sql` and `)
 }
 
 function fromSource(source: NonNullable<Filter['source']>): RawBuilder<unknown> {
-  if (source === 'by-hand') return sql`personnel.status_updated_at is not null`
+  if (source === 'by-hand') return sql`personnel.set_by_hand`
   const record = sql`
     select from identity_matches as match
     join hris_user_identities as identity on identity.id = match.identity_row_id
     where match.user_id = users.id and identity.deleted_at is null
   `
   return source === 'none'
-    ? sql`personnel.status_updated_at is null and not exists (${record})`
-    : sql`personnel.status_updated_at is null and exists (${record} and identity.connection_id = ${source})`
+    ? sql`not personnel.set_by_hand and not exists (${record})`
+    : sql`not personnel.set_by_hand and exists (${record} and identity.connection_id = ${source})`
 }
 
 function matchesSearch(search: string): RawBuilder<unknown> {
@@ -200,11 +224,26 @@ async function connectionsOf(db: Db, userIds: readonly number[], now: Date): Pro
   return new Map([...names].map(([userId, set]) => [userId, [...set]]))
 }
 
+async function groupsOfPeople(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string[]>> {
+  const rows = await db
+    .selectFrom('group_members')
+    .innerJoin('personnel_groups', 'personnel_groups.id', 'group_members.group_id')
+    .select(['person_id', 'personnel_groups.name'])
+    .where('person_id', '=', anyOf(ids))
+    .orderBy('personnel_groups.name')
+    .execute()
+  return groupRows(
+    rows,
+    (row) => row.person_id,
+    (row) => row.name,
+  )
+}
+
 function connectionName(id: number, alias: string | null): string {
   return alias ?? `Connection ${id}`
 }
 
-function presentPerson(row: Row, connections: readonly string[]): ListedPerson {
+function presentPerson(row: Row, connections: readonly string[], groups: readonly string[]): ListedPerson {
   const name = [row.first_name, row.last_name].filter((part) => part !== null).join(' ')
   return {
     id: row.id,
@@ -215,7 +254,9 @@ function presentPerson(row: Row, connections: readonly string[]): ListedPerson {
     startedAt: row.started_at,
     separatedAt: row.separated_at,
     setByHandAt: row.status_updated_at,
+    hasDatesByHand: row.started_by_hand || row.separated_by_hand,
     createdAt: row.created_at,
     connections,
+    groups,
   }
 }

@@ -13,6 +13,7 @@ export type PeopleQuery = {
   readonly search: string
   readonly status: EmploymentStatus | null
   readonly source: Source | null
+  readonly group: number | null
   /** The cursor of the page: the user after which it begins, or before which it ends. */
   readonly after: number | null
   readonly before: number | null
@@ -21,7 +22,7 @@ export type PeopleQuery = {
 }
 
 /** The filters of the list of people. */
-export type Filter = Pick<PeopleQuery, 'search' | 'status' | 'source'>
+export type Filter = Pick<PeopleQuery, 'search' | 'status' | 'source' | 'group'>
 
 /** An id that no row has. */
 export const nobodysId = 0
@@ -31,6 +32,7 @@ const everybody: PeopleQuery = {
   search: '',
   status: null,
   source: null,
+  group: null,
   after: null,
   before: null,
   watch: false,
@@ -47,6 +49,7 @@ export function readQuery(search: string): PeopleQuery {
     search: (params.get('q') ?? '').trim().slice(0, maxSearchLength),
     status: status.success ? status.data : null,
     source: source === 'by-hand' || source === 'none' ? source : readId(source),
+    group: readId(params.get('group')),
     after: readId(params.get('after')),
     before: readId(params.get('before')),
     watch: params.get('watch') === '1',
@@ -55,8 +58,8 @@ export function readQuery(search: string): PeopleQuery {
 
 /** The query string that `readQuery` reads. */
 export function writeQuery(query: Partial<PeopleQuery>): string {
-  const { account, search, status, source, after, before, watch } = { ...everybody, ...query }
-  const params = { account, q: search || null, status, source, after, before, watch: watch ? 1 : null }
+  const { account, search, status, source, group, after, before, watch } = { ...everybody, ...query }
+  const params = { account, q: search || null, status, source, group, after, before, watch: watch ? 1 : null }
   const entries = Object.entries(params).flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))
   return new URLSearchParams(entries).toString()
 }

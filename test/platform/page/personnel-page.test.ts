@@ -66,6 +66,24 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     ])
   })
 
+  test('shows groups and dates set by hand, filters by group, and offers a reset', async () => {
+    const acme = await newPageCompany(opened)
+    const provider = { name: 'Okta', clientType: 'OKTA_IDENTITY' }
+    const group = { externalId: 'eng', name: 'Eng & <more>', members: ['ana@acme.example'] }
+    const { id } = await opened.operator.setGroup({ body: { account: acme.name, provider, group } })
+    const params = { personnelId: 'email:ana@acme.example' as const }
+    await acme.client.updatePersonnel({ params, body: { startedAt: '2021-05-03' } })
+    const visitor = await signedIn(opened, acme.name)
+
+    const { text } = await visitor.get(`/personnel?group=${id}`)
+
+    expect(rowsOf(text).map((row) => [row[0], row[2], row[5]])).toEqual([
+      ['Ana Ruiz ana@acme.example Eng &amp; &lt;more&gt;', 'from 3 May 2021 set by hand', 'Reset'],
+    ])
+    expect(text).toContain(`<option value="${id}" selected>Eng &amp; &lt;more&gt;</option>`)
+    expect(namesOn((await visitor.get('/personnel?source=by-hand')).text)).toEqual(['Front Desk', 'Ana Ruiz'])
+  })
+
   test.each([
     ['an employment status', 'status=CURRENT_EMPLOYEE', ['Ana Ruiz']],
     ['those set by hand', 'source=by-hand', ['Front Desk']],
@@ -276,7 +294,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     const reset = await visitor.submit('/personnel/reset-all', { account: acme.id })
     const resultPage = await visitor.get(reset.location ?? '')
 
-    expect(confirmation.text).toContain('The status of 2 people of')
+    expect(confirmation.text).toContain('The status or dates of 2 people of')
     expect(resultPage.text).toContain('The next sync updates 2 people again.')
     expect(resultPage.text).not.toContain('Reset everybody set by hand')
     expect((await other.person('desk@acme.example')).statusUpdatedAt).not.toBeNull()

@@ -214,6 +214,7 @@ describe('an acknowledged departure', () => {
       },
       async searchPersonnel(...input) {
         requests.push('search')
+        expect(input[0].query).toMatchObject({ size: 500, 'hrisConnectionIds[]': [expect.any(Number)] })
         const answer = await client.searchPersonnel(...input)
         if (found === null)
           return { status: 404, error: { message: 'no', code: null, name: null }, headers: {} } as never
