@@ -45,8 +45,7 @@ const ScopedGroupReplace = z
   .object({ groupIds: z.array(Id).describe('All groups of the scope. An empty list removes the scope.') })
   .meta({ id: 'ScopedPersonnelGroupsPutRequestPublicV2Dto' })
 
-/** How many active people a workspace has in scope, and how many there are in all groups. */
-export const ScopedCounts = z
+const ScopedCounts = z
   .object({
     scopedPersonnelCount: z.int().min(0).describe('Active people in the groups of the scope, each counted once.'),
     totalPersonnelCount: z.int().min(0).describe('Active people in any group of the account.'),

@@ -82,6 +82,7 @@ export type PersonSearch = z.infer<typeof PersonSearch>
 const FacetBucket = z
   .object({ value: z.string(), count: z.int().min(0) })
   .meta({ id: 'FacetBucketResponsePublicV2Dto', description: 'How many of the people found have a value.' })
+/** A value, and how many of the people found have it. */
 export type FacetBucket = z.infer<typeof FacetBucket>
 
 const Facets = z
@@ -103,8 +104,7 @@ const bound = text(maxShortTextLength)
   })
   .optional()
 
-/** The value that a custom field must have. */
-export const CustomFieldFilter = z
+const CustomFieldFilter = z
   .strictObject({ ...field, value: text(maxLongTextLength) })
   .refine(namesField, { error: 'needs customFieldId or name' })
   .meta({ id: 'CustomFieldFilterPublicV2Dto' })

@@ -49,17 +49,17 @@ function withObjects({ shape }: z.ZodObject, texts: Texts): Texts {
   const lists = Object.keys(shape).filter((name) => expectsObjects(shape[name]))
   if (lists.length === 0) return texts
   const rest: [string, Texts[string]][] = []
-  const found = new Map<string, Map<number, Map<string, AddressText>>>()
+  const byList = new Map<string, Map<number, Map<string, AddressText>>>()
   for (const [received, text = ''] of Object.entries(texts)) {
     const [, name = '', index, property = ''] = /^(\w+)\[(\d{1,3})\]\[(\w+)\]$/.exec(received) ?? []
     if (!lists.includes(name)) rest.push([received, text])
     else
-      found
+      byList
         .getOrInsertComputed(name, () => new Map())
         .getOrInsertComputed(Number(index), () => new Map())
         .set(property, text)
   }
-  const objects = [...found].map(([name, list]): [string, AddressText] => [
+  const objects = [...byList].map(([name, list]): [string, AddressText] => [
     name,
     [...list].sort(([one], [other]) => one - other).map(([, properties]) => Object.fromEntries(properties)),
   ])

@@ -141,11 +141,11 @@ async function recordScope(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
   scope: Scope,
-  what: string,
+  change: string,
 ): Promise<void> {
   await recordEvent(trx, ctx, {
     type: 'WORKSPACE_SCOPE_UPDATED',
-    description: `${what} of workspace ${scope.workspaceId}`,
+    description: `${change} of workspace ${scope.workspaceId}`,
     target: { kind: 'workspace', id: scope.workspaceId },
     targets: { kind: 'group', ids: scope.groupIds },
     workspaceId: scope.workspaceId,

@@ -118,8 +118,8 @@ export async function removeGroup(
   { provider, externalId }: { readonly provider: string; readonly externalId: string },
   by: WriteContext,
 ): Promise<void> {
-  const found = await findProvider(trx, by.accountId, provider)
-  const id = found && (await findGroup(trx, found.id, externalId))
+  const owner = await findProvider(trx, by.accountId, provider)
+  const id = owner && (await findGroup(trx, owner.id, externalId))
   if (id === undefined)
     throw new Failure('not_found', `the identity provider "${provider}" has no group "${externalId}"`)
   await trx.deleteFrom('personnel_groups').where('id', '=', id).execute()

@@ -91,8 +91,8 @@ async function editByHand(
   reference: PersonRef,
   body: PersonnelModify,
 ): Promise<Row> {
-  const found = await findPerson({ db: trx, accountId: ctx.accountId }, reference)
-  const person = found && (await lockPerson(trx, found.id))
+  const known = await findPerson({ db: trx, accountId: ctx.accountId }, reference)
+  const person = known && (await lockPerson(trx, known.id))
   if (!person) throw new Refusal(404, 'There is no such person')
   const at = ctx.now()
   const status = statusChange(person, body, { at, by: ctx.callerId })

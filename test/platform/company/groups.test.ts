@@ -45,12 +45,12 @@ describe.each(databases)('groups and scopes on $name', ({ createDatabase }) => {
 
     const renamed = await acme.set('eng', ['bo', 'cy'], 'Engineering')
     await acme.set('eng', ['cy', 'bo', 'bo'], 'Engineering')
-    const found = bodyOf(await acme.client.listGroups({ query: { q: 'GINE' } }), 200).data
+    const matches = bodyOf(await acme.client.listGroups({ query: { q: 'GINE' } }), 200).data
     const missed = bodyOf(await acme.client.listGroups({ query: { q: '%' } }), 200).data
     await opened.operator.removeGroup({ body: { account: acme.name, provider: 'Okta', externalId: 'eng' } })
 
     expect(renamed).toEqual({ id, name: 'Engineering', members: 2 })
-    expect(found).toMatchObject([{ id, name: 'Engineering', externalId: 'eng', source: 'OKTA_IDENTITY' }])
+    expect(matches).toMatchObject([{ id, name: 'Engineering', externalId: 'eng', source: 'OKTA_IDENTITY' }])
     expect(missed).toEqual([])
     expect(bodyOf(await acme.client.listGroups({ query: {} }), 200).data).toEqual([])
     const types = ['GROUPS_IDENTITY_CREATED', 'GROUPS_IDENTITY_UPDATED', 'GROUPS_IDENTITY_DELETED']

@@ -146,7 +146,7 @@ describe.each(databases)('the search of people on $name', ({ createDatabase }) =
       return answer.status === 200 ? answer.body.data.map(({ user }) => user?.email.split('@')[0]) : answer.status
     }
 
-    const found = [
+    const lists = [
       await acme.names({ 'hrisConnectionIds[]': [connectionId] }),
       await acme.names({ 'idpConnectionIds[]': providers.slice(0, 1) }),
       await acme.names({ 'groupIds[]': groupIds.slice(0, 1) }),
@@ -156,7 +156,7 @@ describe.each(databases)('the search of people on $name', ({ createDatabase }) =
     ]
 
     const everybody = ['nora', 'tomas', 'kay', 'leo']
-    expect(found).toEqual([['nora', 'leo'], ['nora', 'tomas'], ['tomas'], ['tomas'], everybody, 404])
+    expect(lists).toEqual([['nora', 'leo'], ['nora', 'tomas'], ['tomas'], ['tomas'], everybody, 404])
   })
 
   test('expands connections, groups, checks and fields', async () => {
@@ -237,9 +237,9 @@ describe.each(databases)('the search of people on $name', ({ createDatabase }) =
     await send({})
     await opened.operator.syncIdentities({ body: { account: name } })
     const statuses = async () => {
-      const found = bodyOf(await client.searchPersonnel({ query: { 'hrisConnectionIds[]': [connectionId] } }), 200)
+      const searched = bodyOf(await client.searchPersonnel({ query: { 'hrisConnectionIds[]': [connectionId] } }), 200)
       const listed = bodyOf(await client.listPersonnel({ query: {} }), 200)
-      return [found, listed].map(({ data }) => data[0]?.employmentStatus)
+      return [searched, listed].map(({ data }) => data[0]?.employmentStatus)
     }
 
     const before = await statuses()

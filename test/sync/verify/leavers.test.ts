@@ -195,7 +195,7 @@ describe('an acknowledged departure', () => {
     ['one search', {}, ['search']],
     ['the plain list if the search does not show them yet', { data: [], pagination: {} }, ['search', 'list']],
     ['the plain list if there is no search', null, ['search', 'list']],
-  ])('is read from %s if there are many', async (_what, found, expected) => {
+  ])('is read from %s if there are many', async (_what, override, expected) => {
     await using opened = await open()
     const { world, sync } = opened
     const { id, digest } = await world.night(exportWithLeavers(...people.slice(0, 25).map((person) => person.id)))
@@ -216,9 +216,9 @@ describe('an acknowledged departure', () => {
         requests.push('search')
         expect(input[0].query).toMatchObject({ size: 500, 'hrisConnectionIds[]': [expect.any(Number)] })
         const answer = await client.searchPersonnel(...input)
-        if (found === null)
+        if (override === null)
           return { status: 404, error: { message: 'no', code: null, name: null }, headers: {} } as never
-        return answer.status === 200 ? { ...answer, body: { ...answer.body, ...found } } : answer
+        return answer.status === 200 ? { ...answer, body: { ...answer.body, ...override } } : answer
       },
     }))
 
