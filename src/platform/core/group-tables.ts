@@ -1,6 +1,6 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import type { Instant, Listed, OptionalInstant, WritingTransaction } from './columns.ts'
+import type { Listed, OptionalInstant, WritingTransaction } from './columns.ts'
 
 /** Written by one statement and compared in SQL only. */
 type Unread = ColumnType<never, never, never>
@@ -27,10 +27,12 @@ export type GroupSchema = {
     status_updated_at: OptionalInstant
     not_human_reason: string | null
     reason_provider_id: number | null
+    email: string
     first_name: string | null
     last_name: string | null
-    name: string
-    start_date: Instant
+    job_title: string | null
+    name: GeneratedAlways<string>
+    start_date: GeneratedAlways<Date>
     words: Unread
     checks: Unread
     group_ids: readonly number[]

@@ -28,39 +28,30 @@ export async function updateIndexIfOld({ db, accountId, now }: Reader): Promise<
   }
 }
 
-const shownColumns = [
+const writtenColumns = [
   ...['id', 'account_id', 'user_id', 'employment_status', 'started_at', 'separated_at', 'status_updated_at'],
-  ...[
-    'not_human_reason',
-    'reason_provider_id',
-    'created_at',
-    'updated_at',
-    'first_name',
-    'last_name',
-    'name',
-    'start_date',
-  ],
-  ...['words', 'checks', 'group_ids', 'idp_connection_id', 'hris_connection_id'],
+  ...['not_human_reason', 'reason_provider_id', 'created_at', 'updated_at', 'email', 'first_name', 'last_name'],
+  ...['job_title', 'checks', 'group_ids', 'idp_connection_id', 'hris_connection_id'],
 ]
-const listOf = (prefix: string) => sql.raw(shownColumns.map((name) => `${prefix}${name}`).join(', '))
-const columns = listOf('')
-const stored = listOf('personnel_search.')
-const changed = listOf('excluded.')
-
-/** Whoever has no start comes last in the order of starts. */
-const noStart = '9999-12-31T00:00:00Z'
+const listOf = (prefix: string) => sql.raw(writtenColumns.map((name) => `${prefix}.${name}`).join(', '))
+const columns = sql.raw(writtenColumns.join(', '))
+/** The columns that decide the place of a person in the orders by name and by start. */
+const placeOf = (prefix: string) =>
+  sql.raw(['email', 'first_name', 'last_name', 'started_at'].map((name) => `${prefix}.${name}`).join(', '))
 
 // One process at a time updates the index of an account, so that two never wait for rows of each other.
 async function updateIndex(db: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(hashtext('personnel_search'), ${accountId}::int)`.execute(trx)
     await sql`
-      insert into personnel_search (${columns}) select ${columns} from (${peopleOf(accountId, at)}) as person order by id
-      on conflict (id) do update set
-        (${columns}) = row(${changed}), changed_in = pg_current_xact_id(),
-        moved_in = case when (personnel_search.name, personnel_search.start_date) = (excluded.name, excluded.start_date)
-          then personnel_search.moved_in else pg_current_xact_id() end
-      where (${stored}) is distinct from (${changed})
+      insert into personnel_search (${columns})
+      select ${listOf('person')} from (${peopleOf(accountId, at)}) as person
+      left join personnel_search as stored on stored.id = person.id
+      where stored.id is null or (${listOf('stored')}) is distinct from (${listOf('person')})
+      order by person.id
+      on conflict (id) do update set (${columns}) = row(${listOf('excluded')}), changed_in = pg_current_xact_id(),
+        moved_in = case when (${placeOf('personnel_search')}) is distinct from (${placeOf('excluded')})
+          then pg_current_xact_id() else personnel_search.moved_in end
     `.execute(trx)
   })
 }
@@ -70,10 +61,7 @@ function peopleOf(accountId: number, at: Date) {
   return sql`
     select person.id, person.account_id, person.user_id, person.employment_status, person.started_at, person.separated_at,
       person.status_updated_at, person.not_human_reason, person.reason_provider_id, person.created_at, person.updated_at,
-      users.first_name, users.last_name,
-      fold_case(concat_ws(' ', coalesce(users.last_name, users.first_name, users.email), users.first_name)) as name,
-      coalesce(person.started_at, ${noStart}::timestamptz) as start_date,
-      users.words || search_words(coalesce(record.job_title, users.job_title), null, '') as words,
+      users.email, users.first_name, users.last_name, coalesce(record.job_title, users.job_title) as job_title,
       jsonb_build_object('FULL_COMPLIANCE', compliance.status, 'BG_CHECK', compliance.status)
         || case when compliance.status = 'OUT_OF_SCOPE' then '{}' else coalesce(device.checks, '{}') end as checks,
       coalesce(membership.group_ids, '{}') as group_ids, membership.provider_id as idp_connection_id,

@@ -2,7 +2,7 @@ import { belongsTo, listIndexes, times } from './columns.ts'
 
 /**
  * The index of the search: for each person what a search compares and shows. Searches bring it up to date when it is older than a few
- * seconds. `moved_in` is the transaction that last changed the name or the start, so that a walk in that order finds who moved.
+ * seconds. What costs time to compute is generated, so that only people who changed cost it. `moved_in` is the transaction that last changed the name or the start, so that a walk in that order finds who moved.
  */
 export const personnelSearchTable = `
 create table personnel_search (
@@ -16,11 +16,20 @@ create table personnel_search (
   not_human_reason text,
   reason_provider_id bigint,
   ${times},
+  email text not null,
   first_name text,
   last_name text,
-  name text not null,
-  start_date timestamptz(3) not null,
-  words tsvector not null,
+  job_title text,
+  name text not null generated always as (
+    fold_case(coalesce(last_name, first_name, email) || ' ' || coalesce(first_name, ''))
+  ) stored,
+  -- Whoever has no start comes last.
+  start_date timestamptz(3) not null generated always as (
+    coalesce(started_at, timestamptz '9999-12-31 00:00:00+00')
+  ) stored,
+  words tsvector not null generated always as (
+    search_words(first_name, last_name, email) || search_words(job_title, null, '')
+  ) stored,
   -- The status of each check, by type.
   checks jsonb not null,
   group_ids bigint[] not null,
