@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { escapeText } from '../../../text/escape.ts'
 import { pluralize } from '../../../web/words.ts'
 import { GroupInput, GroupRemoval } from '../group-contract.ts'
 import { type AccountOptions, withAccountOption } from './accounts.ts'
@@ -30,7 +31,7 @@ export function groupCommands(platform: Command): void {
     return runAsOperator(
       options,
       (operator) => operator.removeGroup({ body: input }),
-      () => `group "${externalId}" of "${provider}" is removed`,
+      () => `group ${escapeText(externalId)} of ${escapeText(provider)} is removed`,
     )
   })
 }

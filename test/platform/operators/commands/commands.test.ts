@@ -161,6 +161,24 @@ test('accounts get their terms and entitlements, and keys their addresses', asyn
   expect(keys.stdout).toMatch(/^1\tactive\tAcme\toffice\tall\t\S+\t10\.0\.0\.0\/8,::1\n$/)
 })
 
+test('a group is set and removed, and only with people and a kind that there are', async () => {
+  await using _running = await startPlatform()
+  const group = ['--account', 'Acme', '--provider', 'Acme Okta', '--external-id', '00g-new']
+  const set = ['groups', 'set', ...group, '--name', 'New', '--provider-type', 'OKTA_IDENTITY']
+
+  const made = await run(...set, '--member', 'nora.lindqvist@acme.example', 'tomas.rey@acme.example')
+  const refused = await Promise.all([
+    run(...set, '--member', 'nobody@acme.example'),
+    run('groups', 'set', ...group, '--name', 'New', '--provider-type', 'GOOGLE'),
+    run('groups', 'set', ...group, '--name', 'New', '--provider-type', 'okta'),
+  ])
+  const removals = [await run('groups', 'remove', ...group), await run('groups', 'remove', ...group)]
+
+  expect(made.stdout).toBe('group 3: 2 members\n')
+  expect(refused.map(({ exit }) => exit)).toEqual([66, 75, 2])
+  expect(removals.map(({ exit }) => exit)).toEqual([0, 66])
+})
+
 test('a running platform is exported to a file, and the file is imported elsewhere', async () => {
   await using _running = await startPlatform()
   const file = join(folder, 'export.json')
