@@ -162,4 +162,6 @@ export type ConnectorContext = {
   readonly tokensDir?: string
   /** The secret at a path below the source's settings, such as `password` or `decrypt.privateKey`; null if it is not set. */
   readonly secret: (path: string) => SecretText | null
+  /** An address at a path below the source's settings as it is written, where it holds references; undefined where it holds none. */
+  readonly written?: (path: string) => string | undefined
 }

@@ -29,13 +29,14 @@ export function toSyncConnection(config: Config, connection: ConnectionConfig): 
 function connectorOf(
   { folder, dataDir }: Config,
   { name, linkedTo }: ConnectionConfig,
-  { settings, secrets }: NonNullable<ConnectionConfig['source']>,
+  { settings, secrets, written }: NonNullable<ConnectionConfig['source']>,
 ): Connector {
   const connector = requireConnectorKind(settings.type).connect(settings, {
     baseDir: folder,
     spoolDir: join(dataDir, 'incoming', name),
     tokensDir: join(dataDir, 'tokens'),
     secret: (path) => secrets.get(path) ?? null,
+    written: (path) => written.get(path),
   })
   return linkedTo === undefined ? connector : { open: connector.open }
 }

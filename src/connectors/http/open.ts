@@ -1,13 +1,11 @@
 import type { Connector, ConnectorContext } from '../connector.ts'
 import { openAuthorizer } from './authorization/authorizer.ts'
+import { addressLabel, listNames } from './client/address-label.ts'
 import { openHttpClient } from './client/client.ts'
 import { type ResolveHost, resolveHost } from './network/addresses.ts'
 import { type Clock, systemClock } from './network/clock.ts'
 import { type HttpReadingInput, readExport, readList } from './readings.ts'
 import type { HttpSource } from './settings/settings.ts'
-
-const maxNameCharacters = 100
-const maxLabelCharacters = 200
 
 /** What tests replace. */
 export type HttpDependencies = { readonly resolve?: ResolveHost; readonly clock?: Omit<Clock, 'now'> }
@@ -29,15 +27,9 @@ export function httpConnector(
       const authorizer = openAuthorizer(source, options)
       await using client = await openHttpClient(source, { ...options, signal, authorizer })
       const url = new URL(source.url)
-      const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
-      const input: HttpReadingInput = { context, client, startedAt, label, name: nameOf(url), signal, onWait }
+      const label = addressLabel(context, { at: 'url', url })
+      const input: HttpReadingInput = { context, client, startedAt, label, ...listNames(label), signal, onWait }
       return source.format === 'csv' ? await readExport(source, input) : await readList(source, input)
     },
   }
-}
-
-/** The last part of an address, or its host. */
-function nameOf(url: URL): string {
-  const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
-  return last.slice(0, maxNameCharacters)
 }

@@ -27,13 +27,15 @@ export type HttpReadingInput = {
   readonly label: string
   /** The name of the source. */
   readonly name: string
+  /** The name of the list in its rows. */
+  readonly fileName: string
   readonly signal: AbortSignal
   readonly onWait?: OpenOptions['onWait']
 }
 
 /** Fetches a CSV export into the spool and opens it there. Closing the reading removes the copy. */
 export async function readExport(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
-  const { context, client, label, name, signal } = input
+  const { context, client, label, name, fileName, signal } = input
   const makeRequest = await requestMaker({ ...source, at: 'body' }, context)
   const first = await client.fetch(makeRequest({ url: new URL(source.url), label }))
   checkContentType(first.headers, 'csv', label)
@@ -47,7 +49,7 @@ export async function readExport(source: HttpSource, input: HttpReadingInput): P
     digest.update(chunk)
     await spool.append(chunk)
   }
-  const file = await spool.finish(name)
+  const file = await spool.finish(fileName)
   const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex') })
   const read = async (): Promise<Reading> => {
     const { filterable: _, ...opened } = await openExport(file, source, { signal, secret: context.secret })
@@ -58,15 +60,15 @@ export async function readExport(source: HttpSource, input: HttpReadingInput): P
 
 /** Fetches every page of a JSON list into the spool and opens it there. Closing the reading removes the copy. */
 export async function readList(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
-  const { context, name } = input
+  const { context, name, fileName } = input
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(context.spoolDir))
   const timePointer = source.asOf.from === 'pointer' ? source.asOf.pointer : undefined
-  const fetched = await fetchList({ ...source, at: 'body', timePointer }, { ...input, spool })
+  const fetched = await fetchList({ ...source, at: 'body', timePointer }, { ...input, name: fileName, spool })
   const asOf = asOfResponse(source, { ...input, ...fetched })
   // An empty list leaves an empty file, which readers of exports refuse. No record of it lacks a member.
   const isEmpty = fetched.counts.every((count) => count === 0)
-  const file = isEmpty ? null : await spool.finish(name)
+  const file = isEmpty ? null : await spool.finish(fileName)
   const detailed =
     file && hasDetails(source) ? opening.use(await addDetails(source, { list: fetched, file }, input)) : null
   const list = detailed ?? plainList(fetched, file)

@@ -3,7 +3,7 @@ import type { ConfigDocument, Path, Problem } from './document.ts'
 import { mergeSettings, openSettings, withOpenSetting, withoutOpenSettings } from './merge-settings.ts'
 import { type Presets, unknownPreset } from './presets.ts'
 import { problemAt } from './problems.ts'
-import { fillPlaceholders, parameterRefusal, type Recipe, textsIn } from './recipe.ts'
+import { fillPlaceholders, isAddressSetting, parameterRefusal, type Recipe, textsIn } from './recipe.ts'
 import { plainSecret } from './secret-settings.ts'
 import { connectionSecrets } from './source-settings.ts'
 import { isObject, objectAt, textAt } from './values.ts'
@@ -115,7 +115,7 @@ function expandSource(
     (partial, path) => withOpenSetting(partial, path.split('.')),
     fillPlaceholders(recipe.source, given.values),
   )
-  const merged = mergeSettings(base, own)
+  const merged = mergeSettings(base, withFilledAddresses(own, given.values))
   const missing = openSettings(merged).flatMap((path) => {
     const credential = recipe.credentials.get(path.join('.'))
     if (credential === undefined || credential.optional) return []
@@ -127,6 +127,22 @@ function expandSource(
     problems: [...given.problems, ...missing, ...plainCredentials(recipe, context)],
     writtenTexts: writtenTexts(recipe, given.values, context),
   }
+}
+
+/** Own settings with the parameters in their addresses. Other texts may hold braces of their own, such as a template of columns. */
+function withFilledAddresses(
+  value: unknown,
+  parameters: ReadonlyMap<string, string>,
+  path: readonly string[] = [],
+): unknown {
+  if (Array.isArray(value))
+    return value.map((member, at) => withFilledAddresses(member, parameters, [...path, `${at}`]))
+  if (!isObject(value)) return isAddressSetting(path) ? fillPlaceholders(value, parameters) : value
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    withFilledAddresses(member, parameters, [...path, name]),
+  ])
+  return Object.fromEntries(members)
 }
 
 /** A problem for each secret of the recipe that is written into the configuration, where the settings of the source would allow it. */

@@ -101,6 +101,8 @@ export type SourceConfig = FeedConfig & {
   readonly settings: SourceSettings
   /** By their path below the source, such as `decrypt.privateKey`. */
   readonly secrets: ReadonlyMap<string, Secret>
+  /** The addresses that hold references, as they are written, by their path below the source. */
+  readonly written: ReadonlyMap<string, string>
 }
 
 /** The webhook of a connection, and the secrets that its events are signed with. */

@@ -91,7 +91,7 @@ export function recipeMistakes({ source, setup, asks }: RecipeSettings): string[
   const placeholders = texts
     .filter(({ path }) => path[0] !== 'each')
     .flatMap(({ text }) => [...text.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name))
-  const bare = texts.filter(({ path, text }) => /^(url|tokenUrl)$/.test(path.at(-1) ?? '') && !address.test(text))
+  const bare = texts.filter(({ path, text }) => isAddressSetting(path) && !address.test(text))
   return [
     ...(source.type === 'http' ? [] : ['source: a recipe has type: http']),
     ...(setup.length > 0 ? [] : ['setup: say what to create in the HR system']),
@@ -164,6 +164,11 @@ export function textsIn(value: unknown, path: readonly string[] = []): TextAt[] 
   if (typeof value === 'string') return [{ path, text: value }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => textsIn(member, [...path, name]))
+}
+
+/** Whether a setting of a source is an address, by its path. */
+export function isAddressSetting(path: readonly string[]): boolean {
+  return /^(?:url|tokenUrl)$/.test(path.at(-1) ?? '')
 }
 
 function matcher(pattern: string): (value: string) => boolean {

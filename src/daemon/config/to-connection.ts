@@ -12,6 +12,7 @@ import { jsonSchema } from './json-schema.ts'
 import { type Presets, unknownPreset } from './presets.ts'
 import { problemAt } from './problems.ts'
 import { ofRecords, type Records, recordsOf } from './records.ts'
+import { isAddressSetting, textsIn } from './recipe.ts'
 import { leavesTime } from './schedule-settings.ts'
 import { type ConfigFile, type ConnectionSettings, checkedOnce, type FeedSettings } from './schema.ts'
 import { type SecretContext, secretsBelow } from './secret-settings.ts'
@@ -82,7 +83,18 @@ function toSource(
   if (!feed || !source) return null
   const { absence, graceRuns, outOfScope } = source
   const secretsAt = linkedTo === null ? [...at, 'source'] : ['connections', linkedTo, 'source']
-  return { ...feed, settings: source, absence, graceRuns, outOfScope, secrets: secretsBelow(context, secretsAt) }
+  const secrets = secretsBelow(context, secretsAt)
+  const written = writtenAddresses(source, secretsAt, context)
+  return { ...feed, settings: source, absence, graceRuns, outOfScope, secrets, written }
+}
+
+/** The addresses of a source that hold references. `at`: where the source is. */
+function writtenAddresses(source: object, at: Path, { document }: SecretContext): ReadonlyMap<string, string> {
+  const addresses = textsIn(source).flatMap(({ path }): [string, string][] => {
+    const written = isAddressSetting(path) ? document.writtenValueAt([...at, ...path])?.written : undefined
+    return written === undefined ? [] : [[path.join('.'), written]]
+  })
+  return new Map(addresses)
 }
 
 function toWebhook(

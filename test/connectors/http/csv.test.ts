@@ -22,7 +22,11 @@ describe('a CSV export over HTTP', () => {
       mode: 'snapshot',
       asOf: '2026-11-20T12:00:00.000Z',
       headers: ['Worker ID', 'Name'],
-      source: { name: 'people.csv', bytes: people.length, version: expect.stringMatching(/^sha256:/) },
+      source: {
+        name: `127.0.0.1:${server.port}/exports/people.csv`,
+        bytes: people.length,
+        version: expect.stringMatching(/^sha256:/),
+      },
     })
     expect(rows).toEqual([
       { values: ['007', 'Ana'], origin: { file: 'people.csv', line: 2 } },

@@ -34,7 +34,7 @@ describe('a JSON list over HTTP', () => {
       asOf: '2026-11-20T12:00:00.000Z',
       sparse: true,
       headers: ['id', 'name.first', 'active'],
-      source: { name: 'people', version: expect.stringMatching(/^sha256:/) },
+      source: { name: `127.0.0.1:${server.port}/api/people`, version: expect.stringMatching(/^sha256:/) },
     })
     expect(rows).toEqual([
       { values: ['7', 'Ana', undefined], origin: { file: 'people page 1', line: 1 } },

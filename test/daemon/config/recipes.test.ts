@@ -109,6 +109,17 @@ describe('a recipe', () => {
     })
   })
 
+  test('fills its parameters into the addresses of the connection, and leaves other texts alone', async () => {
+    const source = await sourceOf(
+      `${complete}, url: 'https://eu.shop.example/reports/{report}/{id}', login: { url: 'https://{company}.example/login', body: { text: '{report}' } }`,
+    )
+
+    expect(source).toMatchObject({
+      url: 'https://eu.shop.example/reports/all/{id}',
+      login: { url: 'https://acme.example/login', body: { text: '{report}' } },
+    })
+  })
+
   test('is overruled by the connection: members one by one, lists as a whole, and null removes', async () => {
     const source = await sourceOf(
       `${complete.replace('args: {', 'showInactive: null, args: {')}, pages: { size: 50 }, each: [], mode: delta, absence: hold`,

@@ -21,7 +21,7 @@ export async function requestLogin(
 ): Promise<AccessToken> {
   const { url, method } = login
   const body = await loginBody(login, options)
-  const request = { url: new URL(url), method, accept: 'application/json', body, headers: {} }
+  const request = { url: new URL(url), at: 'login.url', method, accept: 'application/json', body, headers: {} } as const
   return { text: tokenIn(await exchangeToken(source, request, options), login), usableUntilMs: null }
 }
 

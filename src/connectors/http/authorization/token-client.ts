@@ -1,5 +1,6 @@
 import type { ConnectorContext } from '../../connector.ts'
 import type { ResponseHeaders } from '../client/body.ts'
+import { addressLabel } from '../client/address-label.ts'
 import { openHttpClient } from '../client/client.ts'
 import type { CredentialHeaders, HttpRequest } from '../client/request.ts'
 import type { ResolveHost } from '../network/addresses.ts'
@@ -8,7 +9,6 @@ import type { HttpSource } from '../settings/settings.ts'
 import { lateAbort } from './late-abort.ts'
 
 const maxAnswerBytes = 1024 * 1024
-const maxLabelCharacters = 200
 const maxAnswerWaitMs = 60_000
 
 /** What requests for tokens need besides the settings of the source. */
@@ -22,6 +22,8 @@ export type TokenContext = {
 /** A request for a token, with headers of its own. */
 export type TokenRequest = Omit<HttpRequest, 'label' | 'acceptedStatuses' | 'readsFailures'> & {
   readonly headers: CredentialHeaders
+  /** The setting that holds its address. */
+  readonly at: 'login.url' | 'oauth2.tokenUrl'
   /** Whether its answer is awaited even after the signal aborted, because the server may have acted on it. Default: no. */
   readonly mustBeAnswered?: boolean
 }
@@ -41,11 +43,11 @@ export type TokenAnswer = {
  */
 export async function exchangeToken(
   source: HttpSource,
-  { headers, mustBeAnswered = false, ...request }: TokenRequest,
+  { headers, at, mustBeAnswered = false, ...request }: TokenRequest,
   { signal, ...options }: TokenContext & { readonly signal: AbortSignal },
 ): Promise<TokenAnswer> {
   const { url } = request
-  const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
+  const label = addressLabel(options.context, { at, url })
   // Headers of the configuration may be secrets of the host of the list.
   const isSameHost = url.origin === new URL(source.url).origin
   const answerWaitMs = mustBeAnswered ? waitForAnswerMs(source) : 0

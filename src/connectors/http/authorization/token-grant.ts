@@ -1,6 +1,7 @@
 import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
 import type { Failure } from '../../../errors.ts'
 import { unreadable } from '../../file/failures.ts'
+import { addressLabel } from '../client/address-label.ts'
 import { withSecrets } from '../client/secrets.ts'
 import type { OAuth2 } from '../settings/authorization.ts'
 import type { HttpSource } from '../settings/settings.ts'
@@ -37,6 +38,7 @@ export async function requestGrant(
   const oidc = await import('openid-client')
   const { clock } = options
   const url = new URL(oauth2.tokenUrl)
+  const label = addressLabel(options.context, { at: 'oauth2.tokenUrl', url })
   const clientId = await readClientId(oauth2, options)
   const server = { issuer: url.origin, token_endpoint: url.href }
   const configuration = new oidc.Configuration(server, clientId, undefined, await clientAuth(oidc, oauth2, options))
@@ -65,9 +67,9 @@ export async function requestGrant(
     await send(oidc, configuration, await readParameters(oauth2, options))
   } catch {
     // The library's own error may quote what the server sent.
-    throw problem ?? unusableAnswer(url)
+    throw problem ?? unusableAnswer(label)
   }
-  if (issued === undefined) throw unusableAnswer(url)
+  if (issued === undefined) throw unusableAnswer(label)
   return issued
 }
 
@@ -104,6 +106,7 @@ function tokenRequest(url: URL, { headers, body }: CustomFetchOptions): TokenReq
   const { 'content-type': type = '', accept = '', authorization } = headers
   return {
     url,
+    at: 'oauth2.tokenUrl',
     method: 'POST',
     accept,
     body: { type, text: String(body) },
@@ -121,6 +124,6 @@ function toResponse({ accessToken, lifetimeSeconds, refreshToken }: IssuedTokens
   })
 }
 
-function unusableAnswer({ origin, pathname }: URL): Failure {
-  return unreadable(`${origin}${pathname} gave an answer that cannot be used`, 'check oauth2.tokenUrl and grant')
+function unusableAnswer(label: string): Failure {
+  return unreadable(`${label} gave an answer that cannot be used`, 'check oauth2.tokenUrl and grant')
 }

@@ -1,6 +1,7 @@
 import { pluralize } from '../../../identity/pluralize.ts'
 import { unreadable } from '../../file/failures.ts'
 import { isObject, type JsonObject, pointer } from '../../json/cells.ts'
+import { templateLabel } from '../client/address-label.ts'
 import { requestMaker } from '../client/source-request.ts'
 import { endOfList, totalsOf } from '../lists/list-end.ts'
 import { type ListPage, readAnswer } from '../lists/list-page.ts'
@@ -12,8 +13,6 @@ import { type DetailSource, type DetailTools, foundDetails } from './detail-sour
 
 /** With these statuses a server says that it has nothing about a record. */
 const absentStatuses = [204, 404, 410]
-
-const maxLabelCharacters = 200
 
 /** Sends a request for each record that is looked up. */
 export async function openEach(
@@ -29,7 +28,7 @@ export async function openEach(
   const { ignoredStatements, maxPages, maxPageBytes } = source
   const settings: ListSettings = { ...each, at, pages: 'single', ignoredStatements, maxPages, maxPageBytes }
   // The address with the names of the columns: their values are personal.
-  const [address = ''] = each.url.slice(0, maxLabelCharacters).split(/[?#]/, 1)
+  const address = templateLabel(context, { at: `each.${index}.url`, url: each.url })
   let requests = 0
   let bytes = 0
   return {

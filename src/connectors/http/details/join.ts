@@ -1,4 +1,5 @@
 import { pluralize } from '../../../identity/pluralize.ts'
+import { addressLabel } from '../client/address-label.ts'
 import { fetchList } from '../lists/fetch-list.ts'
 import type { ListSettings } from '../lists/list-settings.ts'
 import { openSpool } from '../lists/spool.ts'
@@ -6,8 +7,6 @@ import type { Join } from '../settings/details.ts'
 import type { HttpSource } from '../settings/settings.ts'
 import { type DetailSource, type DetailTools, foundDetails } from './detail-source.ts'
 import { openRecordGroups, type RecordGroups } from './record-groups.ts'
-
-const maxLabelCharacters = 200
 
 /** Fetches a further list to its end, and offers its records by their key. Disposing removes the fetched copy. */
 export async function openJoin(
@@ -20,7 +19,7 @@ export async function openJoin(
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(context.spoolDir))
   const url = new URL(join.url)
-  const label = `${url.origin}${url.pathname}`.slice(0, maxLabelCharacters)
+  const label = addressLabel(context, { at: `join.${index}.url`, url })
   const list = await fetchList(settingsOf(source, join, index), { ...tools, spool, name: as, label })
   const { counts, bytes, digest } = list
   const records = counts.reduce((sum, count) => sum + count, 0)

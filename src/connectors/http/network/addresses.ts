@@ -26,8 +26,8 @@ export async function resolveCheckedAddresses(
   const privateAddress = addresses.find(({ address }) => !isPublicAddress(address))
   if (privateAddress && !allowPrivate)
     throw unreadable(
-      `${host} leads to ${privateAddress.address}, which is no address of the public internet`,
-      'check url, or write allowPrivate: true where that is meant',
+      `${isIP(host) ? `${host} is` : `${host} leads to ${privateAddress.address}, which is`} no address of the public internet`,
+      'check the address, or write allowPrivate: true where that is meant',
     )
   const leavesMachineUnencrypted =
     url.protocol === 'http:' && !insecure && !addresses.every(({ address }) => isLoopback(address))
