@@ -6,7 +6,8 @@ import { type AccountedChange, changesOf, rejectsOf, searchChanges } from '../..
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
-import { listRuns, outdatedBasis } from '../../store/runs/runs.ts'
+import { outdatedBasis } from '../../store/runs/held-runs.ts'
+import { listRuns } from '../../store/runs/runs.ts'
 import {
   approveRun,
   cancelRun,

@@ -6,7 +6,7 @@ import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
 import { holdEvents } from '../inbox/inbox.ts'
 import { recordCandidates } from '../key-answers.ts'
-import { heldReason } from '../runs/runs.ts'
+import { heldReason } from '../runs/held-runs.ts'
 import type { Db } from '../schema.ts'
 import { stagePeople } from './plans.ts'
 

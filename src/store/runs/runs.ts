@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type InDoubtCounts, type RunState, Run as ShownRun } from '../../contract/control/shapes.ts'
-import type { PlanCounts, Verdict } from '../../identity/change.ts'
+import type { Verdict } from '../../identity/change.ts'
 import { inDoubtCountsOfRun } from '../in-doubt.ts'
-import type { PeopleKeys, PersonKey } from '../keys.ts'
+import type { PeopleKeys } from '../keys.ts'
 import type { Db, Requester, RunOptions, RunRow, RunSource } from '../schema.ts'
 
 /** All triggers, for queries. */
@@ -111,31 +111,6 @@ export async function addWaitingRun(
   return row.id
 }
 
-/**
- * Finds those of these connections that still have to read their source, or that wait for a decision about it. `hasEnded`: the newest run
- * failed or was cancelled before the decision, so the source has to be read again.
- */
-export async function findUndecidedConnections(
-  db: Db,
-  connections: readonly string[],
-): Promise<readonly { readonly connection: string; readonly hasEnded: boolean }[]> {
-  const { rows } = await sql<{ connection: string; hasEnded: boolean }>`
-    select connection, bool_and(state in ('failed', 'cancelled')) as "hasEnded" from runs
-    where connection = any(${connections}) and feed = 'source' and (
-      state in ('waiting', 'reading', 'planned', 'held')
-      or state in ('failed', 'cancelled')
-        and not exists (
-          select 1 from runs newer
-          where newer.connection = runs.connection and newer.feed = 'source' and newer.created_at > runs.created_at)
-        and not exists (
-          select 1 from decided_sources taken
-          where taken.connection = runs.connection and taken.version = runs.source ->> 'version')
-    )
-    group by connection
-    order by connection`.execute(db)
-  return rows
-}
-
 /** Adds a waiting run about named people, which no other request joins. Returns null if a run of this feed is already waiting. */
 export async function addRunOfNamedPeople(
   db: Db,
@@ -197,67 +172,6 @@ export async function waitingRun(
   return row ?? null
 }
 
-/** Adds a held run that reads no source. */
-export async function addHeldRun(
-  db: Db,
-  run: {
-    connection: string
-    options: RunOptions
-    counts: PlanCounts
-    guards: Verdict[]
-    digest: string
-    requestedBy: readonly Requester[]
-    expiresAt: Date
-    now: Date
-  },
-): Promise<string> {
-  const id = randomUUID()
-  await db
-    .insertInto('runs')
-    .values({
-      id,
-      connection: run.connection,
-      trigger: 'operator',
-      state: 'held',
-      options: JSON.stringify(run.options),
-      counts: JSON.stringify(run.counts),
-      guards: JSON.stringify(run.guards),
-      digest: run.digest,
-      rows: 0,
-      records: 0,
-      reason: heldReason(run.guards),
-      requested_by: JSON.stringify(run.requestedBy),
-      expires_at: run.expiresAt,
-      created_at: run.now,
-      started_at: run.now,
-    })
-    .execute()
-  return id
-}
-
-/** The held run that would retract a person, by request or by a source; null if there is none. */
-export async function heldRetraction(db: Db, { connection, identityId }: PersonKey): Promise<string | null> {
-  const run = await db
-    .selectFrom('runs')
-    .innerJoin('changes', 'changes.run_id', 'runs.id')
-    .select('runs.id')
-    .where('runs.connection', '=', connection)
-    .where('runs.state', '=', 'held')
-    .where('changes.identity_id', '=', identityId)
-    .where('changes.kind', '=', 'retract')
-    .limit(1)
-    .executeTakeFirst()
-  return run?.id ?? null
-}
-
-/** Why a plan is held, from its failed guards. */
-export function heldReason(guards: readonly Verdict[]): string {
-  return guards
-    .filter((guard) => !guard.ok)
-    .map((guard) => `${guard.name}: ${guard.reason ?? `${guard.actual} is over the limit of ${guard.limit}`}`)
-    .join('; ')
-}
-
 /** Moves a run to another state; false if the table of moves does not allow it. */
 export async function moveRun(
   db: Db,
@@ -297,51 +211,9 @@ export async function moveRun(
   return result.numUpdatedRows > 0n
 }
 
-/** Marks a held run as outdated if its plan was made with another basis (see `planBasis`): an approval plans it again. */
-export async function markBasisOutdated(tx: Db, { runId, basis }: { runId: string; basis: string }): Promise<void> {
-  await tx
-    .updateTable('runs')
-    .set({ outdated_reason: outdatedBasis })
-    .where('id', '=', runId)
-    .where('state', '=', 'held')
-    .where('outdated_reason', 'is', null)
-    .where(sql<boolean>`basis <> ${basis}`)
-    .execute()
-}
-
-/** The basis of a held plan; null if the run is not held or has none. */
-export async function basisOfHeld(db: Db, runId: string): Promise<string | null> {
-  const run = await db
-    .selectFrom('runs')
-    .select('basis')
-    .where('id', '=', runId)
-    .where('state', '=', 'held')
-    .executeTakeFirst()
-  return run?.basis ?? null
-}
-
-/** Why a held plan with another basis is outdated. */
-export const outdatedBasis = 'the configuration of the connection, or what its values mean, has changed since'
-
-type UndecidedQuery = {
-  readonly connection: string
-  readonly feed: FeedName
-  readonly now: Date
-}
-
-/** Whether a plan of this feed is being made or, unless the feed is `webhook`, is held and can still be approved. */
-export async function hasUndecidedRun(db: Db, { connection, feed, now }: UndecidedQuery): Promise<boolean> {
-  const run = await db
-    .selectFrom('runs')
-    .select('id')
-    .where('connection', '=', connection)
-    .where('feed', '=', feed)
-    .where('state', 'in', feed === 'webhook' ? ['reading', 'planned'] : ['reading', 'planned', 'held'])
-    // A requested retraction has the feed `source`, but reads no source.
-    .where(sql<boolean>`not options ? 'retract' and not (state = 'held' and ${hasExpired(now)})`)
-    .limit(1)
-    .executeTakeFirst()
-  return run !== undefined
+/** In SQL, whether a held run can no longer be approved. */
+export function hasExpired(now: Date) {
+  return sql<boolean>`coalesce(expires_at <= ${now}, false)`
 }
 
 type RosterRunQuery = {
@@ -373,41 +245,6 @@ export async function hasRosterRunSince(
     .limit(1)
     .executeTakeFirst()
   return run !== undefined
-}
-
-/** In SQL, whether a held run can no longer be approved. */
-export function hasExpired(now: Date) {
-  return sql<boolean>`coalesce(expires_at <= ${now}, false)`
-}
-
-/** A held event run, and its failed guards. */
-type HeldEventRun = { readonly id: string; readonly failed: readonly string[] }
-
-/** The held event runs of a connection, the oldest first. */
-export async function heldEventRuns(db: Db, connection: string): Promise<HeldEventRun[]> {
-  const rows = await db
-    .selectFrom('runs')
-    .select(['id', 'guards'])
-    .where('connection', '=', connection)
-    .where('feed', '=', 'webhook')
-    .where('state', '=', 'held')
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute()
-  return rows.map(({ id, guards }) => ({ id, failed: (guards ?? []).flatMap(({ ok, name }) => (ok ? [] : [name])) }))
-}
-
-/** For each of these people whom the plan of one of these runs contains: that run. */
-export async function plannedIn(
-  db: Db,
-  { runIds, identityIds }: { runIds: readonly string[]; identityIds: readonly string[] },
-): Promise<Map<string, string>> {
-  const { rows } = await sql<{ identity_id: string; run_id: string }>`
-    select identity_id, run_id from changes where run_id = any(${runIds}::uuid[]) and identity_id = any(${identityIds})
-    union select identity_id, run_id from plan_entries where run_id = any(${runIds}::uuid[]) and identity_id = any(${identityIds})`.execute(
-    db,
-  )
-  return new Map(rows.map((row) => [row.identity_id, row.run_id]))
 }
 
 /** The newest run that reverts this one, or will; null if there is none. */

@@ -16,7 +16,8 @@ import {
   takePending,
 } from '../../store/inbox/inbox.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
-import { type FeedName, findUndecidedConnections } from '../../store/runs/runs.ts'
+import { findUndecidedConnections } from '../../store/runs/held-runs.ts'
+import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context/context.ts'

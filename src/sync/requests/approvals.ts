@@ -4,12 +4,11 @@ import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { configuredBy } from '../../store/runs/configured.ts'
+import { basisOfHeld, markBasisOutdated } from '../../store/runs/held-runs.ts'
 import {
   addWaitingRun,
-  basisOfHeld,
   feedsOfNamedPeople,
   getRun,
-  markBasisOutdated,
   moveRun,
   type Run,
   requestersOfRun,

@@ -18,13 +18,12 @@ import { laterKeys, resolveKey } from '../../store/key-answers.ts'
 import { dropPlan, stagePeople } from '../../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../../store/roster/roster.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
+import { addHeldRun, heldRetraction } from '../../store/runs/held-runs.ts'
 import {
-  addHeldRun,
   addWaitingRun,
   ensureConnection,
   type FeedName,
   getRun,
-  heldRetraction,
   moveRun,
   type Run,
   type Trigger,

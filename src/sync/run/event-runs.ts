@@ -1,6 +1,7 @@
 import { pausedConnections } from '../../store/connections/pauses.ts'
 import { type FreshEvents, pendingConnections, retryDueEvents, retryEndedEvents } from '../../store/inbox/inbox.ts'
-import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
+import { hasUndecidedRun } from '../../store/runs/held-runs.ts'
+import { addWaitingRun, type FeedName } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context/context.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { sweep } from './sweep.ts'
