@@ -175,32 +175,49 @@ type AssertionSettings = TokenSettings & {
 }
 
 /** OAuth 2.0 with a signed JSON Web Token (RFC 7523). The signature, issuer, subject, audience and times are checked. */
-export function jwtBearer({ path, lifetimeSeconds, ...expected }: AssertionSettings): Authentication {
-  return (context) => {
-    const keys = createClientKeys()
-    return {
-      keys,
-      endpoint: {
-        path,
-        async answer(request) {
-          const form = formOf(request)
-          requireGrant(form, 'urn:ietf:params:oauth:grant-type:jwt-bearer')
-          await requireJwt(form.get('assertion') ?? '', { ...expected, keys, now: context.now() })
-          return tokenReply(context.tokens.issue(lifetimeSeconds), lifetimeSeconds)
-        },
-      },
-      check: (request) => checkIssued(request, context.tokens),
-    }
-  }
+export function jwtBearer(settings: AssertionSettings): Authentication {
+  return assertionGrant(settings, {
+    grant: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    problemOf: ({ form, keys, context }) =>
+      jwtProblem(form.get('assertion') ?? '', { ...settings, keys, now: context.now() }),
+  })
 }
 
 /** OAuth 2.0 with a signed SAML assertion (RFC 7522). `parameters` stand in the form too. */
 export function samlBearer({
-  path,
-  lifetimeSeconds,
   parameters,
-  ...expected
+  ...settings
 }: AssertionSettings & { readonly parameters: Readonly<Record<string, string>> }): Authentication {
+  return assertionGrant(settings, {
+    grant: 'urn:ietf:params:oauth:grant-type:saml2-bearer',
+    async problemOf({ form, keys, context }) {
+      for (const [name, value] of Object.entries(parameters))
+        if (form.get(name) !== value) throw new Refusal(401, { error: 'invalid_client', error_description: name })
+      return await verifyAssertion(form.get('assertion') ?? '', {
+        ...settings,
+        clientId: parameters.client_id ?? '',
+        recipient: `${context.origin}${settings.path}`,
+        publicKey: keys.publicKey,
+        now: context.now(),
+      })
+    },
+  })
+}
+
+type AssertionRequest = {
+  readonly form: URLSearchParams
+  readonly keys: ClientKeys
+  readonly context: AuthenticationContext
+}
+
+/** A grant that is an assertion. `problemOf`: why it is not accepted; null: it is. */
+type AssertionRule = {
+  readonly grant: string
+  readonly problemOf: (request: AssertionRequest) => Promise<string | null>
+}
+
+/** A token endpoint for signed assertions. Each server trusts a key of its own. */
+function assertionGrant({ path, lifetimeSeconds }: TokenSettings, { grant, problemOf }: AssertionRule): Authentication {
   return (context) => {
     const keys = createClientKeys()
     return {
@@ -209,17 +226,8 @@ export function samlBearer({
         path,
         async answer(request) {
           const form = formOf(request)
-          requireGrant(form, 'urn:ietf:params:oauth:grant-type:saml2-bearer')
-          for (const [name, value] of Object.entries(parameters))
-            if (form.get(name) !== value) throw new Refusal(401, { error: 'invalid_client', error_description: name })
-          const recipient = `${context.origin}${path}`
-          const problem = await verifyAssertion(form.get('assertion') ?? '', {
-            ...expected,
-            clientId: parameters.client_id ?? '',
-            recipient,
-            publicKey: keys.publicKey,
-            now: context.now(),
-          })
+          requireGrant(form, grant)
+          const problem = await problemOf({ form, keys, context })
           if (problem !== null) throw new Refusal(401, { error: 'invalid_grant', error_description: problem })
           return tokenReply(context.tokens.issue(lifetimeSeconds), lifetimeSeconds)
         },
@@ -284,13 +292,17 @@ type ExpectedJwt = Omit<AssertionSettings, 'path' | 'lifetimeSeconds'> & {
   readonly now: number
 }
 
-async function requireJwt(assertion: string, { keys, issuer, subject, audience, now }: ExpectedJwt): Promise<void> {
+/** Why a JSON Web Token is not accepted; null if it is. */
+async function jwtProblem(
+  assertion: string,
+  { keys, issuer, subject, audience, now }: ExpectedJwt,
+): Promise<string | null> {
   try {
     const options = { issuer, subject, audience, currentDate: new Date(now), requiredClaims: ['exp', 'iat'] }
     await jwtVerify(assertion, keys.publicKey, options)
+    return null
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown'
-    throw new Refusal(401, { error: 'invalid_grant', error_description: reason })
+    return error instanceof Error ? error.message : 'unknown'
   }
 }
 
