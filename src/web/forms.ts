@@ -36,8 +36,13 @@ export function textField({ type = 'text', value = '', placeholder, ...field }: 
 export function areaField({ value = '', ...field }: TextField): Html {
   return labelled(
     field,
-    html`<textarea id="${field.name}" name="${field.name}" rows="3"${attributes(field)}>${value}</textarea>`,
+    html`<textarea id="${field.name}" name="${field.name}" rows="3"${attributes(field)}>${linesIn(value)}</textarea>`,
   )
+}
+
+/** The lines of a text, each of them escaped: a line end within a text would be shown as a sign. */
+function linesIn(text: string): Renderable {
+  return text.split(/\r?\n/).map((line, at) => html`${at > 0 && html`\n`}${line}`)
 }
 
 /** A file of the visitor's machine. The form has to say `files`. */

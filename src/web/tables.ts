@@ -6,8 +6,11 @@ export type Column<Row> = {
   /** The header of the column, shown beside each cell on a narrow screen. */
   readonly name: string
   readonly cell: (row: Row) => Renderable
-  /** `row`: the subject of the row. `figure`: numbers. `action`: what can be done; its name is for screen readers only. */
-  readonly kind?: 'row' | 'figure' | 'action' | 'long'
+  /**
+   * `row`: the subject of the row. `figure`: numbers. `action`: what can be done; its name is for screen readers only. `long`: texts.
+   * `sentence`: texts of several lines, which take the whole width of a narrow screen.
+   */
+  readonly kind?: 'row' | 'figure' | 'action' | 'long' | 'sentence'
 }
 
 type TableOptions<Row> = {
