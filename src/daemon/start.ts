@@ -185,12 +185,13 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
     tryKey: (key: string, stop: AbortSignal) => tryGivenKey(config, key, stop),
     takeUp: reloads?.ask ?? null,
     inTurn: openTurns(),
+    limits: uploads.limits,
   }
   const context = {
     ...controlContext(assembly, { daemon: { pid: process.pid, startedAt }, restorations, reloads, signal }),
     configured: configuredOf(assembly),
-    firstVisits: openFirstVisits({ ...firstParts, uploads }),
-    firstLists: starting.use(openFirstLists({ ...firstParts, limits: uploads.limits })),
+    firstVisits: starting.use(openFirstVisits({ ...firstParts, uploads })),
+    firstLists: starting.use(openFirstLists(firstParts)),
     live: starting.use(startLive(db)),
   }
   const { socket } = starting.use(await startLocalServer({ dataDir: config.dataDir, context }))
@@ -206,7 +207,8 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
         await serveWebhooks(app, webhooksOf(assembly))
         await serveConsole(app, {
           access: access.access,
-          control: (caller) => localCalls(control, checkedHandlers, { ...context, caller }),
+          control: (caller, requestSignal) =>
+            localCalls(control, checkedHandlers, { ...context, caller, requestSignal }),
           now,
           failureOf: databaseFailure,
           unexpected: (error, route) => events.unexpected({ during: `console: ${route}`, error }),

@@ -139,6 +139,7 @@ type EventFields = {
   'daemon.stopping': { readonly reason: string }
   'daemon.cut_off': { readonly seconds: number }
   'daemon.stopped': { readonly durationMs: number }
+  'first_visit.unread': { readonly source: string; readonly code: string; readonly reason: string }
   'schedule.missed': { readonly connection: string; readonly slot: string }
   unexpected: { readonly during: string; readonly error: unknown }
 }
@@ -262,6 +263,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     daemonStopping: define('info', 'daemon.stopping', 'daemon stopping'),
     daemonCutOff: define('warn', 'daemon.cut_off', 'daemon ended before everything was closed; the next one continues'),
     daemonStopped: define('info', 'daemon.stopped', 'daemon stopped'),
+    firstReadingFailed: define('warn', 'first_visit.unread', 'a list for the first connection could not be read'),
     scheduleMissed: define('warn', 'schedule.missed', 'scheduled run did not start on time and starts now'),
     inDoubtVerified: define('info', 'in_doubt.verified', 'people in doubt verified on the platform'),
     storeMarked: define(

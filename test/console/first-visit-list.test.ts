@@ -79,6 +79,7 @@ describe('an admin at the console', () => {
     expect(chosen.location).toBe('/connect/recipe/scim')
     expect(form.text).toMatch(/Create a token for SCIM[\s\S]*Host of the SCIM address[\s\S]*type="password"/)
     expect(noticeIn(refused.text)).toMatch(/401/)
+    expect(empty.events).toContainEqual(expect.objectContaining({ event: 'first_visit.unread', source: 'scim' }))
     expect(refused.text).not.toContain('another')
     expect([read.status, list.status]).toEqual([303, 200])
     expect(list.text).toMatch(/u1[\s\S]*ana@example\.com/)
@@ -117,6 +118,7 @@ describe('an admin at the console', () => {
     expect(refused.status).toBe(503)
     expect(noticeIn(refused.text)).toContain('http://127.0.0.1:9/auth refuses connections')
     expect(refused.text).toContain('value="papi-of-the-test"')
+    expect(refused.text).toContain('people\nlogin.url=http://127.0.0.1:9/auth\nallowPrivate=true\n')
     expect(refused.text).not.toContain(secret.replace('$', ''))
   })
 
@@ -221,6 +223,16 @@ describe('what is given for a list', () => {
     ['a reference to a file', { settings: { bearer: '${file:/etc/passwd}' } }, 'a reference such as'],
     ['a reference as a name', { name: '${file:/etc/hostname}' }, 'a reference such as'],
     ['a file of the machine', { settings: { ca: '/etc/passwd' } }, 'ca is no setting for a browser'],
+    [
+      'an unknown setting',
+      { settings: { requestPerMinute: 60 } },
+      'requestPerMinute: Unrecognized key: "requestPerMinute" (did you mean "requestsPerMinute"?)',
+    ],
+    [
+      'a setting unlike any other',
+      { settings: { colour: 'blue' } },
+      'colour: Unrecognized key: "colour" (docs/settings.md lists what is known here)',
+    ],
     ['a time zone that there is not', { timeZone: 'Mars' }, 'unknown time zone "Mars"'],
     ['a private address', { settings: { url: 'https://127.0.0.1:9/Users' } }, 'allowPrivate: true'],
   ])('is refused with %s, in a sentence', async (_what, more, sentence) => {
@@ -229,6 +241,7 @@ describe('what is given for a list', () => {
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(500)
     expect(body.message).toContain(sentence)
+    expect(body.message).not.toMatch(/rollcall\.yaml|connections\.hr/)
     expect(JSON.stringify(body)).not.toContain(secret)
   })
 })

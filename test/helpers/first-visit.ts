@@ -7,7 +7,7 @@ import { NewToken } from '../../src/contract/control/tokens.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import type { UploadLimits } from '../../src/daemon/proposal/uploads.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
-import { silentEvents } from '../../src/telemetry/events.ts'
+import { type Event, silentEvents } from '../../src/telemetry/events.ts'
 import { createVisitor } from './console.ts'
 import { createPostgresDatabase } from './servers/databases.ts'
 
@@ -37,9 +37,14 @@ server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
   await writeFile(join(folder, 'token'), adminToken)
   await writeFile(file, text)
   const reloadRequests: string[] = []
+  const events: Event[] = []
   const reloads = { last: null, ask: () => void reloadRequests.push('reload') }
   const daemon = opening.use(
-    await startDaemon(await loadConfig(file, {}), { events: silentEvents(), uploadLimits: limits, reloads }),
+    await startDaemon(await loadConfig(file, {}), {
+      events: silentEvents((event) => void events.push(event)),
+      uploadLimits: limits,
+      reloads,
+    }),
   )
   const api = (path: string, init: RequestInit = {}, token = adminToken) =>
     fetch(`${daemon.url}/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
@@ -50,7 +55,7 @@ server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
   }
   const opened = opening.move()
   return {
-    ...{ folder, file, text, url: daemon.url, reloadRequests, api, post, adminToken },
+    ...{ folder, file, text, url: daemon.url, events, reloadRequests, api, post, adminToken },
     async newToken(name: string, role: Role): Promise<string> {
       return NewToken.parse((await post('/tokens', { name, role })).body).token
     },

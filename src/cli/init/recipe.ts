@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { configOfText } from '../../daemon/config/load-config.ts'
 import { type RecipePreset, requireRecipe } from '../../daemon/config/presets.ts'
 import type { RecipeCredential } from '../../daemon/config/recipe.ts'
 import {
@@ -9,6 +8,7 @@ import {
   requireTimeZone,
   toConnectionName,
 } from '../../daemon/proposal/configuration.ts'
+import { draftedConfig } from '../../daemon/proposal/drafted-config.ts'
 import { requireAskedFor, requireParameter } from '../../daemon/proposal/recipe-answers.ts'
 import { type RecipeAnswers, recipeConnection } from '../../daemon/proposal/recipe-connection.ts'
 import { type ListPreview, previewList } from '../../daemon/proposal/recipe-preview.ts'
@@ -75,12 +75,10 @@ async function previewOf(
 ): Promise<ListPreview> {
   // Reading the list needs no key of the platform.
   const text = configurationText(connection, { platform: { region: 'default' }, apiKey: `\${file:platform.key}` })
-  const config = await configOfText({ file, text, changedMs: 0 }, process.env, { secrets: 'when needed' })
-  const configured = config.connections.get(name)
-  if (configured === undefined) throw new Error('the connection is in the configuration')
+  const { next, connection: configured } = await draftedConfig({ config: { file }, text, name }, process.env)
   output.printMessage('Reading the list …')
   const onWait = (reason: string) => output.printMessage(reason)
-  return await previewList(toSyncConnection(config, configured), { now: () => new Date(), signal, onWait })
+  return await previewList(toSyncConnection(next, configured), { now: () => new Date(), signal, onWait })
 }
 
 type Given = {

@@ -1,14 +1,12 @@
-import type { FirstList, RecipeView } from '../../contract/control/first-visit.ts'
+import type { RecipeView } from '../../contract/control/first-visit.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { actionLink, areaField, selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { code, listing } from '../../web/parts.ts'
-import { pluralize } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
-import { capital, changesIn, firstVisitHref, sentence } from '../site/words.ts'
-import { keyField, planParts } from './first-visit-plan.ts'
+import { capital, firstVisitHref, sentence } from '../site/words.ts'
+import { keyField, listText, planParts } from './first-visit-plan.ts'
 
 const recipesHref = `${firstVisitHref}/recipe`
 const defaultName = 'HR'
@@ -92,7 +90,7 @@ ${planParts(list, links)}`
       const list = await control.getList({ params: { list: fields('list') } })
       return {
         title: `Connect ${list.title}?`,
-        explanation: writingText(list),
+        explanation: listText(list),
         fields: keyField(list),
         hidden: { digest: list.digest },
         button: 'Write it and connect',
@@ -220,20 +218,4 @@ function jsonIn(text: string) {
   } catch {
     return text
   }
-}
-
-function writingText({ file, text, secretFiles, key, counts, guards, source }: FirstList): Html {
-  const people = pluralize(changesIn(counts), 'person', 'people')
-  const effect = guards.every(({ ok }) => ok)
-    ? `would send ${people}`
-    : `would be held until somebody approves it. It would then send ${people}`
-  return html`<ul class="lines">
-<li>The connection is written to ${code(file)}, and Rollcall starts to use it.</li>
-${secretFiles.map((path) => html`<li>A secret is written to ${code(path)}, which only the account of Rollcall can read.</li>`)}
-${key.file !== null && html`<li>The key is written to ${code(key.file)}, which only the account of Rollcall can read.</li>`}
-<li>Rollcall reads ${code(source)} every night at 02:00.</li>
-<li>Nothing is sent now. A first run over this list ${effect}.</li>
-</ul>
-<details open><summary>New content of the file</summary>${listing('The configuration', text)}</details>
-${key.trouble !== null && key.file === null && html`<p class="notice bad">${sentence(key.trouble)}</p>`}`
 }

@@ -3,7 +3,7 @@ import type { ChangeView, RejectView, Verdict } from '../../contract/control/sha
 import { Failure } from '../../errors.ts'
 import { failureStatuses } from '../../http/server/failure-statuses.ts'
 import { actionLink, textField } from '../../web/forms.ts'
-import { type Html, html } from '../../web/html.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { badge, code, figures, joined, listing } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
@@ -22,6 +22,9 @@ import {
 import { answersFrom, uploadHref } from './first-visit-answers.ts'
 import { goneHref, proposedFor, type ReadingResult } from './first-visit-reading.ts'
 
+/** How many changes are shown before a visitor asks for more. */
+const changesAtOnce = 10
+
 /** Adds the page with the plan of a first run, and the action that writes the connection. */
 export function planPages(site: Site): void {
   site.page(`${firstVisitHref}/:upload/plan`, async (context, fields) => {
@@ -37,7 +40,7 @@ export function planPages(site: Site): void {
         { name: 'Connect HR', href: firstVisitHref },
         { name: upload.name, href: back },
       ],
-      lead: 'Calculated from the export that you uploaded. Nothing is stored or sent.',
+      lead: leadText(plan),
     })
     const content =
       typeof plan === 'string'
@@ -53,7 +56,7 @@ export function planPages(site: Site): void {
       const { plan, answers } = await plannedFor(context, fields)
       return {
         title: `Connect ${answers.name ?? plan.connection}?`,
-        explanation: writingText(plan),
+        explanation: plan.upload.bytes === null ? listText(plan) : exportText(plan),
         fields: keyField(plan),
         hidden: { ...answers, digest: plan.digest },
         button: 'Write it and connect',
@@ -71,14 +74,21 @@ export function planPages(site: Site): void {
       const next = isTakenUp ? '' : ' Restart Rollcall to apply the new configuration.'
       return {
         to: `${firstVisitHref}/done`,
-        done: `The connection ${connection} was written to ${file}. Put an export at ${source}, and start a run on the overview page.${next}`,
+        done: `The connection ${connection} was written to ${file}. ${upload.bytes === null ? 'Start' : `Put an export at ${source}, and start`} a run on the overview page.${next}`,
       }
     },
   })
 }
 
+function leadText(plan: FirstPlan | string): Html | string {
+  if (typeof plan === 'string') return 'Nothing is stored or sent.'
+  if (plan.upload.bytes !== null) return 'Calculated from the export that you uploaded. Nothing is stored or sent.'
+  return html`Calculated from the list at ${plan.source}. ${plan.end !== null && html`It ended so: ${plan.end}. `}Nothing is stored or sent.`
+}
+
 function connectionFields(fields: Fields) {
-  return { name: fields('name'), folder: fields('folder'), timeZone: fields('timeZone') }
+  const folder = fields('folder')
+  return { name: fields('name'), ...(folder !== '' && { folder }), timeZone: fields('timeZone') }
 }
 
 async function askPlan(
@@ -126,13 +136,25 @@ export function planParts(plan: PlannedRun, { connect, back, backName }: PlanLin
     { name: 'Unreadable rows and cells', value: number(rejected), tone: rejected === 0 ? 'plain' : 'bad' },
   ])}</section>
 ${held.length > 0 && card({ title: 'This plan would be held', id: 'guards', tone: 'wait', content: heldText(held) })}
-${plan.key.trouble !== null && card({ title: 'The API key of the platform', id: 'key', tone: 'wait', content: html`<p>${sentence(plan.key.trouble)}</p>${plan.key.file !== null && html`<p>The last step asks for it.</p>`}` })}
+${plan.key.trouble !== null && card({ title: 'The API key of the platform', id: 'key', tone: 'wait', content: keyText(plan.key) })}
 ${warnings.length > 0 && card({ title: 'Warnings about the data', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
 ${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
 ${card({ title: html`New content of ${file}`, id: 'text', content: listing('The configuration', text) })}
-${card({ title: html`People who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${shownText(all, changes)}` })}
+${card({ title: html`People who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes.slice(0, changesAtOnce))}${moreChanges(changes.slice(changesAtOnce))}${shownText(all, changes)}` })}
 <div class="row">${actionLink({ href: connect, name: 'Connect …', kind: 'main' })}
 ${actionLink({ href: back, name: backName })}</div>`
+}
+
+function keyText({ isKnown, file, trouble }: PlannedRun['key']): Html {
+  if (isKnown || file === null) return html`<p>${sentence(trouble ?? '')}</p>`
+  return html`<p>Rollcall has no key yet. The last step asks for it, and writes it to ${code(file)}.</p>`
+}
+
+function moreChanges(changes: readonly ChangeView[]): Html | false {
+  return (
+    changes.length > 0 &&
+    html`<details><summary>${number(changes.length)} more</summary>${changesTable(changes)}</details>`
+  )
 }
 
 function shownText(all: number, shown: readonly unknown[]): Html | false {
@@ -150,7 +172,7 @@ function changesTable(changes: readonly ChangeView[]): Html {
     columns: [
       { name: 'Person', kind: 'row', cell: ({ identityId }) => html`<span class="key">${identityId}</span>` },
       { name: 'Change', cell: ({ kind }) => kindBadge(kind) },
-      { name: 'What is sent', kind: 'long', cell: ({ fields }) => sentText(fields) },
+      { name: 'What is sent', kind: 'sentence', cell: ({ fields }) => sentText(fields) },
     ],
     rows: changes,
     empty: 'Nobody would be sent.',
@@ -175,7 +197,7 @@ function rejectsTable(rejects: readonly RejectView[]): Html {
     columns: [
       { name: 'Line', kind: 'row', cell: ({ line }) => `line ${number(line)}` },
       { name: 'Column', kind: 'long', cell: ({ column }) => column },
-      { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
+      { name: 'Why', kind: 'sentence', cell: ({ reason }) => reason },
       {
         name: 'Ignored',
         cell: ({ cellOnly, mayLeave }) =>
@@ -187,17 +209,36 @@ function rejectsTable(rejects: readonly RejectView[]): Html {
   })
 }
 
-function writingText({ file, text, makesFolder, source, key, counts, guards }: FirstPlan): Html {
+/** What connecting a list writes. */
+export function listText(plan: PlannedRun): Html {
+  const more = html`<li>Rollcall reads ${code(plan.source)} every night at 02:00.</li>`
+  return writingText(plan, { noun: 'list', more })
+}
+
+function exportText(plan: FirstPlan): Html {
+  const { makesFolder, source } = plan
+  const more = html`${makesFolder !== null && html`<li>The folder ${code(makesFolder)} is created.</li>`}
+<li>The export that you uploaded is removed. Rollcall reads exports from ${code(source)}: put it there too.</li>`
+  return writingText(plan, { noun: 'export', more })
+}
+
+/** `more`: lines about where people are read from. */
+type WrittenSource = { readonly noun: 'export' | 'list'; readonly more: Renderable }
+
+function writingText(
+  { file, text, secretFiles, key, counts, guards }: PlannedRun,
+  { noun, more }: WrittenSource,
+): Html {
   const people = pluralize(changesIn(counts), 'person', 'people')
   const effect = guards.every(({ ok }) => ok)
     ? `would send ${people}`
     : `would be held until somebody approves it. It would then send ${people}`
   return html`<ul class="lines">
 <li>The connection is written to ${code(file)}, and Rollcall starts to use it.</li>
-${makesFolder !== null && html`<li>The folder ${code(makesFolder)} is created.</li>`}
+${secretFiles.map((path) => html`<li>A secret is written to ${code(path)}, which only the account of Rollcall can read.</li>`)}
 ${key.file !== null && html`<li>The key is written to ${code(key.file)}, which only the account of Rollcall can read.</li>`}
-<li>The export that you uploaded is removed. Rollcall reads exports from ${code(source)}: put it there too.</li>
-<li>Nothing is sent now. A first run over this export ${effect}.</li>
+${more}
+<li>Nothing is sent now. A first run over this ${noun} ${effect}.</li>
 </ul>
 <details open><summary>New content of the file</summary>${listing('The configuration', text)}</details>
 ${key.trouble !== null && key.file === null && html`<p class="notice bad">${sentence(key.trouble)}</p>`}`

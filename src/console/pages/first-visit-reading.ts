@@ -54,7 +54,10 @@ ${heading({
   title,
   crumbs: [{ name: 'Connect HR', href: firstVisitHref }],
   lead: 'Check that each column is mapped to the right field. Nothing is stored yet.',
-  actions: actionLink({ href: uploadHref(reading.proposed.upload.id, '/drop'), name: 'Remove the export' }),
+  actions: actionLink({
+    href: uploadHref(reading.proposed.upload.id, '/drop'),
+    name: isAddress(reading.proposed) ? 'Forget the list' : 'Remove the export',
+  }),
 })}
 ${readingForm(reading.proposed, fields)}`
     return { title, content, section: 'overview' }
@@ -96,7 +99,7 @@ function readingForm(proposed: ProposedReading, fields: Fields): Html {
   const at = uploadHref(upload.id)
   return html`<form class="stack" method="get" action="${at}/plan">
 ${(questions.length > 0 || notes.length > 0) && card({ title: 'Please check', id: 'questions', tone: 'wait', content: questionsPart(proposed, fields) })}
-${card({ title: 'The file', id: 'file', content: filePart(proposed, fields) })}
+${card({ title: proposed.form.format === 'json' ? 'The list' : 'The file', id: 'file', content: filePart(proposed, fields) })}
 ${card({ title: 'Columns', id: 'columns', content: columnsPart(proposed, fields) })}
 ${proposed.statuses && card({ title: html`What the values of ${proposed.statuses.column} mean`, id: 'statuses', content: statusesPart(proposed, fields) })}
 ${proposed.contractors && card({ title: html`What the values of ${proposed.contractors.column} mean`, id: 'contractors', content: contractorsPart(proposed, fields) })}
@@ -175,9 +178,7 @@ function filePart(
   { form, presets, preset, title, why, dates, columns, questions }: ProposedReading,
   fields: Fields,
 ): Html {
-  const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
-  const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`<p>${pluralize(columns.length, 'column')} separated by ${between}, encoded as ${encoding}. The header is in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${isWhole ? html`${pluralize(rows, 'row was', 'rows were')} checked` : html`Only the first ${pluralize(rows, 'row was', 'rows were')} checked`}.</p>
+  return html`<p>${formText(form, columns.length)}</p>
 ${selectField({
   name: 'preset',
   label: 'Which system wrote it',
@@ -189,11 +190,27 @@ ${selectField({
   hint: html`${title}: ${why}.`,
 })}
 ${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">(${reason})</span></li>`)}</ul>`}
-<details><summary>The file has another format</summary>
+${form.format !== 'json' && formFields(fields)}
+${!questions.some(({ about }) => about === 'dateFormat') && html`<details><summary>The dates have another format</summary>${textField({ name: 'dateFormat', label: 'Date format', value: fields('dateFormat'), hint: 'For example dd/MM/yyyy. Only needed if the dates are ambiguous.' })}</details>`}`
+}
+
+/** How the file or the list is written, in words. */
+function formText(form: ProposedReading['form'], columns: number): Html {
+  const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole, format } = form
+  const isList = format === 'json'
+  const names = isList ? ['record was', 'records were'] : ['row was', 'rows were']
+  const checked = html`${!isWhole && 'Only the first '}${pluralize(rows, ...(names as [string, string]))} checked`
+  if (isList) return html`${pluralize(columns, 'column')}, by their paths in a record. ${checked}.`
+  const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
+  return html`${pluralize(columns, 'column')} separated by ${between}, encoded as ${encoding}. The header is in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${checked}.`
+}
+
+/** What a person changes where the form of a file was not detected rightly. */
+function formFields(fields: Fields): Html {
+  return html`<details><summary>The file has another format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'detected automatically' }, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [{ value: '', name: 'detected automatically' }, ...delimiters], value: fields('delimiter') })}
 ${textField({ name: 'headerLine', label: 'Header line', type: 'number', value: fields('headerLine') })}
-${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'dateFormat', label: 'Date format', value: fields('dateFormat'), hint: 'For example dd/MM/yyyy. Only needed if the dates are ambiguous.' })}
 </details>`
 }
 
@@ -307,7 +324,12 @@ function contractorsPart(proposed: ProposedReading, fields: Fields): Html {
   )
 }
 
-function connectionPart({ timeZone }: ProposedReading, fields: Fields): Html {
+/** Whether a list is read from an address. */
+function isAddress({ upload }: Pick<ProposedReading, 'upload'>): boolean {
+  return upload.bytes === null
+}
+
+function connectionPart(proposed: ProposedReading, fields: Fields): Html {
   return html`${textField({
     name: 'name',
     label: 'Name of the connection on the platform',
@@ -316,20 +338,24 @@ function connectionPart({ timeZone }: ProposedReading, fields: Fields): Html {
     maxLength: 100,
     hint: 'The first run creates it if it does not exist.',
   })}
-${textField({
-  name: 'folder',
-  label: 'Folder for exports',
-  value: fields('folder') || defaultFolder,
-  required: true,
-  maxLength: 500,
-  hint: 'On the machine that runs Rollcall, relative to the folder of its configuration. Rollcall reads the newest file there every night at 02:00.',
-})}
+${!isAddress(proposed) && folderField(fields)}
 ${textField({
   name: 'timeZone',
   label: 'Time zone of the dates',
-  value: fields('timeZone') || timeZone,
+  value: fields('timeZone') || proposed.timeZone,
   required: true,
   maxLength: 100,
   hint: 'For example Europe/Berlin.',
 })}`
+}
+
+function folderField(fields: Fields): Html {
+  return textField({
+    name: 'folder',
+    label: 'Folder for exports',
+    value: fields('folder') || defaultFolder,
+    required: true,
+    maxLength: 500,
+    hint: 'On the machine that runs Rollcall, relative to the folder of its configuration. Rollcall reads the newest file there every night at 02:00.',
+  })
 }

@@ -9,6 +9,7 @@ import { number, pluralize } from '../../web/words.ts'
 import type { Content } from '../site/frame.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
+import { addressCard, addressPages } from './first-visit-address.ts'
 import { uploadHref } from './first-visit-answers.ts'
 import { listPages, recipeCard } from './first-visit-list.ts'
 import { planPages } from './first-visit-plan.ts'
@@ -16,12 +17,7 @@ import { delimiters, encodings, readingPages } from './first-visit-reading.ts'
 
 const mebibyte = 1024 * 1024
 const title = 'Connect HR'
-const steps = [
-  'Choose an HR system, or upload an export',
-  'See how it is read',
-  'See what a first run would do',
-  'Write the connection',
-] as const
+const steps = ['See how it is read', 'See what a first run would do', 'Write the connection'] as const
 
 /** Adds the pages on which an admin uploads an export and creates the first connection. */
 export function firstVisitPages(site: Site): void {
@@ -45,18 +41,19 @@ export function firstVisitPages(site: Site): void {
     section: 'overview',
     operation: 'dropExport',
     ask: async (_context, fields) => ({
-      title: 'Remove the export?',
-      explanation: html`<p>The export that you uploaded is removed from this machine. Nothing else has been stored.</p>`,
-      button: 'Remove it',
+      title: 'Forget it?',
+      explanation: html`<p>The export that you uploaded is removed from this machine, or the address with its credentials is forgotten. Nothing else has been stored.</p>`,
+      button: 'Forget it',
       cancel: uploadHref(fields('upload')),
     }),
     perform: async ({ control }, fields) => {
       await control.dropExport({ params: { upload: fields('upload') } }).catch(unlessGone)
-      return { to: firstVisitHref, done: 'The export was removed.' }
+      return { to: firstVisitHref, done: 'It was forgotten.' }
     },
   })
 
   listPages(site)
+  addressPages(site)
   readingPages(site)
   planPages(site)
 
@@ -74,7 +71,7 @@ export function firstVisitPages(site: Site): void {
 }
 
 const gone =
-  'The export is no longer stored here: it was removed after some time, or Rollcall was restarted. Upload it again.'
+  'The export or address is no longer stored here: it was removed after some time, or Rollcall was restarted. Give it again.'
 
 function unlessGone(error: unknown): void {
   if (!(error instanceof Failure) || error.code !== 'not_found') throw error
@@ -94,15 +91,20 @@ async function startPage(context: PageContext, fields: Fields, refused: string |
 ${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, and sends nothing.' })}
 ${
   refusal === null
-    ? html`${await recipeCard(context)}${await uploadCard(context, fields)}`
+    ? await startCards(context, fields)
     : html`<p class="empty" role="status">This page creates the first connection from an HR export, but ${refusal}.</p>`
 }`
   return { title, content, section: 'overview' }
 }
 
-async function uploadCard(context: PageContext, fields: Fields): Promise<Html> {
+async function startCards(context: PageContext, fields: Fields): Promise<Html> {
   const visit = await context.control.getFirstVisit({})
-  return html`${card({
+  return html`${await recipeCard(context)}${visit.takesAddresses && addressCard()}${uploadCard(context, fields, visit)}
+${card({ title: 'Next steps', id: 'steps', content: stepsText(visit) })}`
+}
+
+function uploadCard(context: PageContext, fields: Fields, visit: FirstVisit): Html {
+  return card({
     title: 'Upload an export',
     id: 'upload',
     content: actionForm({
@@ -117,15 +119,15 @@ ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...de
 ${fileField({ name: 'export', label: 'The export', required: true })}
 <div class="row"><button class="main">Upload it and check it</button></div>`,
     }),
-  })}
-${card({ title: 'Next steps', id: 'steps', content: stepsText(visit) })}`
+  })
 }
 
 const detected = { value: '', name: 'detected automatically' }
 
-function stepsText({ file, trouble }: FirstVisit): Html {
-  return html`<ol class="lines">${steps.map((step) => html`<li>${step}</li>`)}</ol>
-<p class="hint">The connection is written to ${code(file)}. ${trouble ?? html`To connect an export on a server, use ${code('rollcall init')}.`}</p>`
+function stepsText({ file, trouble, takesAddresses }: FirstVisit): Html {
+  const elsewhere = takesAddresses ? 'an export on a server' : 'an export on a server, or a list at an address'
+  return html`<ol class="lines"><li>Choose an HR system, ${takesAddresses && 'give an address, '}or upload an export</li>${steps.map((step) => html`<li>${step}</li>`)}</ol>
+<p class="hint">The connection is written to ${code(file)}. ${trouble ?? html`To connect ${elsewhere}, use ${code('rollcall init')}.`}</p>`
 }
 
 /** Progress of the daemon with the new configuration; null once the daemon uses it. */

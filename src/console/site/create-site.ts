@@ -6,6 +6,7 @@ import { Failure } from '../../errors.ts'
 import { Refusal, refuse } from '../../http/refusal.ts'
 import { failureStatuses } from '../../http/server/failure-statuses.ts'
 import { checkFormToken } from '../../http/server/form-tokens.ts'
+import { leftSignal } from '../../http/server/left-signal.ts'
 import { address } from '../../web/address.ts'
 import { confirmation } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -81,7 +82,7 @@ function addPart({ app, access }: Routes, path: string, show: ShowRequest<Html |
 
 function addFile(routes: Routes, path: string, show: Show<Download | null>): void {
   const handler = signedIn(routes, async (request, reply, visitor) => {
-    const file = await show(contextOf(routes, visitor, true), fieldsOf(request))
+    const file = await show(contextOf(routes, request, { visitor, isFresh: true }), fieldsOf(request))
     if (file === null) throw refuse('NotFound', 'There is no such file.')
     return sendDownload(reply, file)
   })
@@ -97,7 +98,7 @@ function addResultPage(routes: Routes, path: string, show: Show<Content>): void 
   )
   const handler = signedIn(routes, async (request, reply, visitor) => {
     checkFormToken(request, visitor.formToken)
-    return send(reply, await show(contextOf(routes, visitor, true), fieldsOf(request)), visitor)
+    return send(reply, await show(contextOf(routes, request, { visitor, isFresh: true }), fieldsOf(request)), visitor)
   })
   routes.app.post(path, handler)
 }
@@ -105,7 +106,7 @@ function addResultPage(routes: Routes, path: string, show: Show<Content>): void 
 function addUpload(routes: Routes, path: string, { operation, receive, askAgain }: UploadForm): void {
   const { send } = routes
   const handler = signedIn(routes, async (request, reply, visitor) => {
-    const context = contextOf(routes, visitor, true)
+    const context = contextOf(routes, request, { visitor, isFresh: true })
     requireAllowed(context, operation)
     const file = await readArrivingFile(request)
     checkFormToken(request, visitor.formToken)
@@ -127,7 +128,7 @@ function addAction(routes: Routes, path: string, action: Action): void {
   const { send } = routes
   const { operation, perform } = action
   const showQuestion = signedIn(routes, async (request, reply, visitor) => {
-    const context = contextOf(routes, visitor, true)
+    const context = contextOf(routes, request, { visitor, isFresh: true })
     requireAllowed(context, operation)
     return send(reply, await questionPage(action, request, context, null), visitor)
   })
@@ -135,7 +136,7 @@ function addAction(routes: Routes, path: string, action: Action): void {
 
   const performAction = signedIn(routes, async (request, reply, visitor) => {
     checkFormToken(request, visitor.formToken)
-    const context = contextOf(routes, visitor, true)
+    const context = contextOf(routes, request, { visitor, isFresh: true })
     requireAllowed(context, operation)
     try {
       const { to, done } = await perform(context, fieldsOf(request))
@@ -173,8 +174,11 @@ function signedIn({ access }: Routes, handler: SignedInHandler) {
 }
 
 /** `isFresh`: shared answers are not used. */
-function contextOf(routes: Routes, { caller, formToken }: Visitor, isFresh: boolean): PageContext {
-  const ownControl = routes.control(caller)
+type Seen = { readonly visitor: Visitor; readonly isFresh: boolean }
+
+function contextOf(routes: Routes, request: FastifyRequest, { visitor, isFresh }: Seen): PageContext {
+  const { caller, formToken } = visitor
+  const ownControl = routes.control(caller, () => leftSignal(request))
   // Most pages show the status, and nothing else on them costs as much. It holds no personal values, so visitors can share it.
   const status: Control['status'] = () =>
     isFresh ? ownControl.status({}) : routes.shared.status.get(caller.role, () => ownControl.status({}))
@@ -188,12 +192,12 @@ function contextOf(routes: Routes, { caller, formToken }: Visitor, isFresh: bool
 }
 
 function showToOne<T>(routes: Routes, show: Show<T>): ShowRequest<T> {
-  return (request, visitor, isFresh) => show(contextOf(routes, visitor, isFresh), fieldsOf(request))
+  return (request, visitor, isFresh) => show(contextOf(routes, request, { visitor, isFresh }), fieldsOf(request))
 }
 
 function showToAll<T>(routes: Routes, show: Show<T>, answers: SharedAnswers<T>): ShowRequest<T> {
   return (request, visitor, isFresh) => {
-    const make = () => show(contextOf(routes, visitor, isFresh), fieldsOf(request))
+    const make = () => show(contextOf(routes, request, { visitor, isFresh }), fieldsOf(request))
     return isFresh ? make() : answers.get(`${visitor.caller.role} ${request.url}`, make)
   }
 }

@@ -14,8 +14,8 @@ import type { ArrivingFile } from './upload.ts'
 export type SiteOptions = {
   /** Signs people in and finds out who sends a request. */
   readonly access: Access
-  /** The control API for a caller; it refuses what the role of the caller does not allow. */
-  readonly control: (caller: Caller) => Control
+  /** The control API for a caller; it refuses what the role of the caller does not allow. `left`: aborted when the browser has left. */
+  readonly control: (caller: Caller, left: () => AbortSignal) => Control
   readonly now: () => Date
   /** The failure behind an error that was thrown without a code, such as a lost database connection; null if it is a bug. */
   readonly failureOf: (error: unknown) => Failure | null

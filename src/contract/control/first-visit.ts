@@ -20,16 +20,19 @@ export const FirstVisit = z
     file: z.string().describe('The configuration that the connection will be written into.'),
     mostBytes: Count.describe('How large an export may be.'),
     keptMinutes: Count.describe('So long an export is kept that nobody looks at.'),
+    takesAddresses: z
+      .boolean()
+      .describe('Whether an address may be given here: only where the platform itself is on this machine.'),
   })
   .meta({ id: 'FirstVisit' })
 export type FirstVisit = z.infer<typeof FirstVisit>
 
-/** An export that an admin uploaded to make the first connection. */
+/** An export that an admin uploaded, or a list whose address an admin gave, to make the first connection. */
 export const Upload = z
   .object({
     id: z.uuid(),
-    name: z.string().describe('The name of the file.'),
-    bytes: Count,
+    name: z.string().describe('The name of the file, or of the list.'),
+    bytes: Count.nullable().describe('Null: a list at an address.'),
   })
   .meta({ id: 'Upload' })
 export type Upload = z.infer<typeof Upload>
@@ -70,6 +73,7 @@ export const ProposedReading = z
   .object({
     upload: Upload,
     form: z.object({
+      format: z.enum(['csv', 'json']),
       encoding: z.string(),
       delimiter: z.string(),
       headerLine: Count,
@@ -126,7 +130,8 @@ const connectionSettings = {
     .trim()
     .min(1)
     .max(500)
-    .describe('Where exports will arrive, relative to the folder of the configuration.'),
+    .optional()
+    .describe('Where exports will arrive, relative to the folder of the configuration. Only for an uploaded export.'),
   timeZone: z.string().trim().min(1).max(100).describe('Of the dates in the export, such as Europe/Berlin.'),
 }
 
@@ -146,7 +151,9 @@ export const FirstPlan = z
     digest: z.string().describe('Of the configuration as it is and as it will be. The last step repeats it.'),
     file: z.string(),
     text: z.string().describe('What will stand in that file.'),
-    source: z.string().describe('Where exports are looked for from then on.'),
+    end: z.string().nullable().describe('How the end of a list was recognised.'),
+    source: z.string().describe('Where exports are looked for, or the list is read, from then on.'),
+    secretFiles: z.array(z.string()).describe('The files that the secrets are written into.'),
     makesFolder: z.string().nullable().describe('The folder that will be made. Null: it is there.'),
     key: z
       .object({
@@ -197,11 +204,22 @@ export const FirstList = FirstPlan.omit({ upload: true, makesFolder: true })
     id: z.uuid(),
     recipe: z.string(),
     title: z.string().describe('The system.'),
-    end: z.string().nullable().describe('How the end of the list was recognised.'),
-    secretFiles: z.array(z.string()).describe('The files that the secrets are written into.'),
   })
   .meta({ id: 'FirstList' })
 export type FirstList = z.infer<typeof FirstList>
+
+const Credential = z.string().min(1).max(20_000)
+
+/** How an HR system lets a reader in. */
+export const SignIn = z
+  .discriminatedUnion('with', [
+    z.strictObject({ with: z.literal('nothing') }),
+    z.strictObject({ with: z.literal('bearer'), token: Credential }),
+    z.strictObject({ with: z.literal('basic'), username: Text, password: Credential }),
+    z.strictObject({ with: z.literal('apiKey'), header: Text.describe('Such as X-Api-Key.'), value: Credential }),
+  ])
+  .meta({ id: 'SignIn' })
+export type SignIn = z.infer<typeof SignIn>
 
 const Given = z.record(Text, z.string().max(20_000)).default({})
 
@@ -246,11 +264,26 @@ export const firstVisitOperations = operations({
     success: { 201: Upload },
     errors: [400, 401, 403, 409, 413, 415, 422, 429, 500, 503],
   },
+  readAddress: {
+    method: 'POST',
+    path: '/first-visit/addresses',
+    permission: 'admin',
+    summary: 'Give the address of a list to make the first connection of. Its records, pages and columns are found.',
+    description:
+      'From then on the list is treated as an export that was given. What is given stays in memory until the last step, until it is dropped, for half an hour, or until the process ends.',
+    body: z.strictObject({
+      url: z.string().trim().min(1).max(2000),
+      records: z.string().max(200).optional().describe('A JSON pointer to the list in an answer, such as /data/items.'),
+      signIn: SignIn,
+    }),
+    success: { 201: Upload },
+    errors: [400, 401, 403, 409, 422, 429, 500, 503],
+  },
   dropExport: {
     method: 'DELETE',
     path: '/first-visit/exports/:upload',
     permission: 'admin',
-    summary: 'Remove an uploaded export.',
+    summary: 'Remove an uploaded export, or forget an address.',
     params: ofUpload,
     success: { 204: null },
     errors: [400, 401, 403, 404, 500],

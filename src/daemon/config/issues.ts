@@ -60,10 +60,14 @@ function isMissing({ path, code }: Issue, document: ConfigDocument): boolean {
   return value === undefined
 }
 
+/** More names would fill the screen. */
+const maxNamedSettings = 30
+
 function didYouMean(key: string, settings: readonly string[]): string {
   if (settings.includes(key)) return ''
   const similar = mostSimilar([key], settings)
   if (similar !== null) return ` (did you mean "${similar}"?)`
+  if (settings.length > maxNamedSettings) return ' (docs/settings.md lists what is known here)'
   return settings.length > 0 ? ` (known here: ${settings.join(', ')})` : ''
 }
 

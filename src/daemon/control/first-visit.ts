@@ -13,7 +13,8 @@ import type { PlatformKey } from '../proposal/first-key.ts'
 import type { FirstList, FirstLists } from '../proposal/first-list.ts'
 import type { FirstPlan, FirstVisitAnswers, FirstVisits } from '../proposal/first-visit.ts'
 import { type Proposal, readFields } from '../proposal/proposal.ts'
-import type { Upload } from '../proposal/uploads.ts'
+import type { Sample } from '../proposal/samples.ts'
+import type { Visitor } from '../proposal/visit-store.ts'
 import { changeView, rejectView } from './views.ts'
 import type { WithActor } from './with-permissions.ts'
 
@@ -23,6 +24,8 @@ export type FirstVisitContext = {
   readonly firstVisits?: FirstVisits
   /** Left out if no daemon runs. */
   readonly firstLists?: FirstLists
+  /** Aborted when whoever sent the request has left. Left out within a command. */
+  readonly requestSignal?: () => AbortSignal
 }
 
 const rejectsShown = 100
@@ -33,14 +36,19 @@ const shown = { values: true } as const
 /** Handlers of the operations about the first connection. */
 export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisitContext & WithActor> = {
   async getFirstVisit(ctx) {
-    const { file, limits, trouble } = visitsIn(ctx)
+    const { file, limits, takesAddresses, trouble } = visitsIn(ctx)
     const { maxBytes: mostBytes, maxIdleMs: keptMs } = limits
-    return { status: 200, body: { trouble: trouble(), file, mostBytes, keptMinutes: Math.floor(keptMs / minuteMs) } }
+    const keptMinutes = Math.floor(keptMs / minuteMs)
+    return { status: 200, body: { trouble: trouble(), file, mostBytes, keptMinutes, takesAddresses } }
   },
 
   async uploadExport(ctx, { query: { name, ...form }, body }) {
     const { principal } = ctx.actor
     return { status: 201, body: uploadView(await visitsIn(ctx).take(body, { name, principal, form })) }
+  },
+
+  async readAddress(ctx, { body }) {
+    return { status: 201, body: uploadView(await visitsIn(ctx).readAddress(body, visitorOf(ctx))) }
   },
 
   async dropExport(ctx, { params: { upload } }) {
@@ -50,12 +58,12 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
 
   async proposeReading(ctx, { params: { upload: id }, body }) {
     const request = { principal: ctx.actor.principal, answers: answersIn(body) }
-    const { upload, proposal } = await visitsIn(ctx).propose(id, request)
-    return { status: 200, body: await readingView(upload, proposal) }
+    const { sample, proposal } = await visitsIn(ctx).propose(id, request)
+    return { status: 200, body: await readingView(sample, proposal) }
   },
 
   async planFirstRun(ctx, { params: { upload }, body: { reading, ...settings } }) {
-    const request = { principal: ctx.actor.principal, answers: answersIn(reading), settings }
+    const request = { ...visitorOf(ctx), answers: answersIn(reading), settings }
     const visits = visitsIn(ctx)
     return { status: 200, body: { file: visits.file, ...planView(await visits.plan(upload, request)) } }
   },
@@ -80,7 +88,7 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
   },
 
   async readList(ctx, { body }) {
-    return { status: 201, body: listView(ctx, await listsIn(ctx).read(body, ctx.actor.principal)) }
+    return { status: 201, body: listView(ctx, await listsIn(ctx).read(body, visitorOf(ctx))) }
   },
 
   async getList(ctx, { params: { list } }) {
@@ -97,6 +105,10 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
     const made = await listsIn(ctx).connect(list, principal, { digest, apiKey, by })
     return { status: 201, body: { file: visitsIn(ctx).file, ...made } }
   },
+}
+
+function visitorOf({ actor, requestSignal }: FirstVisitContext & WithActor): Visitor {
+  return { principal: actor.principal, left: requestSignal?.() ?? new AbortController().signal }
 }
 
 function listsIn({ firstLists }: FirstVisitContext): FirstLists {
@@ -126,17 +138,25 @@ function answersIn({
   return { encoding, delimiter, headerLine, preset, dateFormat, fields, statuses, contractors }
 }
 
-function uploadView({ id, name, file }: Upload): UploadView {
-  return { id, name, bytes: file.bytes }
+function uploadView({ id, name, bytes }: Sample): UploadView {
+  return { id, name, bytes }
 }
 
-async function readingView(upload: Upload, { table, form: _, mapping: __, ...proposal }: Proposal) {
-  const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers, isWhole } = table
+async function readingView(sample: Sample, { table, form: _, mapping: __, ...proposal }: Proposal) {
+  const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers, isWhole, isList = false } = table
   const presets = [...(await readPresets())].map(([name, one]) => ({ name, title: one.title }))
   const { preset, title, why, fields, unreadColumns, dates, statuses, contractors, questions, notes } = proposal
   return {
-    upload: uploadView(upload),
-    form: { encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length, isWhole },
+    upload: uploadView(sample),
+    form: {
+      format: isList ? ('json' as const) : ('csv' as const),
+      encoding,
+      delimiter,
+      headerLine,
+      linesAfterHeader,
+      rows: rows.length,
+      isWhole,
+    },
     columns: [...new Set(headers)].filter((header) => header.trim() !== ''),
     ...{ preset, title, why, presets },
     fields: fields.map(({ examples, ...field }) => ({ ...field, examples: [...examples] })),
@@ -188,8 +208,9 @@ function listView(ctx: FirstVisitContext, { preview, key, secretFiles, ...list }
   return { ...list, file, secretFiles: [...secretFiles], ...previewView(preview), key: keyView(key) }
 }
 
-function planView({ upload, preview, key, ...planned }: FirstPlan) {
-  return { ...planned, upload: uploadView(upload), ...previewView(preview), key: keyView(key) }
+function planView({ sample, preview, key, secretFiles, ...planned }: FirstPlan) {
+  const view = { ...planned, secretFiles: [...secretFiles], upload: uploadView(sample) }
+  return { ...view, ...previewView(preview), key: keyView(key) }
 }
 
 function previewView({ rows, records, counts, changes, guards, rejects, warnings }: Preview) {

@@ -5,6 +5,7 @@ import { databaseFailure } from '../../database/failures.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { createApp } from '../../http/server/app.ts'
 import { guardHosts, type HostRules } from '../../http/server/hosts.ts'
+import { leftSignal } from '../../http/server/left-signal.ts'
 import { type MountOptions, mount } from '../../http/server/mount.ts'
 import { limitRequests } from '../../http/server/request-limit.ts'
 import { serveLive } from '../live/serve.ts'
@@ -92,7 +93,7 @@ function serveControl(
   const options: MountOptions<ControlContext> = {
     prefix: controlPrefix,
     authorize: async (request) => {
-      return { ...context, caller: await admit(request) }
+      return { ...context, caller: await admit(request), requestSignal: () => leftSignal(request) }
     },
   }
   mount(app, control, refusingHandlers, options)

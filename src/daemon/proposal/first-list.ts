@@ -1,27 +1,16 @@
-import { randomUUID } from 'node:crypto'
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { isLocalHost } from '../../connectors/http/network/private-address.ts'
 import { Failure } from '../../errors.ts'
-import { Refusal } from '../../http/refusal.ts'
-import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
-import { type Preview, planReading } from '../../sync/sync.ts'
-import type { Config, ConnectionConfig } from '../config/config.ts'
-import { configOfText } from '../config/load-config.ts'
+import type { Preview } from '../../sync/sync.ts'
 import { type RecipePreset, readRecipes, requireRecipe } from '../config/presets.ts'
-import { Secret } from '../config/secret.ts'
 import { refuseReferences, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
-import {
-  type Confirmed,
-  draftDigest,
-  emptyConfiguration,
-  type InTurn,
-  writeFirstConnection,
-  writeSecret,
-} from './first-configuration.ts'
-import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
+import { draftedConfig } from './drafted-config.ts'
+import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
+import { firstKey, type PlatformKey } from './first-key.ts'
+import { isTrial, reportingFailures, type VisitParts } from './first-parts.ts'
+import { planList } from './plan-list.ts'
 import { requireAskedFor, requireParameter } from './recipe-answers.ts'
 import { type RecipeAnswers, recipeConnection } from './recipe-connection.ts'
+import { type SecretsToWrite, type SecretToWrite, secretFile, writeSecrets } from './secret-files.ts'
+import { openVisitStore, type Visitor } from './visit-store.ts'
 
 /** What a person gives for the list of an HR system. */
 type ListRequest = {
@@ -58,7 +47,7 @@ export type FirstList = {
 export type FirstLists = AsyncDisposable & {
   recipes(): Promise<ReadonlyMap<string, RecipePreset>>
   /** Reads the list once. What the person gave stays in memory until it is connected, dropped, or forgotten after a while. */
-  read(request: ListRequest, principal: string): Promise<FirstList>
+  read(request: ListRequest, visitor: Visitor): Promise<FirstList>
   /** Throws `not_found` if it is gone or belongs to somebody else. */
   find(id: string, principal: string): FirstList
   drop(id: string, principal: string): void
@@ -69,109 +58,67 @@ export type FirstLists = AsyncDisposable & {
   ): Promise<{ connection: string; source: string; isTakenUp: boolean }>
 }
 
-type FirstListParts = {
-  readonly config: Config
-  readonly env: NodeJS.ProcessEnv
-  readonly sync: Pick<SyncContext, 'store' | 'now'>
-  readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
-  readonly tryKey: KeyTrial
-  /** Reloads the configuration; null: a person has to. */
-  readonly takeUp: (() => void) | null
-  readonly signal: AbortSignal
-  readonly inTurn: InTurn
-  readonly limits: { readonly maxUploads: number; readonly maxIdleMs: number }
-}
-
-type Kept = {
-  readonly principal: string
-  readonly list: FirstList
-  readonly secrets: ReadonlyMap<string, string>
-  readonly timer: NodeJS.Timeout
-}
-
-const maxChangesShown = 50
-const maxReadingMs = 5 * 60_000
+type Kept = { readonly list: FirstList; readonly secrets: SecretsToWrite }
 
 /** Lets people set up the first connection from the list of an HR system. */
-export function openFirstLists(parts: FirstListParts): FirstLists {
-  const { limits } = parts
-  const kept = new Map<string, Kept>()
-  let reading = 0
+export function openFirstLists(parts: VisitParts): FirstLists {
+  const visits = openVisitStore<Kept>({ ...parts, noun: 'lists' })
 
   function find(id: string, principal: string): Kept {
-    const list = kept.get(id)
-    if (list?.principal !== principal)
-      throw new Failure('not_found', 'the list is no longer here: give the credentials again')
-    list.timer.refresh()
-    return list
-  }
-  function drop(id: string): void {
-    clearTimeout(kept.get(id)?.timer)
-    kept.delete(id)
+    const kept = visits.find(id, principal)
+    if (kept === undefined) throw new Failure('not_found', 'the list is no longer here: give the credentials again')
+    return kept
   }
 
   return {
     recipes: readRecipes,
-    async read(request, principal) {
-      for (const [id, other] of kept) if (other.principal === principal) drop(id)
-      if (kept.size + reading >= limits.maxUploads) throw tooMany()
-      reading += 1
-      try {
-        const { list, secrets } = await readList(parts, request)
-        const timer = setTimeout(() => drop(list.id), limits.maxIdleMs).unref()
-        kept.set(list.id, { principal, list, secrets, timer })
-        return list
-      } finally {
-        reading -= 1
-      }
+    async read(request, visitor) {
+      const preset = await requireRecipe(request.recipe)
+      const read = (id: string, signal: AbortSignal) =>
+        reportingFailures(parts, request.recipe, () => readList({ ...parts, signal }, { ...request, preset, id }))
+      return (await visits.fill(visitor, read)).list
     },
     find: (id, principal) => find(id, principal).list,
     drop: (id, principal) => {
       find(id, principal)
-      drop(id)
+      visits.drop(id)
     },
     async connect(id, principal, request) {
       return await parts.inTurn(async () => {
         const { list, secrets } = find(id, principal)
         await connectNow(parts, { list, secrets, request })
-        drop(id)
+        visits.drop(id)
         parts.takeUp?.()
         return { connection: list.connection, source: list.source, isTakenUp: parts.takeUp !== null }
       })
     },
     async [Symbol.asyncDispose]() {
-      for (const id of [...kept.keys()]) drop(id)
+      visits[Symbol.dispose]()
     },
   }
 }
 
-type ListToConnect = Pick<Kept, 'list' | 'secrets'> & { readonly request: Confirmed }
+type ListToConnect = Kept & { readonly request: Confirmed }
 
-async function connectNow(parts: FirstListParts, { list, secrets, request }: ListToConnect): Promise<void> {
+async function connectNow(parts: VisitParts, { list, secrets, request }: ListToConnect): Promise<void> {
   const before = await emptyConfiguration(parts.config, parts.env)
   // Another text in the file makes another digest than the one that was confirmed.
   const digest = draftDigest(before, list.text)
   const draft = { before, text: list.text, digest, connection: { name: list.connection } }
   await writeFirstConnection(parts, draft, {
     ...request,
-    async prepare(undoing) {
-      for (const [file, secret] of secrets) {
-        await writeSecret(file, secret)
-        undoing.defer(() => rm(file, { force: true }))
-      }
-    },
+    prepare: (undoing) => writeSecrets(secrets, undoing),
   })
 }
 
-async function readList(parts: FirstListParts, request: ListRequest) {
-  const { config, env, sync } = parts
-  const preset = await requireRecipe(request.recipe)
+type ListToRead = ListRequest & { readonly preset: RecipePreset; readonly id: string }
+
+async function readList(parts: VisitParts, request: ListToRead): Promise<Kept> {
+  const { config, env, signal } = parts
+  const { preset, id } = request
   const name = toConnectionName(request.name)
-  const { answers, secrets } = answersOf(preset, request, {
-    folder: config.folder,
-    name,
-    isTrial: isLocalHost(new URL(config.platform.baseUrl)),
-  })
+  const target = { folder: config.folder, name, isTrial: isTrial(config) }
+  const { answers, secrets } = answersOf(preset, request, target)
   const before = await emptyConfiguration(config, env)
   const text = withConnection(
     before,
@@ -183,16 +130,13 @@ async function readList(parts: FirstListParts, request: ListRequest) {
       answers,
     }),
   )
-  const next = await configOfText({ file: config.file, text, changedMs: 0 }, env, { secrets: 'when needed' })
-  const connection = next.connections.get(name)
-  if (!connection?.source || !('url' in connection.source.settings)) throw new Error('the connection reads a list')
+  const { next, connection } = await draftedConfig({ config, text, name }, env)
+  if (!connection.source || !('url' in connection.source.settings)) throw new Error('the connection reads a list')
   const url = new URL(String(connection.source.settings.url))
-  const given = new Map([...secrets].map(([path, { secret }]) => [path, new Secret([{ text: secret }])]))
-  const source = { ...connection.source, secrets: new Map([...connection.source.secrets, ...given]) }
-  const signal = AbortSignal.any([parts.signal, AbortSignal.timeout(maxReadingMs)])
-  const { preview, end } = await planOf(parts.toSync(next, { ...connection, source }), { sync, signal })
+  const given = new Map([...secrets].map(([path, { secret }]) => [path, secret]))
+  const { preview, end } = await planList({ next, connection, secrets: given }, parts)
   const list: FirstList = {
-    id: randomUUID(),
+    id,
     recipe: request.recipe,
     title: preset.title,
     connection: name,
@@ -202,36 +146,12 @@ async function readList(parts: FirstListParts, request: ListRequest) {
     text,
     source: `${url.origin}${url.pathname}`,
     secretFiles: [...secrets.values()].map(({ file }) => file),
-    key: await firstKey(config, { tryKey: parts.tryKey, entered: undefined, signal: parts.signal }),
+    key: await firstKey(config, { tryKey: parts.tryKey, entered: undefined, signal }),
   }
-  return { list, secrets: new Map([...secrets.values()].map(({ file, secret }) => [file, secret])) }
+  return { list, secrets }
 }
 
-async function planOf(
-  connection: SyncConnection,
-  { sync, signal }: Pick<FirstListParts, 'sync' | 'signal'>,
-): Promise<{ readonly preview: Preview; readonly end: string | null }> {
-  const { source } = connection.feeds
-  if (!source) throw new Error('the connection has a source')
-  try {
-    const reading = await source.connector.open({ now: sync.now, signal, findDecided: async () => new Set() })
-    try {
-      const preview = await planReading(sync, connection, { reading, maxChanges: maxChangesShown, signal })
-      return { preview, end: reading.source?.end ?? null }
-    } finally {
-      await reading.close?.()
-    }
-  } catch (error) {
-    if (!(signal.reason instanceof DOMException) || signal.reason.name !== 'TimeoutError') throw error
-    const help = 'connect it with "rollcall init --recipe" on the machine that runs Rollcall'
-    throw new Failure('source_unreachable', `reading the list takes longer than five minutes: ${help}`, {
-      cause: error,
-    })
-  }
-}
-
-type SecretToWrite = { readonly file: string; readonly secret: string }
-type GivenAnswers = { readonly answers: RecipeAnswers; readonly secrets: ReadonlyMap<string, SecretToWrite> }
+type GivenAnswers = { readonly answers: RecipeAnswers; readonly secrets: SecretsToWrite }
 
 /** Settings that name files of the machine. */
 const fileSettings = /^(?:ca|decrypt|clientCertificate|oauth2)(?:\.|$)/
@@ -239,16 +159,19 @@ const fileSettings = /^(?:ca|decrypt|clientCertificate|oauth2)(?:\.|$)/
 const harmlessSettings =
   /^(?:fields|status|statusMeans|severalRows|onBadCell|scope|outOfScope|absence|graceRuns|missing|missingDetails|pages|requestsPerMinute|max\w+|\w+TimeoutMs)(?:\.|$)/
 
+/** Where a connection will be written, and its name there. */
+type ConnectionTarget = { readonly folder: string; readonly name: string; readonly isTrial: boolean }
+
 function answersOf(
   { recipe }: RecipePreset,
-  { name: target, parameters, credentials, settings }: ListRequest,
-  { folder, name, isTrial }: { readonly folder: string; readonly name: string; readonly isTrial: boolean },
+  { name: platformName, parameters, credentials, settings }: ListRequest,
+  target: ConnectionTarget,
 ): GivenAnswers {
   for (const parameter of Object.keys(parameters)) requireAskedFor(recipe.parameters, parameter, 'parameters')
   for (const setting of Object.keys(credentials)) requireAskedFor(recipe.credentials, setting, 'credentials')
   const texts = [...recipe.credentials].flatMap(([setting, { is }]) => (is === 'secret' ? [] : [credentials[setting]]))
-  refuseReferences([target, parameters, settings, texts])
-  refuseForeignSettings(settings, { isTrial })
+  refuseReferences([platformName, parameters, settings, texts])
+  refuseForeignSettings(settings, target)
   const values = [...recipe.parameters].flatMap(([parameter, { label, example, default: usual }]) => {
     const value = parameters[parameter] || usual
     if (value === undefined) throw new Failure('usage', `give the ${label}, such as ${example}`)
@@ -262,9 +185,9 @@ function answersOf(
     if (value === '') throw new Failure('usage', `give the ${label}`)
     if (is === 'file') refusePath(label, value)
     if (is !== 'secret') return [[setting, value] as const]
-    const file = `${name}-${setting.split('.').slice(-2).join('-')}.secret`
-    secrets.set(setting, { file: join(folder, file), secret: value })
-    return [[setting, `\${file:${file}}`] as const]
+    const toWrite = secretFile(target, { setting, secret: value })
+    secrets.set(setting, toWrite)
+    return [[setting, toWrite.reference] as const]
   })
   return {
     answers: { parameters: Object.fromEntries(values), credentials: Object.fromEntries(references), settings },
@@ -276,11 +199,8 @@ function answersOf(
  * Refuses settings with which a person at a browser could read files of the machine or reach addresses of its network. Where the platform
  * itself is on this machine, the installation is a trial, and addresses may be given.
  */
-function refuseForeignSettings(
-  settings: Readonly<Record<string, unknown>>,
-  { isTrial }: { readonly isTrial: boolean },
-) {
-  const isAllowed = (name: string) => (isTrial ? !fileSettings.test(name) : harmlessSettings.test(name))
+function refuseForeignSettings(settings: Readonly<Record<string, unknown>>, target: ConnectionTarget): void {
+  const isAllowed = (name: string) => (target.isTrial ? !fileSettings.test(name) : harmlessSettings.test(name))
   const foreign = Object.keys(settings).find((name) => !isAllowed(name))
   if (foreign === undefined) return
   throw new Failure(
@@ -296,9 +216,4 @@ function refusePath(label: string, file: string): void {
     'usage',
     `the ${label} is the name of a file in the folder of the configuration, such as client.pem`,
   )
-}
-
-function tooMany(): Refusal {
-  const message = 'several lists are being looked at already: try again when they are done with'
-  return new Refusal(429, message, { headers: { 'retry-after': '60' } })
 }

@@ -1,78 +1,70 @@
-import { mkdir, rmdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import type { Reading } from '../../connectors/connector.ts'
-import { openExport } from '../../connectors/csv/open-export.ts'
+import { mkdir, rmdir } from 'node:fs/promises'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
-import type { FolderSource } from '../../connectors/folder/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
-import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
-import { type Preview, planReading } from '../../sync/sync.ts'
-import { pathFrom } from '../../system/path-from.ts'
-import type { Config, ConnectionConfig } from '../config/config.ts'
-import { configOfText } from '../config/load-config.ts'
+import type { Preview } from '../../sync/sync.ts'
+import type { Config } from '../config/config.ts'
 import { readPresets } from '../config/presets.ts'
-import type { SourceSettings } from '../config/schema.ts'
+import { type AddressRequest, readAddress } from './address-sample.ts'
 import { findHeader } from './cells.ts'
-import {
-  exportConnection,
-  refuseReferences,
-  requireTimeZone,
-  toConnectionName,
-  withConnection,
-} from './configuration.ts'
-import {
-  type Confirmed,
-  draftDigest,
-  emptyConfiguration,
-  type InTurn,
-  writeFirstConnection,
-} from './first-configuration.ts'
-import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
-import { previewFile } from './preview-source.ts'
+import { exportConnection, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
+import { draftedConfig } from './drafted-config.ts'
+import { exportSample, exportTable, isFolder } from './export-sample.ts'
+import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
+import { firstKey, type PlatformKey } from './first-key.ts'
+import { isTrial, type VisitParts } from './first-parts.ts'
 import { type Answers, type BlockingQuestion, isBlocking, type Proposal, readFields } from './proposal.ts'
 import { propose } from './propose.ts'
-import { type FormChoice, type FormHelp, readTable, type Table } from './table.ts'
-import type { Upload, UploadLimits, Uploads } from './uploads.ts'
+import type { FirstConnection, Sample, SampleDraft } from './samples.ts'
+import { writeSecrets } from './secret-files.ts'
+import type { FormChoice, Table } from './table.ts'
+import type { UploadLimits, Uploads } from './uploads.ts'
+import { openVisitStore, type Visitor } from './visit-store.ts'
 
-/** A person's settings for the first connection. */
-type FirstConnection = { readonly name: string; readonly folder: string; readonly timeZone: string }
 /** A person's answers as they arrive: names of fields and columns are not checked yet. */
 export type FirstVisitAnswers = FormChoice &
   Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> }
 
 /** What the first run of the new connection would do. */
 export type FirstPlan = {
-  readonly upload: Upload
+  readonly sample: Sample
   readonly connection: string
   readonly preview: Preview
+  /** How the end of a list was recognised; null if the source does not say. */
+  readonly end: string | null
   /** Covers the current and the future configuration. */
   readonly digest: string
   readonly text: string
-  /** Where exports are looked for. */
+  /** Where exports are looked for, or the list is read. */
   readonly source: string
-  /** The folder that will be created; null: it exists. */
+  /** The folder that will be created; null: none. */
   readonly makesFolder: string | null
+  /** The files that secrets will be written into. */
+  readonly secretFiles: readonly string[]
   readonly key: PlatformKey
 }
 
 type Connected = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
 
-/** Turns an uploaded export into the first connection of a configuration that has none. */
-export type FirstVisits = {
+/** Turns an uploaded export, or the list at an address, into the first connection of a configuration that has none. */
+export type FirstVisits = AsyncDisposable & {
   readonly file: string
   readonly limits: UploadLimits
+  /** Whether a person may give an address. */
+  readonly takesAddresses: boolean
   /** Why no first connection can be made here; null: it can. */
   trouble(): string | null
   take(
     bytes: AsyncIterable<Uint8Array>,
     request: { name: string; principal: string; form: FormChoice },
-  ): Promise<Upload>
+  ): Promise<Sample>
+  /** Looks at the list at an address. What the person gave stays in memory until it is connected, dropped, or forgotten after a while. */
+  readAddress(request: AddressRequest, visitor: Visitor): Promise<Sample>
   drop(id: string, principal: string): Promise<void>
   propose(
     id: string,
     request: { principal: string; answers: FirstVisitAnswers },
-  ): Promise<{ upload: Upload; proposal: Proposal }>
-  plan(id: string, request: VisitRequest): Promise<FirstPlan>
+  ): Promise<{ sample: Sample; proposal: Proposal }>
+  plan(id: string, request: VisitRequest & Visitor): Promise<FirstPlan>
   connect(id: string, request: VisitRequest & Confirmed): Promise<Connected>
 }
 
@@ -82,19 +74,6 @@ type VisitRequest = {
   readonly settings: FirstConnection
 }
 
-type FirstVisitParts = {
-  readonly config: Config
-  readonly env: NodeJS.ProcessEnv
-  readonly uploads: Uploads
-  readonly sync: Pick<SyncContext, 'store' | 'now'>
-  readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
-  readonly tryKey: KeyTrial
-  /** Reloads the configuration; null: a person has to. */
-  readonly takeUp: (() => void) | null
-  readonly signal: AbortSignal
-  readonly inTurn: InTurn
-}
-
 /** What the person has to answer before a configuration can be drafted, by the subject of the question. */
 const missingAnswers: Readonly<Record<BlockingQuestion['about'], string>> = {
   identityId: 'say which column is the key of a person: several could be it',
@@ -102,18 +81,10 @@ const missingAnswers: Readonly<Record<BlockingQuestion['about'], string>> = {
   leavers: 'say which column tells who has left, or that none does',
 }
 
-/** Maximum number of changes shown of a plan. */
-const maxChangesShown = 50
-const helpOfPage: FormHelp = {
-  encoding: 'choose another encoding',
-  whichEncoding: 'choose its encoding by hand',
-  delimiter: 'choose the delimiter by hand',
-  whichDelimiter: 'choose which one it is by hand',
-}
-
-/** Lets people set up the first connection from an uploaded export. Steps of several visits do not interleave. */
-export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
-  const { config, uploads, sync, signal } = parts
+/** Lets people set up the first connection. Steps of several visits do not interleave. */
+export function openFirstVisits(parts: VisitParts & { readonly uploads: Uploads }): FirstVisits {
+  const { config, uploads, signal } = parts
+  const visits = openVisitStore<Sample>({ ...parts, noun: 'lists' })
   function trouble(): string | null {
     if (config.connections.size === 0) return null
     return `${config.file} has a connection already: write another one there`
@@ -122,79 +93,84 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     const why = trouble()
     if (why !== null) throw new Failure('conflict', why)
   }
+  function find(id: string, principal: string): Sample {
+    return visits.find(id, principal) ?? exportSample(uploads.find(id, principal), parts)
+  }
+  async function drop(id: string): Promise<void> {
+    visits.drop(id)
+    await uploads.drop(id)
+  }
   async function drafted(id: string, { principal, answers, settings }: VisitRequest): Promise<Drafted> {
     refuseSecond()
-    const upload = uploads.find(id, principal)
-    return await draft(config, {
-      upload,
-      proposal: await proposalFor(upload, answers, signal),
-      settings,
-      env: parts.env,
-    })
+    const sample = find(id, principal)
+    return await draft(parts, { sample, proposal: await proposalFor(sample, answers), settings })
   }
 
   return {
     file: config.file,
     limits: uploads.limits,
+    takesAddresses: isTrial(config),
     trouble,
     async take(bytes, { name, principal, form }) {
       refuseSecond()
       const check = async (file: ExportFile) => {
-        await tableOf(file, form, signal, { whole: true })
+        await exportTable(file, form, signal, { whole: true })
       }
-      return await uploads.take(bytes, { name, principal, check })
+      return exportSample(await uploads.take(bytes, { name, principal, check }), parts)
+    },
+    async readAddress(request, visitor) {
+      refuseSecond()
+      return await visits.fill(visitor, (id, either) => readAddress({ ...parts, visits, signal: either }, request, id))
     },
     async drop(id, principal) {
-      await uploads.drop(uploads.find(id, principal).id)
+      await drop(find(id, principal).id)
     },
     async propose(id, { principal, answers }) {
-      const upload = uploads.find(id, principal)
-      return { upload, proposal: await proposalFor(upload, answers, signal) }
+      const sample = find(id, principal)
+      return { sample, proposal: await proposalFor(sample, answers) }
     },
     async plan(id, request) {
-      const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, request)
-      const reading = await readingOf(upload, connection, signal)
-      const target = parts.toSync(next, connection)
-      const preview = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
+      const { sample, connection, ...rest } = await drafted(id, request)
+      const { preview, end } = await sample.plan({ connection, ...rest }, request)
       const key = await firstKey(config, { tryKey: parts.tryKey, entered: undefined, signal })
-      return { upload, connection: connection.name, preview, digest, text, source, makesFolder, key }
+      const { digest, text, shown, makesFolder, secrets } = rest
+      const secretFiles = [...secrets.values()].map(({ file }) => file)
+      const written = { digest, text, source: shown, makesFolder, secretFiles }
+      return { sample, connection: connection.name, preview, end, ...written, key }
     },
     async connect(id, request) {
-      return await parts.inTurn(async () => await connectNow(parts, await drafted(id, request), request))
+      return await parts.inTurn(async () => {
+        const connected = await connectNow(parts, await drafted(id, request), request)
+        await drop(id)
+        parts.takeUp?.()
+        return connected
+      })
+    },
+    async [Symbol.asyncDispose]() {
+      visits[Symbol.dispose]()
     },
   }
 }
 
-async function proposalFor({ file }: Upload, answers: FirstVisitAnswers, signal: AbortSignal): Promise<Proposal> {
-  const table = await tableOf(file, answers, signal)
+async function proposalFor(sample: Sample, answers: FirstVisitAnswers): Promise<Proposal> {
+  const table = await sample.tableOf(answers)
   const presets = await readPresets()
   if (answers.preset !== undefined && !presets.has(answers.preset))
     throw new Failure('usage', `unknown preset "${answers.preset}"; there are ${[...presets.keys()].join(', ')}`)
   return propose(table, presets, provenAnswers(answers, table))
 }
 
-/** Writes the key, the folder and the configuration. */
-async function connectNow(parts: FirstVisitParts, drafted: Drafted, request: Confirmed): Promise<Connected> {
-  const { upload, connection, source, makesFolder } = drafted
+/** Writes the key, the secrets, the folder and the configuration. */
+async function connectNow(parts: VisitParts, drafted: Drafted, request: Confirmed): Promise<Connected> {
+  const { connection, shown, makesFolder, secrets } = drafted
   await writeFirstConnection(parts, drafted, {
     ...request,
     async prepare(undoing) {
+      await writeSecrets(secrets, undoing)
       if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
     },
   })
-  await parts.uploads.drop(upload.id)
-  parts.takeUp?.()
-  return { connection: connection.name, source, isTakenUp: parts.takeUp !== null }
-}
-
-async function tableOf(
-  file: ExportFile,
-  { encoding, delimiter, headerLine }: FormChoice,
-  signal: AbortSignal,
-  { whole = false } = {},
-): Promise<Table> {
-  const head = await previewFile(file, { whole, signal })
-  return await readTable(head, { encoding, delimiter, headerLine }, helpOfPage)
+  return { connection: connection.name, source: shown, isTakenUp: parts.takeUp !== null }
 }
 
 function provenAnswers({ fields = {}, ...others }: FirstVisitAnswers, table: Table): Answers {
@@ -210,68 +186,30 @@ function provenAnswers({ fields = {}, ...others }: FirstVisitAnswers, table: Tab
   return { ...others, fields: Object.fromEntries(proven) }
 }
 
-type Drafted = Pick<FirstPlan, 'upload' | 'digest' | 'text' | 'source' | 'makesFolder'> & {
+type Drafted = SampleDraft & {
+  readonly sample: Sample
   /** The text of the configuration as it is now. */
   readonly before: string
-  readonly next: Config
-  readonly connection: ConnectionConfig
+  readonly text: string
 }
 
-type DraftRequest = {
-  readonly upload: Upload
-  readonly proposal: Proposal
-  readonly settings: FirstConnection
-  readonly env: NodeJS.ProcessEnv
-}
+type DraftRequest = { readonly sample: Sample; readonly proposal: Proposal; readonly settings: FirstConnection }
 
 /** Adds the proposed connection to the current configuration, and checks the result as a whole. */
-async function draft(config: Config, { upload, proposal, settings, env }: DraftRequest): Promise<Drafted> {
+async function draft(
+  { config, env }: { readonly config: Config; readonly env: NodeJS.ProcessEnv },
+  { sample, proposal, settings }: DraftRequest,
+): Promise<Drafted> {
   const question = proposal.questions.find(isBlocking)
   if (question !== undefined) throw new Failure('usage', missingAnswers[question.about])
-  const { file, folder } = config
-  refuseReferences(settings.folder)
+  const source = await sample.sourceFor(settings)
   const before = await emptyConfiguration(config, env)
-  const arrivals = resolve(folder, settings.folder)
-  const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
   const name = toConnectionName(settings.name)
   const timeZone = requireTimeZone(settings.timeZone)
-  const text = withConnection(before, exportConnection(proposal, { name, target: settings.name, timeZone, source }))
-  const next = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' })
-  const connection = next.connections.get(name)
-  if (connection === undefined) throw new Error('the connection is in the configuration')
-  const makesFolder = (await isFolder(arrivals)) ? null : arrivals
-  const digest = draftDigest(before, text)
-  const drawn = { upload, digest, before, text, next, connection }
-  return { ...drawn, source: join(arrivals, `*${suffixOf(upload.name)}`), makesFolder }
-}
-
-/** How the names of later exports end. */
-function suffixOf(name: string): string {
-  return /(?:\.[a-z0-9]{1,8})?\.[a-z0-9]{1,8}$/i.exec(name)?.[0] ?? '.csv'
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  )
-}
-
-/** The export as a run would read it, although it is elsewhere. */
-async function readingOf(
-  { file, name, at }: Upload,
-  { source }: ConnectionConfig,
-  signal: AbortSignal,
-): Promise<Reading> {
-  const settings = source?.settings
-  if (settings === undefined || !readsFolder(settings)) throw new Error('the source is a folder')
-  const opened = await openExport(file, settings, { signal, secret: () => null })
-  const { mode } = settings
-  return { mode, asOf: at.toISOString(), source: { name, bytes: file.bytes, version: file.version }, ...opened }
-}
-
-function readsFolder(settings: SourceSettings): settings is SourceSettings & FolderSource {
-  return settings.type === 'csv'
+  const connection = { name, target: settings.name, timeZone, source: source.settings }
+  const text = withConnection(before, exportConnection(proposal, connection))
+  const checked = await draftedConfig({ config, text, name }, env)
+  return { ...source, ...checked, sample, before, text, digest: draftDigest(before, text) }
 }
 
 /** Whether the folder was created now. */

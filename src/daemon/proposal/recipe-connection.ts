@@ -69,7 +69,7 @@ function exampleOf(path: string, { is, example }: RecipeCredential): string {
 }
 
 /** Settings by their paths, as the groups that they are in. */
-function byPath(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function byPath(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.entries(settings).reduce<Record<string, unknown>>(
     (groups, [path, value]) => withSetting(groups, path.split('.'), value),
     {},

@@ -40,7 +40,7 @@ function tokenIn({ label, status, headers, content }: TokenAnswer, login: Login)
   if (typeof token !== 'string' || token === '')
     throw unreadable(
       `${label} answers without a token at ${login.token}`,
-      'check login.token, and whether the system accepts the credentials in login.body',
+      'check the credentials in login.body, and login.token',
     )
   return requireHeaderText(token, label)
 }
@@ -49,6 +49,6 @@ function loginFailure(status: number, label: string): Error {
   if (status >= 300 && status < 400)
     return unreadable(`${label} redirects (status ${status})`, 'write the address that it redirects to as login.url')
   if (!refusals.has(status)) return statusFailure(status, label, null)
-  const help = 'check login.body and login.encoding, and whether the credentials have expired'
+  const help = 'check the credentials, and whether they have expired, or login.encoding'
   return unreadable(`${label} does not accept the login (status ${status})`, help)
 }

@@ -1,6 +1,6 @@
 import type { ConnectorContext } from '../../connector.ts'
-import type { ResponseHeaders } from '../client/body.ts'
 import { addressLabel } from '../client/address-label.ts'
+import type { ResponseHeaders } from '../client/body.ts'
 import { openHttpClient } from '../client/client.ts'
 import type { CredentialHeaders, HttpRequest } from '../client/request.ts'
 import type { ResolveHost } from '../network/addresses.ts'

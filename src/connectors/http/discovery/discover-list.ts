@@ -15,6 +15,8 @@ type DiscoveryInput = {
   readonly client: HttpClient
   /** A pointer to the list of records that a person gave. */
   readonly records: string | undefined
+  /** How a person gives another pointer, as messages say it. */
+  readonly recordsHelp: (pointer: string) => string
   readonly maxPageBytes: number
 }
 
@@ -28,7 +30,7 @@ type ProvedPages = { readonly url: string; readonly pages: Pages; readonly secon
 
 /** Finds the list of records in an answer, and how its pages follow each other, for which it fetches a second page. */
 export async function discoverList(answer: Omit<ListPage, 'records'>, input: DiscoveryInput): Promise<DiscoveredList> {
-  const path = findList(answer.content, { label: answer.label, chosen: input.records })
+  const path = findList(answer.content, { label: answer.label, chosen: input.records, help: input.recordsHelp })
   const records = pointer(answer.content, path)
   if (!isRecords(records)) throw new Error('the list was found')
   const page = { ...answer, records }

@@ -10,12 +10,18 @@ const personNames = new Set(['firstname', 'lastname', 'givenname', 'familyname',
 
 type JsonList = { readonly path: string; readonly items: readonly JsonValue[] }
 
-/** `label`: the address in failures. `chosen`: the pointer that a person gave. */
-type ListChoice = { readonly label: string; readonly chosen: string | undefined }
+type ListChoice = {
+  /** The address in failures. */
+  readonly label: string
+  /** The pointer that a person gave. */
+  readonly chosen: string | undefined
+  /** How a person gives another pointer. */
+  readonly help: (pointer: string) => string
+}
 
 /** The pointer to the list of records in an answer: the one given, or the longest list of objects. Refuses an answer without one. */
-export function findList(content: JsonValue, { label, chosen }: ListChoice): string {
-  if (chosen !== undefined) return requireRecords(content, chosen, label)
+export function findList(content: JsonValue, { label, chosen, help }: ListChoice): string {
+  if (chosen !== undefined) return requireRecords(content, chosen, { label, help })
   if (isObject(content) && Object.keys(content).some((name) => personNames.has(plainName(name))))
     throw unreadable(`${label} is one record, and no list of them`, 'give the address of the list of all people')
   const lists = [...listsIn(content)]
@@ -26,7 +32,7 @@ export function findList(content: JsonValue, { label, chosen }: ListChoice): str
   const names = [longest, second].map(({ path, items }) => `${escapeText(path)} (${items.length})`)
   throw new Failure(
     'usage',
-    `${label} has several lists of similar length, ${names.join(' and ')}: say which one holds the people with --set 'records=${escapeText(longest.path)}'`,
+    `${label} has several lists of similar length, ${names.join(' and ')}: say which one holds the people with ${help(escapeText(longest.path))}`,
   )
 }
 
@@ -39,9 +45,11 @@ function isOfRecords({ items }: JsonList): boolean {
   return isRecords(items) && !items.every((item) => 'href' in item)
 }
 
-function requireRecords(content: JsonValue, path: string, label: string): string {
+function requireRecords(content: JsonValue, path: string, { label, help }: Omit<ListChoice, 'chosen'>): string {
   if (isRecords(pointer(content, path))) return path
-  throw new Failure('usage', `${label} has no list of records at ${escapeText(path)}: check --set records=…`)
+  const [other] = [...listsIn(content)].filter(isOfRecords).map((list) => escapeText(list.path))
+  const advice = other === undefined ? 'check the address' : `give ${help(other)}`
+  throw new Failure('usage', `${label} has no list of records at ${escapeText(path)}: ${advice}`)
 }
 
 function* listsIn(value: JsonValue, path = '', depth = 0): Generator<JsonList> {

@@ -27,7 +27,7 @@ export async function resolveCheckedAddresses(
   if (privateAddress && !allowPrivate)
     throw unreadable(
       `${isIP(host) ? `${host} is` : `${host} leads to ${privateAddress.address}, which is`} no address of the public internet`,
-      'check the address, or write allowPrivate: true where that is meant',
+      'check the address; one of your own network needs allowPrivate: true in the configuration',
     )
   const leavesMachineUnencrypted =
     url.protocol === 'http:' && !insecure && !addresses.every(({ address }) => isLoopback(address))

@@ -87,7 +87,7 @@ describe('a login', () => {
     [
       'no token',
       json({ message: 'Hidden' }),
-      /answers without a token at \/access_token: check login.token, and whether/,
+      /answers without a token at \/access_token: check the credentials in login.body/,
     ],
     ['an object as token', json({ access_token: { Hidden: 1 } }), /answers without a token at \/access_token/],
     ['an empty token', json({ access_token: '' }), /answers without a token at \/access_token/],
@@ -101,7 +101,7 @@ describe('a login', () => {
     [
       '401',
       (_request, response) => response.writeHead(401).end('Hidden'),
-      /does not accept the login \(status 401\): check login.body/,
+      /does not accept the login \(status 401\): check the credentials, and whether they have expired/,
     ],
     ['422', (_request, response) => response.writeHead(422).end('Hidden'), /does not accept the login \(status 422\)/],
     [

@@ -1,7 +1,7 @@
 import { clientCredentials, withCertificate } from '../authentication.ts'
 import { credentials } from '../credentials.ts'
 import { fullName, hasLeft } from '../csv.ts'
-import { type Page, offsetPages } from '../pages.ts'
+import { offsetPages, type Page } from '../pages.ts'
 import type { Reply } from '../protocol.ts'
 import type { Person } from '../roster.ts'
 import type { HrSystem } from '../system.ts'

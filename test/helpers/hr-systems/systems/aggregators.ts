@@ -5,7 +5,7 @@ import { uuidKeys } from '../keys.ts'
 import { cursorPages, nextToken, offsetPages, type Page, stated } from '../pages.ts'
 import { headerOf, jsonOf, Refusal, type Reply, type SystemRequest } from '../protocol.ts'
 import type { Person } from '../roster.ts'
-import type { PeopleFinder, HrSystem } from '../system.ts'
+import type { HrSystem, PeopleFinder } from '../system.ts'
 
 const mergeKey = uuidKeys('merge')
 const komboKey = uuidKeys('kombo')

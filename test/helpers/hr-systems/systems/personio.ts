@@ -5,7 +5,7 @@ import { numberKeys } from '../keys.ts'
 import { cursorPages, nextAddress, offsetPages, type Page } from '../pages.ts'
 import { Refusal, type Reply, type SystemRequest } from '../protocol.ts'
 import type { Person } from '../roster.ts'
-import type { PeopleFinder, HrSystem, StatedFact } from '../system.ts'
+import type { HrSystem, PeopleFinder, StatedFact } from '../system.ts'
 
 const keyOf = numberKeys(40_017)
 const { clientId, clientSecret } = credentials

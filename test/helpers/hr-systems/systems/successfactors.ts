@@ -1,8 +1,8 @@
 import { samlBearer } from '../authentication.ts'
 import { credentials } from '../credentials.ts'
 import { numberKeys } from '../keys.ts'
-import { Refusal, type Reply, type SystemRequest } from '../protocol.ts'
 import { cursorPages, nextAddress, type Page } from '../pages.ts'
+import { Refusal, type Reply, type SystemRequest } from '../protocol.ts'
 import type { Person } from '../roster.ts'
 import type { HrSystem } from '../system.ts'
 

@@ -1,0 +1,66 @@
+import { Failure } from '../../errors.ts'
+import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
+import { type Preview, planReading } from '../../sync/sync.ts'
+import type { Config, ConnectionConfig } from '../config/config.ts'
+import { Secret } from '../config/secret.ts'
+
+/** What a first run over a list would do, and how the end of the list was recognised; null if the source does not say. */
+export type PlannedList = { readonly preview: Preview; readonly end: string | null }
+
+/** A connection that is in no file yet, of the configuration that will hold it. */
+type DraftedConnection = {
+  readonly next: Config
+  readonly connection: ConnectionConfig
+  /** Secrets whose files are not written yet, by their path below the source. */
+  readonly secrets: ReadonlyMap<string, string>
+}
+
+type PlanOptions = {
+  readonly sync: Pick<SyncContext, 'store' | 'now'>
+  readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
+  readonly signal: AbortSignal
+}
+
+const maxReadingMs = 5 * 60_000
+/** Maximum number of changes shown of a plan. */
+export const maxChangesShown = 50
+
+/** Reads the list of a connection whole, as a run would, and plans its first run. Stores and sends nothing. */
+export async function planList(
+  drafted: DraftedConnection,
+  { sync, toSync, signal }: PlanOptions,
+): Promise<PlannedList> {
+  const target = toSync(drafted.next, withSecrets(drafted))
+  const { source } = target.feeds
+  if (!source) throw new Error('the connection has a source')
+  return await inTime(signal, async (either) => {
+    const reading = await source.connector.open({ now: sync.now, signal: either, findDecided: async () => new Set() })
+    try {
+      const preview = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal: either })
+      return { preview, end: reading.source?.end ?? null }
+    } finally {
+      await reading.close?.()
+    }
+  })
+}
+
+/** Reads with a limit of five minutes, since somebody waits at a browser. */
+export async function inTime<T>(signal: AbortSignal, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const timeout = AbortSignal.timeout(maxReadingMs)
+  try {
+    return await read(AbortSignal.any([signal, timeout]))
+  } catch (error) {
+    if (!timeout.aborted || signal.aborted) throw error
+    const help = 'connect it with "rollcall init" on the machine that runs Rollcall'
+    throw new Failure('source_unreachable', `reading the list takes longer than five minutes: ${help}`, {
+      cause: error,
+    })
+  }
+}
+
+function withSecrets({ connection, secrets }: DraftedConnection): ConnectionConfig {
+  if (connection.source === null) return connection
+  const given = [...secrets].map(([path, text]) => [path, new Secret([{ text }])] as const)
+  const source = { ...connection.source, secrets: new Map([...connection.source.secrets, ...given]) }
+  return { ...connection, source }
+}
