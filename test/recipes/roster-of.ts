@@ -7,6 +7,7 @@ import { exportFileAt } from '../../src/connectors/file/export-file.ts'
 import { ExportFormat } from '../../src/connectors/file/format.ts'
 import { collectHeaders, flattenRecord, type JsonValue, rowReader } from '../../src/connectors/json/cells.ts'
 import { Mapping, MappingPatch, mergePreset } from '../../src/identity/mapping/mapping.ts'
+import type { Observation, Reject } from '../../src/identity/record.ts'
 import { mapRows, type ReadableRows } from '../../src/sync/plan/map/map-rows.ts'
 import type { RecipeFile } from './systems.ts'
 
@@ -38,29 +39,44 @@ export async function mapRecords(records: readonly JsonValue[], recipe: RecipeFi
 
 /** What a CSV export becomes by a preset. The export is written into `folder`. */
 export async function mapCsv(text: string, preset: MappingPatch, folder: string): Promise<readonly MappedPerson[]> {
+  return await mapReading(await openCsv(text, folder), preset)
+}
+
+/** Opens a CSV export, which is written into `folder`. */
+export async function openCsv(text: string, folder: string): Promise<Rows> {
   const path = join(folder, 'people.csv')
   await writeFile(path, text)
   const options = { signal: new AbortController().signal, secret: () => null }
-  return await mapReading(await openExport(await exportFileAt(path), ExportFormat.parse({}), options), preset)
+  return await openExport(await exportFileAt(path), ExportFormat.parse({}), options)
 }
 
 type Rows = Pick<Reading, 'headers' | 'rows' | 'sparse' | 'missingIsBlank'>
 
 /** What the rows of a reading become by a preset. */
 export async function mapReading(rows: Rows, preset: MappingPatch): Promise<readonly MappedPerson[]> {
+  return (await mapNight(rows, preset, now)).map(withoutOrigin)
+}
+
+/** What the rows of a reading at a time become by a preset, with where they were read. */
+export async function mapNight(rows: Rows, preset: MappingPatch, at: Date): Promise<readonly (Observation | Reject)[]> {
   const mapping = Mapping.parse(mergePreset(preset, {}))
   const source = { name: 'people', bytes: 0, version: 'sha256:0' }
-  const reading: Reading = { mode: 'snapshot', asOf: now.toISOString(), source, ...rows }
+  const reading: Reading = { mode: 'snapshot', asOf: at.toISOString(), source, ...rows }
   const derived = withExpressions(reading, expressionsOf(mapping))
   const rules = { mapping, timeZone: 'UTC', traps: [], absence: 'separate', graceRuns: 0, future: 'defer' } as const
-  const mapper = mapRows(derived, rules, { now })
+  const mapper = mapRows(derived, rules, { now: at })
   if (!mapper.ok) throw new Error(mapper.missing().join('; '))
   if (mapper.lacking.length > 0) throw new Error(mapper.lacking.join('; '))
   const slices = await Array.fromAsync(derived.rows)
-  return slices.flat().map((row) => withoutOrigin(mapper.map(row)))
+  return slices.flat().map((row) => requirePerson(mapper.map(row)))
 }
 
-function withoutOrigin(mapped: ReturnType<ReadableRows['map']>): MappedPerson {
+function requirePerson(mapped: ReturnType<ReadableRows['map']>): Observation | Reject {
+  if (mapped === null || 'noPerson' in mapped || 'outOfScope' in mapped) throw new Error('a row is not about a person')
+  return mapped
+}
+
+function withoutOrigin(mapped: Observation | Reject): MappedPerson {
   const { origin: _, ...person } = { origin: null, ...mapped }
   return person
 }

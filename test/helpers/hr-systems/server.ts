@@ -32,6 +32,8 @@ export type RunningSystem = AsyncDisposable & {
   readonly keys: ClientKeys | undefined
   /** Method and path with query of every request so far, without those of tokens. */
   readonly requests: readonly string[]
+  /** Replaces the people, as between two nights. */
+  readonly changePeople: (people: readonly Person[]) => void
   /** How many tokens were asked for. */
   readonly tokenRequests: () => number
   /** How often each fault has happened. */
@@ -54,6 +56,7 @@ export async function startSystem(system: HrSystem, options: SystemOptions): Pro
     tokens: desk.tokens,
     keys: desk.authentication.keys,
     requests: desk.requests,
+    changePeople: (people) => desk.changePeople(people),
     tokenRequests: () => desk.tokenRequests,
     faultCounts: () => desk.faults.counts,
     async [Symbol.asyncDispose]() {
@@ -115,6 +118,11 @@ class SystemDesk {
     this.faults = new FaultSchedule(faults)
   }
 
+  changePeople(people: readonly Person[]): void {
+    this.#people = people
+    this.#byKey = undefined
+  }
+
   async answer(request: SystemRequest): Promise<Reply> {
     try {
       const { endpoint } = this.authentication
@@ -171,8 +179,7 @@ class SystemDesk {
       const reply = this.#replyInstead(fault)
       if (reply) return reply
       if (fault.kind === 'personMoved' && list.pages.isStable) continue
-      this.#people = peopleAfter(fault, this.#people)
-      this.#byKey = undefined
+      this.changePeople(peopleAfter(fault, this.#people))
     }
     const people = listed()
     const { skip, size } = list.pages.read(request, people)
