@@ -1,5 +1,5 @@
 import { columnFinder, type MatchedColumn } from '../../identity/mapping/headers.ts'
-import { belongsToDetail } from '../../identity/mapping/missing-details.ts'
+import { isColumnOfDetail, mayNameDetail } from '../../identity/mapping/missing-details.ts'
 import type { RowValues } from '../../identity/mapping/text-of.ts'
 
 // An expression may build names from cells. The limit keeps them from filling the memory.
@@ -63,8 +63,10 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
   function describe(name: string | symbol): PropertyDescriptor | undefined {
     if (typeof name !== 'string') return undefined
     const column = columnOf(name)
-    const header = column.kind === 'one' ? (headers[column.index] ?? '') : name
-    const detail = missingDetails.find((missing) => belongsToDetail(header, missing))
+    const header = column.kind === 'one' ? headers[column.index] : undefined
+    const detail = missingDetails.find((missing) =>
+      header === undefined ? mayNameDetail(name, missing) : isColumnOfDetail(header, missing),
+    )
     if (detail !== undefined) {
       touched.details.add(detail)
       return undefined

@@ -40,7 +40,7 @@ import {
   textOptions,
 } from './field-rules.ts'
 import { type ColumnFinder, columnFinder, mostSimilar } from './headers.ts'
-import { belongsToDetail } from './missing-details.ts'
+import { mayNameDetail } from './missing-details.ts'
 import { ownReader } from './own-cells.ts'
 import { inTime, withDay } from './row-timing.ts'
 import { type Cell, ignoredRows, type MappableRow, rowMapper, rowScope, textIn } from './rows.ts'
@@ -345,7 +345,7 @@ function binder(
       const isLost = missingIsBlank !== undefined && wasExpected(name, textRule, missingIsBlank)
       if (isLost) return bindLost(name, textRule, { readerOf, headers, bindings })
       if (governing.includes(name)) return nowhere(name, textRule, { readerOf })
-      const isInDetail = partialDetails.some((detail) => namesOf(textRule).some((one) => belongsToDetail(one, detail)))
+      const isInDetail = partialDetails.some((detail) => namesOf(textRule).some((one) => mayNameDetail(one, detail)))
       return isInDetail ? { ...nowhere(name, textRule, { readerOf }), isUnstated: true } : undefined
     }
     if ('missing' in bound) {
@@ -354,8 +354,10 @@ function binder(
     }
     bindings.columns[name] = bound.header
     if (missingIsBlank !== undefined) addParts(name, textRule, { find, headers, bindings, missingIsBlank })
-    const boundColumns = [...bound.indexes.map((index) => headers[index] ?? ''), ...namesOf(textRule)]
-    return { name, index: bound.indexes[0] ?? -1, columns: boundColumns, ...bound, read: readerOf(textRule) }
+    const boundColumns = bound.indexes.map((index) => headers[index] ?? '')
+    const unmatchedNames = namesOf(textRule).filter((one) => find([one]).kind === 'none')
+    const columns = { index: bound.indexes[0] ?? -1, columns: boundColumns, unmatchedNames }
+    return { name, ...columns, ...bound, read: readerOf(textRule) }
   }
 
   return { bind, ...bindings }
@@ -424,7 +426,8 @@ function nowhere<N extends MappedName, R extends TextRule, V>(
     name,
     index: -1,
     indexes: [],
-    columns: namesOf(textRule),
+    columns: [],
+    unmatchedNames: namesOf(textRule),
     header,
     textOf: () => text,
     read: readerOf(textRule),

@@ -18,7 +18,7 @@ import type { ShapeFault } from '../shape/shape.ts'
 import { type CellFault, type CellReader, type CellValue, isFault } from './cells.ts'
 import type { ActionValues, OnBadCell, StatusMeans } from './field-rules.ts'
 import { foldValue } from './fold-value.ts'
-import { belongsToDetail, type MissingDetail } from './missing-details.ts'
+import { isColumnOfDetail, type MissingDetail, mayNameDetail } from './missing-details.ts'
 import type { BoundText, RowValues } from './text-of.ts'
 
 /** A row as a connector delivers it; its cells stand in the order of the header. */
@@ -39,8 +39,10 @@ export type Cell<N extends string, V> = BoundText & {
   readonly name: N
   /** The first column that the text is made of. */
   readonly index: number
-  /** The names of its columns, also of those that the source lacks. */
+  /** The columns of the source that it is made of. */
   readonly columns: readonly string[]
+  /** The names in its rule that match no column. */
+  readonly unmatchedNames: readonly string[]
   /** Set if no row of the source states it. It is bound for rows that lack the detail to which it belongs. */
   readonly isUnstated?: true
   readonly read: CellReader<V>
@@ -86,7 +88,15 @@ export function rowScope(
 ): (row: MappableRow, mapped: Pick<Observation | Reject, 'identityId'>) => boolean | Reject {
   if (index === null) return () => true
   const cell: Cell<'scope', boolean> = {
-    ...{ name: 'scope', index, indexes: [index], columns: [], header: 'the expression of scope', textOf: null },
+    ...{
+      name: 'scope',
+      index,
+      indexes: [index],
+      columns: [],
+      unmatchedNames: [],
+      header: 'the expression of scope',
+      textOf: null,
+    },
     read: (text) => (text === 'true' || text === 'false' ? text === 'true' : neither),
   }
   return (row, { identityId }) => {
@@ -311,9 +321,14 @@ function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: Bo
   return column !== null && indexes.includes(column)
 }
 
-function isMadeOf({ indexes, columns }: Cell<string, unknown>, { name, derivedColumns = [] }: MissingDetail): boolean {
+function isMadeOf(
+  { indexes, columns, unmatchedNames }: Cell<string, unknown>,
+  { name, derivedColumns = [] }: MissingDetail,
+): boolean {
   return (
-    columns.some((column) => belongsToDetail(column, name)) || indexes.some((index) => derivedColumns.includes(index))
+    columns.some((column) => isColumnOfDetail(column, name)) ||
+    unmatchedNames.some((one) => mayNameDetail(one, name)) ||
+    indexes.some((index) => derivedColumns.includes(index))
   )
 }
 

@@ -42,3 +42,12 @@ test('an expression may read a column of the detail that no record has now', asy
 
   expect(row?.missingDetails?.map(({ derivedColumns }) => derivedColumns)).toEqual([[4], [4]])
 })
+
+test('an expression may read a column whose name begins with that of a missing detail', async () => {
+  const reading = { ...readingOf([{ ...without, values: ['1', 'y'] }]), headers: ['id', 'job_name'], sparse: true }
+  const { rows } = withExpressions({ ...reading, missingIsBlank: true }, [{ text: 'job_name', optional: false }])
+  const [row] = (await Array.fromAsync(rows)).flat()
+
+  expect(row?.values).toEqual(['1', 'y', 'y'])
+  expect(row?.missingDetails?.map(({ derivedColumns }) => derivedColumns)).toEqual([undefined, undefined])
+})

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { compileMapping, Mapping } from '../../../src/identity/mapping/mapping.ts'
-import { belongsToDetail, type MissingDetail } from '../../../src/identity/mapping/missing-details.ts'
+import { isColumnOfDetail, mayNameDetail, type MissingDetail } from '../../../src/identity/mapping/missing-details.ts'
 
 const missing: MissingDetail = { name: 'job', reason: 'the detail job is missing' }
 
@@ -88,15 +88,34 @@ describe('a detail that a record lacks', () => {
 })
 
 test.each([
-  ['job.title', true],
-  ['job', true],
-  ['Job Title', true],
-  ['JOB_TITLE', true],
-  ['job.0.title', true],
-  ['jobTitle', false],
-  ['jobs.title', false],
-  ['old.job.title', false],
-  ['jo', false],
-])('whether the column %s belongs to the detail job: %s', (column, expected) => {
-  expect(belongsToDetail(column, 'job')).toBe(expected)
+  ['job.title', true, true],
+  ['job', true, true],
+  ['JOB.0.title', true, true],
+  ['Job Title', false, true],
+  ['job_title', false, true],
+  ['jobTitle', false, false],
+  ['jobs.title', false, false],
+  ['old.job.title', false, false],
+  ['jo', false, false],
+])('whether %s is a column of the detail job: %s; or may name one: %s', (column, isColumn, mayName) => {
+  expect([isColumnOfDetail(column, 'job'), mayNameDetail(column, 'job')]).toEqual([isColumn, mayName])
 })
+
+test('the columns of a detail are found without regard to case and punctuation, as headers are', () => {
+  expect([isColumnOfDetail('job_details.title', 'jobDetails'), mayNameDetail('jobDetails.end', 'job_details')]).toEqual(
+    [true, true],
+  )
+})
+
+test.each([[{ jobTitle: 'job_title' }], [{ jobTitle: { expression: 'job_title' } }]])(
+  "a record's own column is not unknown because its name begins with that of a detail: %j",
+  (rule) => {
+    const row = mapped(
+      { fields: { identityId: 'id', ...rule } },
+      { headers: ['id', 'job_title', 'job.end'], values: ['1', 'Cook', '', 'Cook'] },
+    )
+
+    expect(row).toMatchObject({ fields: { jobTitle: 'Cook' } })
+    expect(columnsOf(row)).toEqual([])
+  },
+)
