@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { removeAbandonedSpools } from '../connectors/http/lists/spool.ts'
 import { serveConsole } from '../console/serve.ts'
 import { control } from '../contract/control/control.ts'
 import { processRoles } from '../contract/control/process-roles.ts'
@@ -38,7 +39,7 @@ import { openUploads, type UploadLimits } from './proposal/uploads.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
 import { createSchedules } from './schedules/schedules.ts'
 import { startWatches } from './schedules/watches.ts'
-import { toSyncConnection } from './sync-connection.ts'
+import { incomingFolder, toSyncConnection } from './sync-connection.ts'
 import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
 import { startWork } from './work.ts'
 
@@ -116,6 +117,9 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
 async function startActivity({ assembly, options, roles }: ProcessParts, card: ProcessInfo): Promise<AsyncDisposable> {
   const { settingsCheckMs = 30_000 } = options
   const { config, sync } = assembly
+  await removeAbandonedSpools(incomingFolder(config)).catch((error: unknown) =>
+    sync.events.unexpected({ during: 'removing copies of lists', error }),
+  )
   await using starting = new AsyncDisposableStack()
   starting.use(watchSettings(sync, card, { pauseMs: settingsCheckMs }))
   starting.use(await startWork(assembly, roles))

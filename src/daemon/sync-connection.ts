@@ -25,6 +25,11 @@ export function toSyncConnection(config: Config, connection: ConnectionConfig): 
   }
 }
 
+/** The folder of the copies of exports and lists while they are read, in a folder for each connection. */
+export function incomingFolder({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'incoming')
+}
+
 /** A linked connection only reads the source: the connection it is linked to archives exports and watches for new ones. */
 function connectorOf(
   { folder, dataDir }: Config,
@@ -33,7 +38,7 @@ function connectorOf(
 ): Connector {
   const connector = requireConnectorKind(settings.type).connect(settings, {
     baseDir: folder,
-    spoolDir: join(dataDir, 'incoming', name),
+    spoolDir: join(incomingFolder({ dataDir }), name),
     tokensDir: join(dataDir, 'tokens'),
     secret: (path) => secrets.get(path) ?? null,
     written: (path) => written.get(path),

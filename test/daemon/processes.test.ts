@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlOverSocket } from '../../src/cli/session/control-client.ts'
 import type { ProcessRole } from '../../src/contract/control/processes.ts'
@@ -76,6 +79,21 @@ test('only the role scheduler starts what is scheduled', async () => {
 
   // A scheduler records the slot of the night before its first start, so that it is not made up for.
   expect([before, await slots()]).toEqual([[], [{ connection: 'acme' }]])
+})
+
+test('the copies of lists that a killed process left are removed when a daemon starts', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { key } = await host.tenant()
+  const database = stack.use(await createPostgresDatabase()).at
+  const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
+  const { dataDir } = await loadConfig(at.configFile, process.env)
+  const folder = join(dataDir, 'incoming', 'former')
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, `http-${randomUUID()}.part`), 'people')
+
+  stack.use(await start(at, ['worker']))
+
+  expect(await readdir(folder)).toEqual([])
 })
 
 test('processes with different settings are reported in the log and status of each, and raise an alert after a while', async () => {

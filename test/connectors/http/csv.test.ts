@@ -1,7 +1,11 @@
-import { readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { removeAbandonedSpools } from '../../../src/connectors/http/lists/spool.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { csv, openHttp, recordsOf, rowsOf, startHrServer } from '../../helpers/sources/hr-server.ts'
 
@@ -72,7 +76,7 @@ describe('a CSV export over HTTP', () => {
     const spool = join(folder.path, 'spool')
 
     const reading = await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path })
-    const [file = ''] = await readdir(spool)
+    const file = (await readdir(spool)).find((name) => name.endsWith('.part')) ?? ''
     const modes = await Promise.all([stat(spool), stat(join(spool, file))])
     await rowsOf(reading)
 
@@ -80,19 +84,38 @@ describe('a CSV export over HTTP', () => {
     expect(await readdir(spool)).toEqual([])
   })
 
-  test('removes the files of readings that died more than a day ago, and nothing else', async () => {
+  test('removes the files of processes that died, and none of a reading that goes on', async () => {
     await using server = await startHrServer(csv(people))
     await using folder = await temporaryFolder()
     const spool = join(folder.path, 'spool')
-    await rowsOf(await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path }))
-    const names = ['a', 'b'].map((letter) => `http-${letter.repeat(36)}.part`)
-    for (const name of [...names, 'other.part']) await writeFile(join(spool, name), 'x')
-    const before = new Date(Date.now() - 25 * 60 * 60 * 1000)
-    for (const name of [names[0] ?? '', 'other.part']) await utimes(join(spool, name), before, before)
+    const open = () => openHttp({ url: server.url, format: 'csv' }, { folder: folder.path })
+    const current = await open()
+    const abandoned = ['a', 'b'].map((letter) => `http-${letter.repeat(36)}`)
+    const names = [`${abandoned[0]}.part`, `${abandoned[1]}.part`, `${abandoned[1]}.lock`, 'other.part']
+    for (const name of names) await writeFile(join(spool, name), '')
 
-    await rowsOf(await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path }))
+    await rowsOf(await open())
 
-    expect((await readdir(spool)).sort()).toEqual([names[1], 'other.part'])
+    expect(await rowsOf(current)).toHaveLength(2)
+    expect(await readdir(spool)).toEqual(['other.part'])
+  })
+
+  test('is removed at the start of a daemon if its process was killed, whatever its connection is called now', async () => {
+    await using folder = await temporaryFolder()
+    const spool = join(folder.path, 'incoming', 'hr')
+    const script = fileURLToPath(new URL('./children/spool-and-die.ts', import.meta.url))
+    const child = spawn(process.execPath, [script, spool], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    await removeAbandonedSpools(join(folder.path, 'incoming'))
+    const whileAlive = await readdir(spool)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    await removeAbandonedSpools(join(folder.path, 'incoming'))
+    await removeAbandonedSpools(join(folder.path, 'missing'))
+
+    expect(whileAlive).toContainEqual(expect.stringMatching(/\.part$/))
+    expect(await readdir(spool)).toEqual([])
   })
 
   test('was true when the server last changed it, where that is configured', async () => {

@@ -51,6 +51,7 @@ describe('the settings of an HTTP source', () => {
       'has this',
     ],
     ['no pointer', { records: 'data' }, 'records', 'expected a JSON pointer'],
+    ['a key in a delta', { mode: 'delta', pages: { by: 'single', key: '/id' } }, 'pages', 'leave key out: in a delta'],
     ['pages of CSV', { format: 'csv', next: '/next' }, 'next', 'is for format: json'],
     ['records of CSV', { format: 'csv', records: '/a' }, 'records', 'is for format: json'],
     ['a pointer in CSV', { format: 'csv', asOf: { from: 'pointer', pointer: '/a' } }, 'asOf', 'is for format: json'],

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorCode } from '../../../errors.ts'
+import { takeFileLock } from '../../../system/file-lock.ts'
 import { type ExportFile, exportFileAt } from '../../file/export-file.ts'
 import { writingTo } from '../../file/failures.ts'
 
-const staleMs = 24 * 60 * 60 * 1000
-const ownName = /^http-[0-9a-f-]{36}\.part$/
+const ownName = /^(http-[0-9a-f-]{36})\.(?:part|lock)$/
 
 /** A file for fetched content. Only this account can read it, and disposing removes it. */
 export type Spool = AsyncDisposable & {
@@ -16,12 +17,21 @@ export type Spool = AsyncDisposable & {
   readonly finish: (name: string) => Promise<ExportFile>
 }
 
-/** Makes a new file in `folder`, and the folder if it is missing. Files of processes that died are removed after a day. */
+/** Makes a new file in `folder`, and the folder if it is missing. Files of processes that died are removed. */
 export async function openSpool(folder: string): Promise<Spool> {
   await writingTo(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
-  await removeStale(folder)
-  const path = join(folder, `http-${randomUUID()}.part`)
+  await writingTo(folder, () => removeAbandoned(folder))
+  const stem = join(folder, `http-${randomUUID()}`)
+  await using opening = new AsyncDisposableStack()
+  // Held for as long as the file is in use: other processes remove files without it.
+  const lock = await writingTo(folder, async () => takeFileLock(lockOf(stem), { timeoutMs: 0 }))
+  opening.defer(() => rm(lockOf(stem), { force: true }))
+  opening.use(lock)
+  const path = partOf(stem)
   const handle = await writingTo(folder, () => open(path, 'ax', 0o600))
+  opening.defer(() => rm(path, { force: true }))
+  opening.defer(() => handle.close())
+  const opened = opening.move()
   return {
     clear: () => writingTo(folder, () => handle.truncate()),
     append: (content) => writingTo(folder, () => handle.appendFile(content)),
@@ -29,20 +39,34 @@ export async function openSpool(folder: string): Promise<Spool> {
       await handle.close()
       return exportFileAt(path, name)
     },
-    [Symbol.asyncDispose]: async () => {
-      try {
-        await handle.close()
-      } finally {
-        await rm(path, { force: true })
-      }
-    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
-async function removeStale(folder: string): Promise<void> {
-  for (const name of await writingTo(folder, () => readdir(folder))) {
-    if (!ownName.test(name)) continue
-    const stats = await stat(join(folder, name)).catch(() => null)
-    if (stats && Date.now() - stats.mtimeMs > staleMs) await rm(join(folder, name), { force: true })
+/** Removes the files that processes left that died, in the folders of all connections below `folder`. */
+export async function removeAbandonedSpools(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return []
+    throw error
+  })
+  for (const entry of entries) if (entry.isDirectory()) await removeAbandoned(join(folder, entry.name))
+}
+
+async function removeAbandoned(folder: string): Promise<void> {
+  const stems = new Set((await readdir(folder)).flatMap((name) => ownName.exec(name)?.[1] ?? []))
+  for (const stem of stems) {
+    const path = join(folder, stem)
+    using lock = takeFileLock(lockOf(path), { timeoutMs: 0 })
+    if (lock === null) continue
+    await rm(partOf(path), { force: true })
+    await rm(lockOf(path), { force: true })
   }
+}
+
+function partOf(stem: string): string {
+  return `${stem}.part`
+}
+
+function lockOf(stem: string): string {
+  return `${stem}.lock`
 }

@@ -82,9 +82,11 @@ function hasGroups(body: Readonly<Record<string, unknown>> = {}): boolean {
   return Object.values(body).some((value) => typeof value === 'object' && value !== null)
 }
 
-function requestRules({ method, body, pages }: HttpSettings): Rule[] {
+function requestRules({ method, body, mode, pages }: HttpSettings): Rule[] {
   const isInBody = typeof pages === 'object' && 'in' in pages && pages.in === 'body'
+  const hasKey = typeof pages === 'object' && pages.key !== undefined
   return [
+    [mode === 'delta' && hasKey, 'pages', 'leave key out: in a delta several records may be about one person'],
     [method === 'GET' && body !== undefined, 'body', 'needs method: POST'],
     [method === 'GET' && isInBody, 'pages', 'in: body needs method: POST'],
   ]
