@@ -63,7 +63,9 @@ async function fetchDetail(
   const fill = (template: string) => template.replaceAll(/\{([^{}"]+)\}/g, (_, name) => cellOf(record, name))
   const body = each.body && JSON.parse(fill(JSON.stringify(each.body)))
   const { text } = await send(fill(each.url), { method: each.method, body, headers })
-  const detail = pointer(readJson(Buffer.from(text), { name: each.url }), each.records)
+  const content = readJson(Buffer.from(text), { name: each.url })
+  const answer = each.batch ? pointer(content, `${each.batch.answers}/0`) : content
+  const detail = answer && pointer(answer, each.records)
   return takeOne([detail ?? []].flat(), each.take)
 }
 

@@ -9,7 +9,7 @@ import { maxCells } from '../lists/list-collector.ts'
 import { type SpooledRecord, slicesOfRows, spooledRecords } from '../lists/list-rows.ts'
 import { openSpool, type Spool } from '../lists/spool.ts'
 import type { HttpSource } from '../settings/settings.ts'
-import { type CompleteRecord, completeRecord } from './complete-record.ts'
+import { type CompleteRecord, completeRecords } from './complete-record.ts'
 import type { DetailSource, DetailSummary, DetailTools } from './detail-source.ts'
 import { openEach } from './each.ts'
 import { inOrder } from './in-order.ts'
@@ -79,22 +79,36 @@ async function writeComplete(
   const digest = createHash('sha256').update(list.digest)
   const tally = new DetailTally(sources.map(({ as }) => as))
   const policy = { missingDetails, isOver: () => signal.aborted || client.isExhausted() }
-  const records = spooledRecords(file, list.counts, signal)
+  const batchSize = Math.max(1, ...sources.map((source) => source.batchSize))
+  const batches = batchesOf(spooledRecords(file, list.counts, signal), batchSize)
   let count = 0
-  for await (const record of inOrder(records, maxConnections, (one) => completeRecord(one, sources, policy))) {
-    tally.add(record)
-    collectHeaders(headers, record.flat, file.name)
-    count += 1
+  for await (const records of inOrder(batches, maxConnections, (one) => completeRecords(one, sources, policy))) {
+    for (const record of records) {
+      tally.add(record)
+      collectHeaders(headers, record.flat, file.name)
+      const line = toLine(record)
+      digest.update(line)
+      await spool.append(line)
+    }
+    count += records.length
     if (count * headers.size > maxCells)
       throw unreadable(`${file.name}: the records have more than ${maxCells} cells with their details`, 'check records')
-    const line = toLine(record)
-    digest.update(line)
-    await spool.append(line)
   }
   const { partialDetails, warnings } = tally.finish(missingDetails)
   const summaries = sources.map(({ summarize }) => summarize())
   for (const summary of summaries) digest.update(summary.digest)
   return { headers: [...headers], digest: digest.digest('hex'), partialDetails, warnings, summaries }
+}
+
+async function* batchesOf<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
+  let batch: T[] = []
+  for await (const item of items) {
+    batch.push(item)
+    if (batch.length < size) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
 }
 
 function combined(list: FetchedList, { headers, digest, summaries, ...complete }: CompleteList) {

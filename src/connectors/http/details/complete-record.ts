@@ -4,7 +4,7 @@ import { unreadable } from '../../file/failures.ts'
 import { type FlatRecord, flattenRecord, isObject, type JsonObject, type JsonValue } from '../../json/cells.ts'
 import type { SpooledRecord } from '../lists/list-rows.ts'
 import type { HttpSource } from '../settings/settings.ts'
-import type { DetailSource } from './detail-source.ts'
+import type { DetailSource, FoundDetails } from './detail-source.ts'
 import { takeDetail } from './take.ts'
 
 /** How the detail of a record was obtained. `absent`: it has none. */
@@ -25,37 +25,62 @@ type DetailPolicy = {
   readonly isOver: () => boolean
 }
 
-/** Adds the details of a record, one after the other: a later one may use columns of an earlier one. */
-export async function completeRecord(
-  { text, origin }: SpooledRecord,
+/** Adds the details of some records, one detail after the other: a later one may use columns of an earlier one. */
+export async function completeRecords(
+  records: readonly SpooledRecord[],
   sources: readonly DetailSource[],
   policy: DetailPolicy,
-): Promise<CompleteRecord> {
-  let value: JsonValue = JSON.parse(text)
-  let flat = flattenRecord(value)
-  const missing: MissingDetail[] = []
-  const outcomes = new Map<string, DetailOutcome>()
+): Promise<readonly CompleteRecord[]> {
+  let complete: readonly StartedRecord[] = records.map(startRecord)
+  for (const source of sources) complete = await addDetail(complete, source, policy)
+  return complete
+}
+
+/** `position`: where the record stands, in failures. */
+type StartedRecord = CompleteRecord & { readonly position: string }
+
+function startRecord({ text, origin }: SpooledRecord): StartedRecord {
+  const value: JsonValue = JSON.parse(text)
   const position = `${origin.file} record ${origin.line}`
-  for (const source of sources) {
-    // A record that cannot be used is rejected as a whole.
-    if (!isObject(value) || flat.fault?.path === null) break
-    checkFreeName(value, flat, { as: source.as, position })
-    const outcome = await obtainDetail(source, { cells: flat.cells, position }, policy)
-    outcomes.set(source.as, 'detail' in outcome ? (outcome.isAbsent ? 'absent' : 'found') : outcome.outcome)
-    if ('reason' in outcome) missing.push({ name: source.as, reason: outcome.reason })
-    else value = { ...value, [source.as]: outcome.detail }
-    flat = flattenRecord(value)
-  }
-  return { value, flat, missing, outcomes }
+  return { value, flat: flattenRecord(value), missing: [], outcomes: new Map(), position }
+}
+
+async function addDetail(
+  records: readonly StartedRecord[],
+  source: DetailSource,
+  policy: DetailPolicy,
+): Promise<readonly StartedRecord[]> {
+  const usable = records.filter(isUsable)
+  for (const record of usable) checkFreeName(record, source.as)
+  const found = source.find(usable.map(({ flat, position }) => ({ cells: flat.cells, position })))
+  const answers = new Map(usable.map((record, index) => [record, found[index]]))
+  return await Promise.all(
+    records.map(async (record) => {
+      const answer = answers.get(record)
+      if (answer === undefined) return record
+      return withDetail(record, source, await obtainDetail(answer, { source, position: record.position, ...policy }))
+    }),
+  )
+}
+
+/** A record that cannot be used is rejected as a whole. */
+function isUsable({ value, flat }: StartedRecord): boolean {
+  return isObject(value) && flat.fault?.path !== null
+}
+
+function withDetail(record: StartedRecord, { as }: DetailSource, obtained: ObtainedDetail): StartedRecord {
+  const isFound = 'detail' in obtained
+  const outcome = isFound ? (obtained.isAbsent ? 'absent' : 'found') : obtained.outcome
+  const outcomes = new Map([...record.outcomes, [as, outcome] as const])
+  if (!isFound) return { ...record, outcomes, missing: [...record.missing, { name: as, reason: obtained.reason }] }
+  const value = { ...(record.value as JsonObject), [as]: obtained.detail }
+  return { ...record, outcomes, value, flat: flattenRecord(value) }
 }
 
 /** Refuses a record that has a member with the name of the detail already. */
-function checkFreeName(
-  value: JsonObject,
-  { cells }: FlatRecord,
-  { as, position }: { readonly as: string; readonly position: string },
-): void {
-  const isTaken = Object.hasOwn(value, as) || [...cells.keys()].some((path) => path.startsWith(`${as}.`))
+function checkFreeName({ value, flat, position }: StartedRecord, as: string): void {
+  const isTaken =
+    Object.hasOwn(value as JsonObject, as) || [...flat.cells.keys()].some((path) => path.startsWith(`${as}.`))
   if (isTaken) throw unreadable(`${position} has its own ${as}`, 'write another name as as, such as details')
 }
 
@@ -64,16 +89,15 @@ type ObtainedDetail =
   | { readonly reason: string; readonly outcome: 'absent' | Failure }
 
 async function obtainDetail(
-  source: DetailSource,
-  request: Parameters<DetailSource['find']>[0],
-  { missingDetails, isOver }: DetailPolicy,
+  answer: Promise<FoundDetails>,
+  { isOver, ...context }: AbsenceContext & DetailPolicy,
 ): Promise<ObtainedDetail> {
+  const { source, position, missingDetails } = context
   const { as, take } = source
-  const { position } = request
   try {
-    const answer = await source.find(request)
-    if ('absence' in answer) return absentDetail(answer.absence, { source, position, missingDetails })
-    const taken = takeDetail(take, answer.details)
+    const found = await answer
+    if ('absence' in found) return absentDetail(found.absence, context)
+    const taken = takeDetail(take, found.details)
     if ('detail' in taken) return { ...taken, isAbsent: false }
     throw unreadable(`${position} has no certain ${as}: ${taken.problem}`, 'see take')
   } catch (error) {

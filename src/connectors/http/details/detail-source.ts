@@ -12,14 +12,14 @@ export type DetailTools = {
 }
 
 /** A record whose detail is looked for. */
-type DetailRequest = {
+export type DetailRequest = {
   readonly cells: FlatRecord['cells']
   /** The position of the record in failures. */
   readonly position: string
 }
 
 /** The details of a record in the order of the server, or why it has none. */
-type FoundDetails = { readonly details: readonly [JsonObject, ...JsonObject[]] } | { readonly absence: string }
+export type FoundDetails = { readonly details: readonly [JsonObject, ...JsonObject[]] } | { readonly absence: string }
 
 /** What a source of details read. Complete once every record was looked up. */
 export type DetailSummary = {
@@ -32,13 +32,15 @@ export type DetailSummary = {
   readonly warnings: readonly string[]
 }
 
-/** Where one detail of each record comes from: a further list, or a request for each record. */
+/** Where one detail of each record comes from: a further list, or requests for the records. */
 export type DetailSource = AsyncDisposable & {
   /** The name below which the detail is put. */
   readonly as: string
   readonly take: Take
-  /** Throws a failure if it cannot be known whether the record has details. */
-  readonly find: (request: DetailRequest) => Promise<FoundDetails>
+  /** For how many records it looks at once, if it can. */
+  readonly batchSize: number
+  /** The results are in the order of the records. One rejects with a failure if it cannot be known whether the record has details. */
+  readonly find: (requests: readonly DetailRequest[]) => readonly Promise<FoundDetails>[]
   readonly summarize: () => DetailSummary
 }
 

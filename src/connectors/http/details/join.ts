@@ -29,11 +29,13 @@ export async function openJoin(
   return {
     as,
     take,
-    find: async ({ cells }) => {
-      const key = cells.get(column) ?? ''
-      if (key.trim() === '') return { absence: `it has nothing in ${column}` }
-      return foundDetails(await groups.find(key), `${label} has no record with its ${column}`)
-    },
+    batchSize: 1,
+    find: (requests) =>
+      requests.map(async ({ cells }) => {
+        const key = cells.get(column) ?? ''
+        if (key.trim() === '') return { absence: `it has nothing in ${column}` }
+        return foundDetails(await groups.find(key), `${label} has no record with its ${column}`)
+      }),
     summarize: () => ({
       end: `${as} of ${label}: ${list.end}`,
       bytes,

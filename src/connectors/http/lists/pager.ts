@@ -1,5 +1,6 @@
 import { unreadable } from '../../file/failures.ts'
 import { pointer } from '../../json/cells.ts'
+import { withMember } from '../../json/members.ts'
 import type { ConfiguredJson } from '../client/secrets.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import type { Pages } from '../settings/pages.ts'
@@ -157,31 +158,4 @@ function withParameters(rule: SentPages, { url, body }: ListAddress, position?: 
 /** A name as part of a query. Some servers do not decode the dollar sign of OData. */
 function queryName(name: string): string {
   return encodeURIComponent(name).replaceAll('%24', '$')
-}
-
-/** The body with a value at a name or JSON pointer. Objects that are missing on the way are made. */
-function withMember(body: ConfiguredJson, parameter: string, value: string | number): ConfiguredJson {
-  const names = parameter.startsWith('/')
-    ? parameter
-        .slice(1)
-        .split('/')
-        .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
-    : [parameter]
-  return replaceMember(body, names, { parameter, value })
-}
-
-type Replacement = { readonly parameter: string; readonly value: string | number }
-
-function replaceMember(
-  whole: ConfiguredJson | undefined,
-  [name, ...below]: readonly string[],
-  replacement: Replacement,
-): ConfiguredJson {
-  if (name === undefined) return replacement.value
-  if (Array.isArray(whole) && Object.hasOwn(whole, name) && name !== 'length')
-    return whole.with(Number(name), replaceMember(whole[Number(name)], below, replacement))
-  if (whole !== undefined && (typeof whole !== 'object' || whole === null || Array.isArray(whole)))
-    throw unreadable(`body has no object where ${replacement.parameter} is to be set`, 'check parameter below pages')
-  const current = whole !== undefined && Object.hasOwn(whole, name) ? whole[name] : undefined
-  return { ...whole, [name]: replaceMember(current, below, replacement) }
 }

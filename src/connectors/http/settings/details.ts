@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { secretReference } from '../../file/source-settings.ts'
 import { JsonPointer } from '../../json/cells.ts'
+import { memberAt, withMember } from '../../json/members.ts'
 import { Pages } from './pages.ts'
 
 const HttpAddress = z.url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
@@ -59,6 +60,25 @@ export const Join = z.strictObject({
 })
 export type Join = z.infer<typeof Join>
 
+/** How one request asks for the details of several records. */
+const Batch = z
+  .strictObject({
+    size: z.int().min(1).max(1000).describe('The number of records to ask for with each request.'),
+    list: JsonPointer.min(1).describe(
+      'A JSON pointer into body, to a list of one entry, such as /requests. The entry is repeated for each record.',
+    ),
+    answers: JsonPointer.default('').describe(
+      'A JSON pointer to the list of answers, such as /responses. ok and records are then pointers into one of them.',
+    ),
+    on: JsonPointer.min(1).describe('A JSON pointer, in one of the answers, to the key of its record.'),
+    with: ColumnPath.describe('The column of the record that holds that key.'),
+  })
+  .optional()
+  .describe(
+    'Asks for the details of several records with one request, which must answer each of them exactly once. Without it, each record takes ' +
+      'a request of its own.',
+  )
+
 /** A request for each record of the list. */
 export const Each = z
   .strictObject({
@@ -70,6 +90,7 @@ export const Each = z
           'the texts of body. Without a value in it, the detail is missing.',
       ),
     ...request,
+    batch: Batch,
     ok: z
       .strictObject({
         at: JsonPointer.min(1).describe('A JSON pointer into the answer, such as /responses/0/code.'),
@@ -87,8 +108,26 @@ export const Each = z
     as,
     take: Take,
   })
-  .refine((each) => (each.url + JSON.stringify(each.body ?? '')).search(columnPlaceholder) >= 0, {
-    error: 'names no column of the record, such as {id}',
-    path: ['url'],
+  .superRefine((each, context) => {
+    const message = each.batch ? batchProblem(each, each.batch.list) : columnProblem(each)
+    if (message !== null) context.addIssue({ code: 'custom', path: [each.batch ? 'batch' : 'url'], message })
   })
 export type Each = z.infer<typeof Each>
+
+type EachRequest = { readonly url: string; readonly body?: Readonly<Record<string, z.core.util.JSONType>> }
+
+function columnProblem({ url, body = {} }: EachRequest): string | null {
+  return namesColumn(url) || namesColumn(body) ? null : 'names no column of the record, such as {id}'
+}
+
+function batchProblem({ url, body = {} }: EachRequest, list: string): string | null {
+  const entries = memberAt(body, list)
+  if (!Array.isArray(entries) || entries.length !== 1) return `body has no list of one entry at ${list}`
+  if (!namesColumn(entries)) return `the entry of body at ${list} names no column of the record, such as {id}`
+  const isElsewhere = namesColumn(url) || namesColumn(withMember(body, list, []))
+  return isElsewhere ? `only the entry of body at ${list} may name columns` : null
+}
+
+function namesColumn(template: z.core.util.JSONType): boolean {
+  return JSON.stringify(template).search(columnPlaceholder) >= 0
+}

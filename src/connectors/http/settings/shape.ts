@@ -69,7 +69,7 @@ export const HttpSettings = z.strictObject({
     .array(Each)
     .max(5)
     .default([])
-    .describe('json: requests for each record, for details that no list has. Four are sent at the same time.'),
+    .describe('json: requests for the records, for details that no list has. Four are sent at the same time.'),
   missingDetails: z
     .enum(['fail', 'cell', 'blank'])
     .default('fail')

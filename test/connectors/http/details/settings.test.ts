@@ -4,9 +4,14 @@ import { HttpSource } from '../../../../src/connectors/http/settings/settings.ts
 const plain = { type: 'http', url: 'https://hr.example/people', format: 'json', mode: 'snapshot' }
 const join = { url: 'https://hr.example/jobs', on: '/of', with: 'id', as: 'job' }
 const each = { url: 'https://hr.example/people/{id}', as: 'home' }
+const together = {
+  ...{ url: 'https://hr.example/people', method: 'POST', as: 'home', body: { requests: [{ of: '{id}' }] } },
+  batch: { size: 100, list: '/requests', on: '/of', with: 'id' },
+}
 
 describe('the settings of details', () => {
   test('need little, and refuse records without their detail', () => {
+    expect(HttpSource.parse({ ...plain, each: [together] }).each[0]?.batch).toMatchObject({ answers: '' })
     expect(HttpSource.parse({ ...plain, join: [join], each: [each] })).toMatchObject({
       join: [{ method: 'GET', records: '', take: 'only' }],
       each: [{ method: 'GET', records: '', take: 'only' }],
@@ -30,6 +35,25 @@ describe('the settings of details', () => {
     ['latest without a column', { join: [{ ...join, take: 'latest' }] }, 'join.0.take', 'need by and a column'],
     ['first by a column', { join: [{ ...join, take: 'first by x' }] }, 'join.0.take', 'first needs no column'],
     ['another choice', { join: [{ ...join, take: 'last' }] }, 'join.0.take', 'expected only, all'],
+    ['a batch without its list', { each: [{ ...together, body: {} }] }, 'each.0.batch', 'no list of one entry'],
+    [
+      'a batch of two entries',
+      { each: [{ ...together, body: { requests: [{ of: '{id}' }, { of: '{id}' }] } }] },
+      'each.0.batch',
+      'no list of one entry',
+    ],
+    [
+      'a batch whose entry names no column',
+      { each: [{ ...together, body: { requests: [{ of: 1 }] } }] },
+      'each.0.batch',
+      'names no column',
+    ],
+    [
+      'a batch with a column in the address',
+      { each: [{ ...together, url: 'https://hr.example/{id}' }] },
+      'each.0.batch',
+      'only the entry of body at /requests may name columns',
+    ],
     ['CSV', { format: 'csv', join: [join] }, 'join', 'is for format: json'],
   ])('refuse %s', (_case, changed, path, message) => {
     const { error } = HttpSource.safeParse({ ...plain, ...changed })
