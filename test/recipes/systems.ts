@@ -60,6 +60,7 @@ export const systemConnections: readonly SystemConnection[] = [
     credentials: () => ({ 'oauth2.clientId': clientId, 'oauth2.clientSecret': clientSecret }),
   },
   { ...named('hibob-api'), credentials: userAndPassword },
+  { ...named('hibob-report-api'), parameters: { report: '31048356' }, credentials: userAndPassword },
   { ...named('rippling-api'), credentials: () => ({ bearer: token }) },
   {
     ...named('gusto-api'),

@@ -1,3 +1,4 @@
+import type { Reply } from './protocol.ts'
 import { inventRoster, type Person, readingDay } from './roster.ts'
 import type { HrSystem, StatedFact } from './system.ts'
 
@@ -28,6 +29,13 @@ export function csvOf({ keyOf, facts }: Pick<HrSystem, 'keyOf' | 'facts'>, peopl
 export function csvText(rows: readonly (readonly string[])[]): string {
   const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
   return rows.map((row) => `${row.map(quoted).join(',')}\n`).join('')
+}
+
+/** A report as CSV, with a column for each name in its first record. */
+export function csvReply(records: readonly unknown[]): Reply {
+  const [first = {}, ...others] = records as readonly Readonly<Record<string, string>>[]
+  const rows = [Object.keys(first), ...[first, ...others].map((cells) => Object.values(cells))]
+  return { status: 200, headers: { 'content-type': 'text/csv; charset=utf-8' }, body: csvText(rows) }
 }
 
 /** First and last name. */

@@ -6,7 +6,7 @@ import { deel } from './systems/deel.ts'
 import { factorial } from './systems/factorial.ts'
 import { frappeHr } from './systems/frappe-hr.ts'
 import { gusto } from './systems/gusto.ts'
-import { hibob } from './systems/hibob.ts'
+import { hibob, hibobReport } from './systems/hibob.ts'
 import { odoo } from './systems/odoo.ts'
 import { oracleHcm } from './systems/oracle-hcm.ts'
 import { personio, personioV2 } from './systems/personio.ts'
@@ -18,7 +18,19 @@ import { workdayCsv, workdayJson } from './systems/workday.ts'
 
 /** Every HR API that the tests know, one for each recipe. */
 export const hrSystems: readonly HrSystem[] = [
-  ...[workdayJson, workdayCsv, adp, bamboohr, personio, personioV2, hibob, rippling, gusto, successfactors],
+  ...[
+    workdayJson,
+    workdayCsv,
+    adp,
+    bamboohr,
+    personio,
+    personioV2,
+    hibob,
+    hibobReport,
+    rippling,
+    gusto,
+    successfactors,
+  ],
   ...[ukgPro, deel, oracleHcm, factorial, frappeHr, odoo, merge, kombo, finch, scim],
 ]
 

@@ -52,8 +52,8 @@ async function addDetail(
 ): Promise<readonly StartedRecord[]> {
   const usable = records.filter(isUsable)
   for (const record of usable) checkFreeName(record, source.as)
-  const found = source.find(usable.map(({ flat, position }) => ({ cells: flat.cells, position })))
-  const answers = new Map(usable.map((record, index) => [record, found[index]]))
+  const results = source.find(usable.map(({ flat, position }) => ({ cells: flat.cells, position })))
+  const answers = new Map(usable.map((record, index) => [record, results[index]]))
   return await Promise.all(
     records.map(async (record) => {
       const answer = answers.get(record)
@@ -95,9 +95,9 @@ async function obtainDetail(
   const { source, position, missingDetails } = context
   const { as, take } = source
   try {
-    const found = await answer
-    if ('absence' in found) return absentDetail(found.absence, context)
-    const taken = takeDetail(take, found.details)
+    const result = await answer
+    if ('absence' in result) return absentDetail(result.absence, context)
+    const taken = takeDetail(take, result.details)
     if ('detail' in taken) return { ...taken, isAbsent: false }
     throw unreadable(`${position} has no certain ${as}: ${taken.problem}`, 'see take')
   } catch (error) {

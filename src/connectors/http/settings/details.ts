@@ -63,21 +63,18 @@ export type Join = z.infer<typeof Join>
 /** How one request asks for the details of several records. */
 const Batch = z
   .strictObject({
-    size: z.int().min(1).max(1000).describe('The number of records to ask for with each request.'),
+    size: z.int().min(1).max(1000).describe('The number of records in a request.'),
     list: JsonPointer.min(1).describe(
-      'A JSON pointer into body, to a list of one entry, such as /requests. The entry is repeated for each record.',
+      'A JSON pointer into body, to a list of one entry, which is repeated for each record.',
     ),
     answers: JsonPointer.default('').describe(
-      'A JSON pointer to the list of answers, such as /responses. ok and records are then pointers into one of them.',
+      'A JSON pointer to the list of answers. ok and records then point into each of them.',
     ),
-    on: JsonPointer.min(1).describe('A JSON pointer, in one of the answers, to the key of its record.'),
-    with: ColumnPath.describe('The column of the record that holds that key.'),
+    on: JsonPointer.min(1).describe('A JSON pointer in an answer, to the key of its record.'),
+    with: ColumnPath.describe('The column that holds that key.'),
   })
   .optional()
-  .describe(
-    'Asks for the details of several records with one request, which must answer each of them exactly once. Without it, each record takes ' +
-      'a request of its own.',
-  )
+  .describe('Asks about several records with one request, which must answer each of them exactly once.')
 
 /** A request for each record of the list. */
 export const Each = z

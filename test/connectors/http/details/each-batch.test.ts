@@ -13,18 +13,18 @@ function individual(id: string): Item {
 
 /** A directory, and a second address that answers lists of IDs as Finch does. `change` replaces its answers. */
 function directory(keys: readonly string[], change: (items: Items) => unknown = (items) => items) {
-  const asked: string[][] = []
+  const batches: string[][] = []
   const answer: Answer = async (request, response) => {
     if (request.url === '/directory') return json({ individuals: keys.map((id) => ({ id })) })(request, response)
     const { requests } = JSON.parse(Buffer.concat(await request.toArray()).toString())
     const wanted = requests.map(({ individual_id }: { individual_id: string }) => individual_id)
-    asked.push(wanted)
+    batches.push(wanted)
     if (wanted.length > maxIds) return response.writeHead(413).end()
     const changed = change(wanted.map(individual))
     const responses = Array.isArray(changed) ? { responses: changed } : changed
     return json(responses)(request, response)
   }
-  return { answer, asked }
+  return { answer, batches }
 }
 
 function batched(size: number, settings: HttpSettings = {}): SettingsFor {
@@ -46,13 +46,13 @@ const ids = Array.from({ length: 23 }, (_, index) => `P${index + 1}`)
 
 describe('a request for several records', () => {
   test('asks about each of them once, and keeps the order of the list, whatever the order of the answers', async () => {
-    const { answer, asked } = directory(ids, (items) => items.toReversed())
+    const { answer, batches } = directory(ids, (items) => items.toReversed())
 
     const { records, reading } = await readDetails(answer, batched(5))
 
     expect(records).toEqual(ids.map((id) => ({ id, 'individual.first_name': `Name ${id}` })))
-    expect(asked.map(({ length }) => length)).toEqual([5, 5, 5, 5, 3])
-    expect(asked.flat().toSorted()).toEqual(ids.toSorted())
+    expect(batches.map(({ length }) => length)).toEqual([5, 5, 5, 5, 3])
+    expect(batches.flat().toSorted()).toEqual(ids.toSorted())
     expect(reading.source?.end).toMatch(/; individual of \S+\/individual: 5 answers, each of them whole$/)
   })
 
@@ -77,22 +77,22 @@ describe('a request for several records', () => {
   })
 
   test('asks once about a key that several records of a batch have, and never about a blank one', async () => {
-    const { answer, asked } = directory(['P1', '', 'P1', 'P2'])
+    const { answer, batches } = directory(['P1', '', 'P1', 'P2'])
 
     const { records } = await readDetails(answer, batched(5, { missingDetails: 'cell' }))
 
-    expect(asked).toEqual([['P1', 'P2']])
+    expect(batches).toEqual([['P1', 'P2']])
     expect(records.map((record) => record['individual.first_name'])).toEqual([
       ...['Name P1', undefined, 'Name P1', 'Name P2'],
     ])
   })
 
   test('sends nothing for a batch whose keys are all blank', async () => {
-    const { answer, asked } = directory(['', ''])
+    const { answer, batches } = directory(['', ''])
 
     const failure = await detailFailure(answer, batched(5))
 
-    expect(asked).toEqual([])
+    expect(batches).toEqual([])
     expect(failure).toMatchObject({
       message: expect.stringMatching(/record 1 has no individual: it has nothing in id/),
     })

@@ -1,7 +1,7 @@
 import { pointer } from '../../../../src/connectors/json/cells.ts'
 import { basic } from '../authentication.ts'
 import { credentials } from '../credentials.ts'
-import { fullName, hasLeft } from '../csv.ts'
+import { csvReply, fullName, hasLeft } from '../csv.ts'
 import { numberKeys } from '../keys.ts'
 import { wholeList } from '../pages.ts'
 import { jsonOf, Refusal, type SystemRequest } from '../protocol.ts'
@@ -10,10 +10,22 @@ import type { HrSystem } from '../system.ts'
 
 const keyOf = numberKeys(3_001)
 
+const common: Pick<HrSystem, 'authentication' | 'rateLimit' | 'keyOf' | 'facts' | 'total' | 'maxPageSize'> = {
+  authentication: basic(credentials.user, credentials.password),
+  rateLimit: { requests: 50, periodSeconds: 60 },
+  keyOf,
+  facts: [
+    ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
+    ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
+  ],
+  total: null,
+  maxPageSize: null,
+}
+
 /** HiBob: a search that answers with everybody at once; 50 requests a minute. */
 export const hibob: HrSystem = {
+  ...common,
   name: 'hibob-api',
-  authentication: basic(credentials.user, credentials.password),
   lists: [
     {
       method: 'POST',
@@ -25,14 +37,22 @@ export const hibob: HrSystem = {
       write: ({ records }) => ({ status: 200, body: { employees: records } }),
     },
   ],
-  rateLimit: { requests: 50, periodSeconds: 60 },
-  keyOf,
-  facts: [
-    ...(['email', 'secondaryEmail', 'jobTitle', 'managerId', 'managerName'] as const),
-    ...(['startedAt', 'leavingDate', 'isContractor', 'status'] as const),
+}
+
+/** HiBob: a report as CSV, with dates as the company writes them. */
+export const hibobReport: HrSystem = {
+  ...common,
+  name: 'hibob-report-api',
+  lists: [
+    {
+      method: 'GET',
+      path: '/v1/company/reports/31048356/download',
+      shape: rowOf,
+      pages: wholeList,
+      check: requireCsv,
+      write: ({ records }) => csvReply(records),
+    },
   ],
-  total: null,
-  maxPageSize: null,
 }
 
 const statuses = {
@@ -92,6 +112,34 @@ function employeeOf(person: Person, request: SystemRequest): unknown {
 /** Answers name a field by its path, such as /work/title for work.title. */
 function memberName(field: string): string {
   return `/${field.replaceAll('.', '/')}`
+}
+
+function requireCsv({ url }: SystemRequest): void {
+  if (url.searchParams.get('format') !== 'csv') throw new Refusal(400, { error: 'format is missing' })
+}
+
+function rowOf(person: Person): Readonly<Record<string, string>> {
+  const { first, last, email, privateEmail, title, manager, start, end, isContractor, employment } = person
+  const [, status] = hasLeft(person) ? statuses.left : statuses[employment]
+  return {
+    'Employee ID': keyOf(person),
+    'First name': first,
+    'Last name': last,
+    Email: email,
+    'Personal email': privateEmail,
+    'Job title': title,
+    'Reports to': manager ? fullName(manager) : '',
+    'Reports to employee ID': manager ? keyOf(manager) : '',
+    'Start date': american(start),
+    'Termination date': end ? american(end) : '',
+    'Last day at work': '',
+    'Employment type': isContractor ? 'Contractor' : 'Permanent',
+    'Lifecycle status': status,
+  }
+}
+
+function american({ day, month, year }: Temporal.PlainDate): string {
+  return `${String(month).padStart(2, '0')}/${String(day).padStart(2, '0')}/${year}`
 }
 
 function slashed({ day, month, year }: Temporal.PlainDate): string {

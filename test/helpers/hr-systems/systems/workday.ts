@@ -1,9 +1,9 @@
 import { basic } from '../authentication.ts'
 import { credentials } from '../credentials.ts'
-import { csvText, fullName, hasLeft } from '../csv.ts'
+import { csvReply, fullName, hasLeft } from '../csv.ts'
 import { numberKeys } from '../keys.ts'
-import { type Page, wholeList } from '../pages.ts'
-import { Refusal, type Reply, type SystemRequest } from '../protocol.ts'
+import { wholeList } from '../pages.ts'
+import { Refusal, type SystemRequest } from '../protocol.ts'
 import type { Person } from '../roster.ts'
 import type { HrSystem } from '../system.ts'
 
@@ -63,17 +63,20 @@ export const workdayJson: HrSystem = {
 export const workdayCsv: HrSystem = {
   ...report,
   name: 'workday-raas-csv',
-  lists: [{ method: 'GET', path, shape: cellsOf, pages: wholeList, check: requireFormat('csv'), write: writeCsv }],
+  lists: [
+    {
+      method: 'GET',
+      path,
+      shape: cellsOf,
+      pages: wholeList,
+      check: requireFormat('csv'),
+      write: ({ records }) => csvReply(records),
+    },
+  ],
 }
 
 function requireFormat(format: string): (request: SystemRequest) => void {
   return ({ url }) => {
     if (url.searchParams.get('format') !== format) throw new Refusal(400, { error: 'unexpected format' })
   }
-}
-
-function writeCsv({ records }: Page): Reply {
-  const [first = {}] = records as Record<string, string>[]
-  const rows = [Object.keys(first), ...(records as Record<string, string>[]).map((cells) => Object.values(cells))]
-  return { status: 200, headers: { 'content-type': 'text/csv; charset=utf-8' }, body: csvText(rows) }
 }
