@@ -125,14 +125,21 @@ export function optionalSecretAt(context: SecretContext, path: Path): Secret | n
   return textAt(context.document.values(), path) === '' ? null : secretAt(context, path)
 }
 
-/** The secrets of a source or webhook, by their paths below it. `at`: `connections`, the name, `source` or `webhook`. */
+/**
+ * The secrets of a source or webhook, by their paths below it. A setting that may be a secret is one if it has a reference: other texts
+ * may name columns, as in the body of a request for a record. `at`: `connections`, the name, `source` or `webhook`.
+ */
 export function secretsBelow(context: SecretContext, at: Path): ReadonlyMap<string, Secret> {
   const [, , part] = at
-  const values = context.document.values()
-  const paths = allConnectionSecrets.flatMap((path) => {
-    const [first, ...rest] = path.split('.')
-    if (first !== part) return []
-    return pathsOf(values, [...at, ...rest]).filter((setting) => textAt(values, setting) !== '')
-  })
+  const { document } = context
+  const values = document.values()
+  const below = (paths: readonly string[]) =>
+    paths.flatMap((path) => {
+      const [first, ...rest] = path.split('.')
+      if (first !== part) return []
+      return pathsOf(values, [...at, ...rest]).filter((setting) => textAt(values, setting) !== '')
+    })
+  const references = below(possibleSecrets).filter((path) => document.referencesAt(path) !== undefined)
+  const paths = [...below(connectionSecrets), ...references]
   return new Map(paths.map((path) => [path.slice(at.length).join('.'), secretAt(context, path)]))
 }

@@ -73,7 +73,8 @@ async function handle(desk: SystemDesk, request: IncomingMessage, response: Serv
   const { socket } = request
   const reply = await desk.answer({
     method: request.method ?? 'GET',
-    url: new URL(request.url ?? '/', desk.origin),
+    // Clients may know the system by another name.
+    url: new URL(request.url ?? '/', `${new URL(desk.origin).protocol}//${request.headers.host}`),
     headers: request.headers,
     text: Buffer.concat(chunks).toString(),
     isCertified: socket instanceof TLSSocket && socket.authorized,

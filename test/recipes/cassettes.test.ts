@@ -1,0 +1,118 @@
+import { readdir } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { MappingPatch } from '../../src/identity/mapping/mapping.ts'
+import { type Cassette, readCassette } from '../helpers/cassettes/cassette.ts'
+import { recordCassette } from '../helpers/cassettes/record.ts'
+import { startReplay } from '../helpers/cassettes/replay.ts'
+import { inventRoster } from '../helpers/hr-systems/roster.ts'
+import { temporaryFolder } from '../helpers/sources/folders.ts'
+import { type HttpSettings, httpSource, openHttp } from '../helpers/sources/hr-server.ts'
+import { testClock } from '../helpers/sources/test-clock.ts'
+import { noon, openSystem } from './opened-system.ts'
+import { mapReading, mappingOf } from './roster-of.ts'
+import { readRecipeFile } from './systems.ts'
+
+/** What a cassette gives to a source that reads it. */
+async function replayed(cassette: Cassette) {
+  await using replay = await startReplay(cassette)
+  await using folder = await temporaryFolder()
+  const { type: _, ...settings } = replay.settings
+  const opening = openHttp(settings as HttpSettings, { folder: folder.path, secrets: replay.secrets })
+  const { reading, failure } = await opening.then(
+    (opened) => ({ reading: opened, failure: null }),
+    (error: unknown) => ({ reading: null, failure: error }),
+  )
+  const people = reading && (await mapReading(reading, MappingPatch.parse(cassette.mapping)))
+  await reading?.close?.()
+  const { unexpected, remaining } = replay
+  return { failure, people, end: reading?.source?.end, unexpected: [...unexpected], remaining: remaining() }
+}
+
+/** Records a system of the tests. */
+async function recorded(name: string, people: number, options: Omit<Parameters<typeof openSystem>[1], 'people'> = {}) {
+  await using system = await openSystem(name, { people, pageSize: 3, ...options })
+  await using folder = await temporaryFolder()
+  const secrets = new Map(Object.entries(system.secrets))
+  const secret = (path: string) => {
+    const value = secrets.get(path)
+    return value === undefined ? null : { read: async () => value }
+  }
+  const cassette = await recordCassette({
+    source: httpSource(system.settings as HttpSettings),
+    mapping: mappingOf(await readRecipeFile(name)),
+    context: { baseDir: folder.path, spoolDir: folder.path, tokensDir: folder.path, secret },
+    secrets,
+    options: { now: () => noon, signal: new AbortController().signal, findDecided: async () => new Set() },
+    dependencies: { clock: testClock() },
+  })
+  return { cassette, secrets: [...secrets.values()], origin: system.server.origin }
+}
+
+describe.each([
+  ['personio-v2-api', 'a login, addresses of pages, and a request for each person'],
+  ['finch', 'a request for several people'],
+  ['odoo-api', 'a key and positions in bodies'],
+  ['ukg-pro-api', 'two lists with the header Link'],
+  ['gusto-api', 'a refresh token and the number of pages in a header'],
+])('a cassette of %s, with %s,', (name) => {
+  const size = 7
+
+  test('replays the same list, without its people and secrets', async () => {
+    const { cassette, secrets, origin } = await recorded(name, size)
+    const replay = await replayed(cassette)
+
+    const text = JSON.stringify(cassette)
+    const personal = inventRoster(size).flatMap(({ last, email, privateEmail, title }) => [
+      last,
+      email,
+      privateEmail,
+      title,
+    ])
+    expect([...personal, ...secrets, origin].filter((one) => text.includes(one))).toEqual([])
+    expect(replay).toMatchObject({ unexpected: [], remaining: [], end: expect.any(String) })
+    const dates = inventRoster(size).map(({ end }) => end?.toString() ?? null)
+    expect(replay.people).toHaveLength(size)
+    expect(replay.people?.map(({ leavingDate }) => leavingDate ?? null)).toEqual(dates)
+  })
+
+  test('replays how a reading failed', async () => {
+    const { cassette } = await recorded(name, size, {
+      faults: [{ kind: 'html', page: name === 'ukg-pro-api' ? 1 : 2 }],
+    })
+    const replay = await replayed(cassette)
+
+    expect(cassette.failure).toMatch(/answers with text\/html/)
+    expect(replay).toMatchObject({
+      failure: { message: expect.stringMatching(/answers with text\/html/) },
+      unexpected: [],
+    })
+  })
+})
+
+test('a server that replays a cassette refuses what was not recorded, and says so', async () => {
+  const { cassette } = await recorded('deel-api', 7)
+  const { failure, unexpected } = await replayed({ ...cassette, exchanges: cassette.exchanges.slice(0, 1) })
+
+  expect(failure).toMatchObject({ message: expect.stringMatching(/\(status 501\)/) })
+  expect(unexpected).toEqual(['GET /rest/v2/people?offset=3&limit=3'])
+})
+
+describe('the recorded cassettes', () => {
+  test.each([
+    ['a rehire of Gusto', 'gusto-rehire'],
+    ['an error of Finch', 'finch-error'],
+  ])('%s is read as when it was recorded', async (_case, name) => {
+    const cassette = await readCassette(name)
+
+    const { failure, people, unexpected, remaining } = await replayed(cassette)
+
+    expect([unexpected, remaining]).toEqual([[], []])
+    expect(failure === null ? people : String(failure)).toMatchSnapshot()
+  })
+
+  test('are all read by a test', async () => {
+    const names = await readdir(new URL('../fixtures/cassettes', import.meta.url))
+
+    expect(names.toSorted()).toEqual(['finch-error.json', 'gusto-rehire.json'])
+  })
+})
