@@ -27,8 +27,9 @@ const leftOutSettings = ['ca', 'clientCertificate', 'basic', 'bearer', 'apiKey',
  * passwords are left out; a login, and OAuth 2 without assertions, stay with invented tokens. Throws if a secret would stay.
  */
 export async function recordCassette(recorded: RecordedSource): Promise<Cassette> {
-  const { source, mapping, context, secrets, options, dependencies } = recorded
+  const { source, mapping, context, options, dependencies } = recorded
   if (source.format !== 'json') throw new Error('a cassette holds a list of JSON; send an export as a file')
+  const secrets = new Map([...identifiersOf(source), ...recorded.secrets])
   using watched = watchExchanges()
   const failure = await readAll(httpConnector(source, context, dependencies).open(options))
   const plainText = textCleaner(source, secrets)
@@ -46,6 +47,14 @@ export async function recordCassette(recorded: RecordedSource): Promise<Cassette
   const remaining = [...secrets].find(([, secret]) => secret.length > 3 && written.includes(secret))
   if (remaining) throw new Error(`the cassette would hold the secret ${remaining[0]}`)
   return cassette
+}
+
+/** What tells for whom the system is read, though it need be no secret. */
+function identifiersOf({ oauth2, login }: HttpSource): readonly (readonly [string, string])[] {
+  const sent = Object.entries(login?.body ?? {}).map(([name, value]) => [`login.body.${name}`, value] as const)
+  return [['oauth2.clientId', oauth2?.clientId] as const, ...sent].flatMap(([path, value]) =>
+    typeof value === 'string' && value.length > 3 ? [[path, value] as const] : [],
+  )
 }
 
 async function readAll(opening: Promise<Reading>): Promise<string | null> {

@@ -60,11 +60,11 @@ export class Redactor {
   }
 }
 
-/** All texts in a value. */
+/** All texts in a value, and the names of its members, such as those of a map. */
 function textsIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
-  return Object.values(value).flatMap(textsIn)
+  return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member)])
 }
 
 /** The text with stand-ins for secrets, in whichever form they stand in it. */
