@@ -233,7 +233,9 @@ function spreadAll(
 
 function pathProblem(path: string): string | undefined {
   if (path.length > maxPathCharacters) return `a path in the record is longer than ${maxPathCharacters} characters`
-  if (path.split('.', maxDepth + 1).length > maxDepth) return `a path in the record has more than ${maxDepth} names`
+  // A shorter path has fewer dots, and most paths are short.
+  if (path.length >= maxDepth && path.split('.', maxDepth + 1).length > maxDepth)
+    return `a path in the record has more than ${maxDepth} names`
   return isText(path) ? undefined : 'a name in the record holds a NUL character or half a character'
 }
 
