@@ -264,7 +264,7 @@ function cellOf(record: JsonValue, name: string): string {
 }
 
 function takeOne(details: readonly JsonValue[], take: string): JsonValue {
-  const [, column] = /^latest by (.+)$/.exec(take) ?? []
+  const [, column] = /^(?:latest|current) by (.+)$/.exec(take) ?? []
   if (column === undefined) return details[0] ?? null
   return details.toSorted((one, other) => (cellOf(one, column) < cellOf(other, column) ? 1 : -1))[0] ?? null
 }

@@ -72,13 +72,15 @@ type WriteOptions = {
 
 /** Writes each record with its details to the spool, in the order of the list. */
 async function writeComplete(
-  { missingDetails }: HttpSource,
-  { spooled: { list, file }, sources, spool, tools: { client, signal } }: WriteOptions,
+  { missingDetails, timeZone }: HttpSource,
+  { spooled: { list, file }, sources, spool, tools: { client, startedAt, signal } }: WriteOptions,
 ): Promise<CompleteList> {
   const headers = new Set<string>()
   const digest = createHash('sha256').update(list.digest)
   const tally = new DetailTally(sources.map(({ as }) => as))
-  const policy = { missingDetails, isOver: () => signal.aborted || client.isExhausted() }
+  const today = startedAt.toTemporalInstant().toZonedDateTimeISO(timeZone).toPlainDate().toString()
+  const isOver = () => signal.aborted || client.isExhausted()
+  const policy = { missingDetails, isOver, day: { today, timeZone } }
   const batchSize = Math.max(1, ...sources.map((source) => source.batchSize))
   const batches = batchesOf(spooledRecords(file, list.counts, signal), batchSize)
   let count = 0

@@ -5,7 +5,7 @@ import { type FlatRecord, flattenRecord, isObject, type JsonObject, type JsonVal
 import type { SpooledRecord } from '../lists/list-rows.ts'
 import type { HttpSource } from '../settings/settings.ts'
 import type { DetailSource, FoundDetails } from './detail-source.ts'
-import { takeDetail } from './take.ts'
+import { type ReadingDay, takeDetail } from './take.ts'
 
 /** How the detail of a record was obtained. `absent`: it has none. */
 type DetailOutcome = 'found' | 'absent' | Failure
@@ -23,6 +23,7 @@ type DetailPolicy = {
   readonly missingDetails: HttpSource['missingDetails']
   /** Whether the reading cannot go on, so that a failure says nothing about the record. */
   readonly isOver: () => boolean
+  readonly day: ReadingDay
 }
 
 /** Adds the details of some records, one detail after the other: a later one may use columns of an earlier one. */
@@ -90,14 +91,14 @@ type ObtainedDetail =
 
 async function obtainDetail(
   answer: Promise<FoundDetails>,
-  { isOver, ...context }: AbsenceContext & DetailPolicy,
+  { isOver, day, ...context }: AbsenceContext & DetailPolicy,
 ): Promise<ObtainedDetail> {
   const { source, position, missingDetails } = context
   const { as, take } = source
   try {
     const result = await answer
     if ('absence' in result) return absentDetail(result.absence, context)
-    const taken = takeDetail(take, result.details)
+    const taken = takeDetail(take, result.details, day)
     if ('detail' in taken) return { ...taken, isAbsent: false }
     throw unreadable(`${position} has no certain ${as}: ${taken.problem}`, 'see take')
   } catch (error) {

@@ -7,6 +7,8 @@ import type { Take } from './take.ts'
 export type DetailTools = {
   readonly context: ConnectorContext
   readonly client: HttpClient
+  /** Before the first request is sent. */
+  readonly startedAt: Date
   readonly signal: AbortSignal
   readonly onWait?: OpenOptions['onWait']
 }

@@ -25,15 +25,17 @@ const as = z
 /** Which of several details of one record is used. */
 const Take = z
   .string()
-  .regex(/^(only|all|(first|latest|earliest)( by \S+)?)$/, {
-    error: 'expected only, all, first, or latest by COLUMN or earliest by COLUMN',
+  .regex(/^(only|all|(first|latest|earliest|current)( by \S+)?)$/, {
+    error: 'expected only, all, first, or latest by COLUMN, earliest by COLUMN or current by COLUMN',
   })
-  .refine((text) => !/^(latest|earliest)$/.test(text), { error: 'latest and earliest need by and a column' })
+  .refine((text) => !/^(latest|earliest|current)$/.test(text), {
+    error: 'latest, earliest and current need by and a column',
+  })
   .refine((text) => !/^first by/.test(text), { error: 'first needs no column' })
   .default('only')
   .describe(
     'Which detail is used if a record has several. only: several are refused. all: each gets a number, as in employment.0.startDate. ' +
-      'first: the first of the list. latest by COLUMN and earliest by COLUMN compare a column of the details, such as effectiveDate. ' +
+      'first: the first of the list. latest by COLUMN and earliest by COLUMN compare a column of the details, such as effectiveDate; current by COLUMN takes the latest that has begun. ' +
       'It holds dates or times in ISO 8601; one that is blank, written otherwise, or equal is refused, as with only.',
   )
 

@@ -162,6 +162,11 @@ describe('several records of a further list with the same key', () => {
     ['latest by end', ['2021-01-01T10:00:00+02:00', '2021-01-01T09:00:00Z'], '1'],
     ['latest by end', ['2021-01-01T10:00:00.5', '2021-01-01T10:00:00.10'], '0'],
     ['latest by end', ['no date, and the only one'], '0'],
+    ['latest by end', ['2026-11-20', '2026-12-01'], '1'],
+    ['current by end', ['2026-11-21', '2025-01-01', '2026-11-20', '2026-12-01'], '2'],
+    ['current by end', ['2026-12-01', '2026-11-21'], '1'],
+    ['current by end', ['2026-01-01T00:00:00', '2026-11-20T23:59:59', '2026-11-21T00:00:00'], '1'],
+    ['current by end', ['2026-11-20T23:59:59Z', '2026-11-21T01:30:00+02:00', '2026-11-21T00:00:00Z'], '0'],
   ])('%s chooses among %j', async (take, values, expected) => {
     expect(await chosen(take, ends(...values))).toBe(expected)
   })
@@ -193,6 +198,8 @@ describe('several records of a further list with the same key', () => {
     ['latest by end', ['2021-01-01', '2021-01-01']],
     ['latest by end', ['2021-01-01', null]],
     ['latest by end', ['2021-01-01', ' ']],
+    ['current by end', ['2021-01-01', '2021-01-01', '2027-01-01']],
+    ['current by end', ['2021-01-01', null]],
     ['latest by missing', ['2021-01-01', '2022-01-01']],
     ['latest by end', ['31.12.2021', '01.01.2022']],
     ['latest by end', ['20211231', '20220101']],

@@ -51,8 +51,8 @@ function employeeOf(person: Person): unknown {
     hire_date: '2010-01-01',
   }
   // Whoever came back has the termination of the former employment too.
-  const former = { uuid: `former-${index}`, effective_date: '2001-12-31', active: false }
-  const termination = end && { uuid: `end-${index}`, effective_date: end.toString(), active: true }
+  const former = { uuid: `former-${index}`, effective_date: '2001-12-31', active: true }
+  const termination = end && { uuid: `end-${index}`, effective_date: end.toString(), active: hasLeft(person) }
   return {
     uuid: keyOf(person),
     first_name: first,
