@@ -173,7 +173,7 @@ describe('a JSON list over HTTP', () => {
     const spool = join(folder.path, 'spool')
 
     const whole = await openHttp({ url: server.url }, { folder: folder.path })
-    const during = await readdir(spool)
+    const during = (await readdir(spool)).filter((name) => name.endsWith('.part'))
     const rows = await rowsOf(whole)
     const afterwards = await readdir(spool)
     const reading = await openHttp({ url: server.url }, { folder: folder.path })
