@@ -140,6 +140,6 @@ export function secretsBelow(context: SecretContext, at: Path): ReadonlyMap<stri
       return pathsOf(values, [...at, ...rest]).filter((setting) => textAt(values, setting) !== '')
     })
   const references = below(possibleSecrets).filter((path) => document.referencesAt(path) !== undefined)
-  const paths = [...below(connectionSecrets), ...references]
-  return new Map(paths.map((path) => [path.slice(at.length).join('.'), secretAt(context, path)]))
+  const locations = [...below(connectionSecrets), ...references]
+  return new Map(locations.map((path) => [path.slice(at.length).join('.'), secretAt(context, path)]))
 }
