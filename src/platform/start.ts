@@ -19,6 +19,7 @@ import { platformDocument } from './core/document.ts'
 import { SchemaValidator } from './core/json-schema/validator.ts'
 import type { PlatformSchema } from './core/schema.ts'
 import { refusalOfUnknown } from './core/unimplemented.ts'
+import { serveDownloads } from './documents/downloads.ts'
 import { mountAreas } from './handlers.ts'
 import { type SyncSchedule, startNightlySync } from './identity-sync/nightly.ts'
 import { operatorPrefix } from './operators/contract.ts'
@@ -111,16 +112,19 @@ async function servePublic(
   const { now = () => new Date(), validateResponses = false, requestsPerMinute } = options
   if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute })
   const shared = { db, schemaValidator, now, cursorSecret: await cursorSecret(db) }
+  const [baseAddress] = options.baseAddresses ?? []
   const mounting: MountOptions<PlatformContext> = {
     prefix: platformPrefix,
     validateResponses,
     authorize: async (request, operation) => {
       const key = bearerToken(request.headers.authorization)
       const caller = key === null ? null : await findCaller(db, { key, address: request.ip, now: now() })
-      return { ...shared, operation, ...authorize(caller, operation) }
+      const baseUrl = baseAddress ?? `${request.protocol}://${request.host}${platformPrefix}`
+      return { ...shared, baseUrl, operation, ...authorize(caller, operation) }
     },
   }
   mountAreas(app, mounting)
+  serveDownloads(app, platformPrefix, shared)
   const document = platformDocument(options.baseAddresses)
   app.get(documentPath, { compress: compressed }, async () => document)
   serveReferencePage(app, { documentPath, title: 'Compliance Management Public API' })

@@ -121,7 +121,8 @@ export const DeviceIdentifier = z
   .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'An identifier of a device.' })
 export type DeviceIdentifier = z.infer<typeof DeviceIdentifier>
 
-const DeviceDocument = z
+/** A document about a device. */
+export const DeviceDocument = z
   .object({
     id: Id,
     type: z.string(),
@@ -132,6 +133,7 @@ const DeviceDocument = z
     downloadUrl: SignedUrl.optional(),
   })
   .meta({ id: 'DeviceDocumentResponsePublicV2Dto', description: 'A document about a device.' })
+export type DeviceDocument = z.infer<typeof DeviceDocument>
 
 /** An asset in the short form. */
 export const AssetCompact = z

@@ -9,6 +9,10 @@ const workspace = { workspaceId: 1 }
 const control = { ...workspace, controlId: 4 }
 const note = { ...control, noteId: { firstOf: 'listControlNotes' } }
 const audit = { ...workspace, auditId: { firstOf: 'listAudits' } }
+const lastWeek = '2026-02-24T09:00:00.000Z'
+/** The smallest picture that is a PNG. */
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const picture = JSON.stringify({ filename: 'settings.png', base64String: `data:image/png;base64,${png}` })
 const nora = 'email:nora.lindqvist@acme.example'
 
 /**
@@ -185,6 +189,35 @@ export const platformExamples: { readonly [name in keyof typeof platformOperatio
 
   listUsers: { query: { size: 10, lastName: 'Lind' } },
   getUser: { params: { userId: 1 }, query: { 'expand[]': ['roles', 'identities'] } },
+
+  listRoles: { query: { size: 10 } },
+  getRole: { params: { roleId: 'role:ADMIN' }, query: { 'expand[]': ['permissions'] } },
+  listUsersWithRole: { params: { roleId: 'role:EMPLOYEE' }, query: { size: 10 } },
+
+  listUserDocuments: { params: { userId: 1 }, query: { size: 10, 'expand[]': ['downloadUrl'] } },
+  createUserDocument: {
+    params: { userId: 1 },
+    bodies: { 'A finished training': { type: 'SEC_TRAINING', base64File: picture, completionDate: lastWeek } },
+  },
+  getUserDocument: { params: { userId: 1, documentId: 1 }, query: { 'expand[]': ['downloadUrl'] } },
+  deleteUserDocument: { params: { userId: 1, documentId: 1 } },
+
+  listDeviceDocuments: { params: { deviceId: 1 }, query: { type: 'ANTIVIRUS_EVIDENCE' } },
+  createDeviceDocument: {
+    params: { deviceId: 1 },
+    bodies: { 'A picture of the settings': { type: 'ANTIVIRUS_EVIDENCE', base64File: picture } },
+  },
+  getDeviceDocument: { params: { deviceId: 1, documentId: 2 }, query: { 'expand[]': ['downloadUrl'] } },
+  deleteDeviceDocument: { params: { deviceId: 1, documentId: 2 } },
+
+  listAssignedPolicies: { params: { userId: nora }, query: { size: 10, 'expand[]': ['policy'] } },
+  acknowledgePolicy: {
+    params: { userId: nora, policyId: 1 },
+    bodies: { 'Read elsewhere': { acceptedAt: lastWeek, details: 'Signed on paper on the first day.' } },
+  },
+
+  listCustomFieldDefinitions: { query: { size: 10, entityType: 'PERSONNEL' } },
+  getCustomFieldDefinition: { params: { customFieldId: 'name:Cost centre' } },
 
   listWorkspaces: { query: { 'expand[]': ['frameworks'] } },
 

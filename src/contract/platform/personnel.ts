@@ -56,6 +56,7 @@ export const ComplianceCheckType = z
     'NIST_AI_TRAINING',
   ])
   .meta({ id: 'ComplianceCheckTypeEnum' })
+export type ComplianceCheckType = z.infer<typeof ComplianceCheckType>
 
 /** How often a check runs. */
 export const CheckFrequency = z

@@ -1,5 +1,6 @@
 import type { OperationTable } from '../operation.ts'
 import { assets } from './assets.ts'
+import { assignedPolicies } from './assigned-policies.ts'
 import { auditRequests } from './audit-requests.ts'
 import { audits } from './audits.ts'
 import { backgroundChecks } from './background-checks.ts'
@@ -11,12 +12,16 @@ import { controls } from './controls.ts'
 import { customConnections } from './custom-connections.ts'
 import { customDataRecords } from './custom-data-records.ts'
 import { customDataSessions } from './custom-data-sessions.ts'
+import { customFieldDefinitions } from './custom-field-definitions.ts'
+import { deviceDocuments } from './device-documents.ts'
 import { devices } from './devices.ts'
 import { events } from './events.ts'
 import { groups } from './groups.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
 import { personnel } from './personnel.ts'
 import { personnelSearch } from './personnel-search.ts'
+import { roles } from './roles.ts'
+import { userDocuments } from './user-documents.ts'
 import { users } from './users.ts'
 import { workspaces } from './workspaces.ts'
 
@@ -79,6 +84,23 @@ export const platformAreas = [
     description: 'The users of the account, and the identities that are linked to them.',
     operations: users,
   },
+  { tag: 'Roles', description: 'The roles of users.', operations: roles },
+  {
+    tag: 'User Documents',
+    description: 'Documents that prove trainings, a second factor and the end of an employment.',
+    operations: userDocuments,
+  },
+  { tag: 'Device Documents', description: 'Documents that prove settings of a device.', operations: deviceDocuments },
+  {
+    tag: "User's Assigned Policies",
+    description: 'The policies that are assigned to users, and their acknowledgement.',
+    operations: assignedPolicies,
+  },
+  {
+    tag: 'Custom Field Definitions',
+    description: 'The fields that the account has added to its objects.',
+    operations: customFieldDefinitions,
+  },
   {
     tag: 'Workspaces',
     description: 'Products or business lines with frameworks and controls of their own.',
@@ -120,6 +142,11 @@ export const platformOperations = {
   ...assets,
   ...devices,
   ...users,
+  ...roles,
+  ...userDocuments,
+  ...deviceDocuments,
+  ...assignedPolicies,
+  ...customFieldDefinitions,
   ...customDataRecords,
   ...customDataSessions,
 }

@@ -33,8 +33,10 @@ export type ConnectionCompact = z.infer<typeof ConnectionCompact>
 export const SignedUrl = z
   .object({ signedUrl: z.string(), fileBuffer: z.record(z.string(), z.unknown()).nullable() })
   .meta({ id: 'SignedUrlResponsePublicV2Dto', description: 'A temporary address of a file.' })
+export type SignedUrl = z.infer<typeof SignedUrl>
 
-const UserDocumentType = z.enum([
+/** The kinds of documents about users. */
+export const UserDocumentType = z.enum([
   'SEC_TRAINING',
   'PASSWORD_MANAGER_EVIDENCE',
   'AUTO_UPDATES_EVIDENCE',
@@ -46,8 +48,10 @@ const UserDocumentType = z.enum([
   'OFFBOARDING_EVIDENCE',
   'NIST_AI_TRAINING_EVIDENCE',
 ])
+export type UserDocumentType = z.infer<typeof UserDocumentType>
 
-const UserDocument = z
+/** A document about a user. */
+export const UserDocument = z
   .object({
     id: Id,
     userId: Id,
@@ -55,11 +59,12 @@ const UserDocument = z
     name: z.string(),
     type: UserDocumentType,
     fileUrl: z.string().nullable(),
-    renewalDate: z.iso.date(),
+    renewalDate: z.iso.date().describe('The last day on which the document proves anything.'),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
   .meta({ id: 'UserDocumentResponsePublicV2Dto', description: 'A document about a user.' })
+export type UserDocument = z.infer<typeof UserDocument>
 
 /** A record of a connected system about a user. */
 export const UserIdentity = z
@@ -112,10 +117,17 @@ export const User = z
   .meta({ id: 'UserResponsePublicV2Dto', description: 'A user of the account: a person, or an API key.' })
 export type User = z.infer<typeof User>
 
-const UserPage = page(User).meta({ id: 'UsersResponsePublicV2Dto' })
+/** A page of users. */
+export const UserPage = page(User).meta({ id: 'UsersResponsePublicV2Dto' })
 
 const expand = expandQuery(UserExpand)
 const prefix = text(maxShortTextLength).optional()
+
+/** The filters of a list of users by name. */
+export const nameQuery = {
+  firstName: prefix.describe('Only users whose first name begins like this; case does not matter.'),
+  lastName: prefix.describe('Only users whose last name begins like this; case does not matter.'),
+}
 
 /** The operations on users: people, and the service users of API keys. */
 export const users = operations({
@@ -125,12 +137,7 @@ export const users = operations({
     summary: 'List Users',
     description: 'The users of the account.',
     permission: 'users-get',
-    query: z.object({
-      ...listQuery,
-      ...expand,
-      firstName: prefix.describe('Only users whose first name begins like this; case does not matter.'),
-      lastName: prefix.describe('Only users whose last name begins like this; case does not matter.'),
-    }),
+    query: z.object({ ...listQuery, ...expand, ...nameQuery }),
     success: { 200: UserPage },
     errors: [400, 401, 403, 412, 500],
   },

@@ -167,6 +167,7 @@ async function insertKeyUser(db: Kysely<PlatformSchema>, accountId: number, name
       first_name: name,
       last_name: null,
       origin: 'api_key',
+      roles: ['SERVICE_USER'],
       created_at: now,
       updated_at: now,
     })

@@ -14,6 +14,7 @@ import { anyOf, groupRows } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 type Definition = Selectable<PlatformSchema['custom_field_definitions']>
+type Option = Selectable<PlatformSchema['custom_field_options']>
 type Entity = { readonly entityType: CustomFieldEntity; readonly entityId: number }
 
 type Submission = { readonly submitted?: readonly CustomFieldSubmit[]; readonly isNew: boolean }
@@ -26,7 +27,7 @@ const entitlement = 'CUSTOM_FIELDS_AND_FORMULAS'
 const Decimal = z.string().regex(/^-?\d{1,30}(?:\.\d{1,30})?$/, { error: 'must be a decimal number' })
 const ShortText = z.string().max(maxShortTextLength)
 
-/** The schema of the values of each type; null for computed fields. The platform does not store the choices of OPTIONS and takes any short text. */
+/** The schema of the values of each type; null for computed fields. */
 const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> = {
   TEXT: ShortText,
   LONG_TEXT: z.string().max(maxLongTextLength),
@@ -84,11 +85,16 @@ export async function checkCustomFields(
   if (submitted.length === 0 && !(isNew && ctx.entitlements.has(entitlement))) return []
   const definitions = await definitionsFor(db, ctx.accountId, entityType)
   const matches = submitted.map((field) => ({ field, definition: findDefinition(ctx, definitions, field) }))
+  const options = await optionsOf(
+    db,
+    matches.map(({ definition }) => definition.id),
+  )
   const submittedIds = new Set<number>()
   for (const { field, definition } of matches) {
     if (submittedIds.has(definition.id)) throw refuseField(ctx, definition, 'is given twice')
     submittedIds.add(definition.id)
     checkValue(ctx, definition, field.value)
+    checkOption(ctx, definition, { value: field.value, options: options.get(definition.id) })
   }
   const missing = definitions.find((definition) => isNew && isRequired(definition) && !submittedIds.has(definition.id))
   if (missing) throw refuseField(ctx, missing, 'is required')
@@ -143,6 +149,20 @@ export async function storeCustomFields(
   return written.length > 0 || numDeletedRows > 0n
 }
 
+/** The options of these fields, in the order of the definition; a field without any has no entry. */
+export async function optionsOf(
+  db: Kysely<PlatformSchema>,
+  definitionIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly Option[]>> {
+  const rows = await db
+    .selectFrom('custom_field_options')
+    .selectAll()
+    .where('definition_id', '=', anyOf(definitionIds))
+    .orderBy('id')
+    .execute()
+  return Map.groupBy(rows, (row) => row.definition_id)
+}
+
 async function definitionsFor(
   db: Kysely<PlatformSchema>,
   accountId: number,
@@ -186,6 +206,13 @@ function checkValue(ctx: PlatformContext, definition: Definition, value: string 
   if (isRequired(definition) && !value) throw refuseField(ctx, definition, 'is required and cannot be emptied')
   const parsed = value === null ? null : schema.safeParse(value)
   if (parsed?.error) throw refuseField(ctx, definition, parsed.error.issues[0]?.message ?? 'is not valid')
+}
+
+type Choice = { readonly value: string | null; readonly options: readonly Option[] | undefined }
+
+function checkOption(ctx: PlatformContext, definition: Definition, { value, options }: Choice): void {
+  if (value === null || !options || options.some((option) => option.value === value)) return
+  throw refuseField(ctx, definition, 'must be one of the options of the field')
 }
 
 // A formula computes itself, so it cannot be required.

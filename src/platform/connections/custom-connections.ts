@@ -9,6 +9,7 @@ import type {
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { compactUsers } from '../core/compact.ts'
+import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { replyWithPage } from '../core/pages.ts'
 import { listById, presentRows } from '../core/present-rows.ts'
@@ -52,15 +53,7 @@ export const customConnectionHandlers: Handlers<typeof customConnections, Platfo
   },
 
   async deleteCustomConnection(ctx, { params }) {
-    await ctx.db.transaction().execute(async (trx) => {
-      const deleted = await trx
-        .deleteFrom('custom_connections')
-        .where('account_id', '=', ctx.accountId)
-        .where('id', '=', params.connectionId)
-        .returning('id')
-        .executeTakeFirst()
-      if (deleted) await recordEvent(trx, ctx, connectionEvent('REMOVED', deleted.id))
-    })
+    await ctx.db.transaction().execute((trx) => deleteConnection(trx, ctx, params.connectionId))
     return { status: 204 }
   },
 }
@@ -173,6 +166,20 @@ async function updateConnection(
     .executeTakeFirstOrThrow()
   await recordEvent(trx, ctx, connectionEvent('UPDATED', id))
   return updated
+}
+
+/** Deletes a connection with everything that it holds. A connection that is not there changes nothing. */
+async function deleteConnection(trx: Kysely<PlatformSchema>, ctx: PlatformContext, id: number): Promise<void> {
+  const own = trx.selectFrom('custom_connections').where('account_id', '=', ctx.accountId).where('id', '=', id)
+  if (!(await own.select('id').forUpdate().executeTakeFirst())) return
+  const owners = await trx.selectFrom('devices').select('personnel_id').where('connection_id', '=', id).execute()
+  await trx.deleteFrom('custom_connections').where('id', '=', id).execute()
+  await recordEvent(trx, ctx, connectionEvent('REMOVED', id))
+  await refreshCompliance(trx, {
+    accountId: ctx.accountId,
+    personnelIds: owners.map((owner) => owner.personnel_id),
+    at: ctx.now(),
+  })
 }
 
 function connectionEvent(change: 'CREATED' | 'UPDATED' | 'REMOVED', id: number): NewEvent {

@@ -5,9 +5,8 @@ import { describeIssues } from '../../http/issues.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { Day, LongText, Name } from '../core/input-texts.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { decodeFile, EncodedFile, readFile, type UploadedFile } from '../core/uploaded-files.ts'
 import type { ControlRow } from './find-control.ts'
-
-type UploadedFile = { readonly filename: string; readonly mediaType: string; readonly content: Buffer }
 
 /** A file with its metadata. */
 type EvidenceFile = UploadedFile & {
@@ -23,8 +22,6 @@ const maxFiles = 20
 const dayLength = 10
 /** The last year with four digits. */
 const lastYear = 9999
-const unknownType = 'application/octet-stream'
-const dataUrl = /^data:([^;,]*)[^,]*;base64,/
 
 const months: Partial<Record<RenewalSchedule, number>> = {
   ONE_MONTH: 1,
@@ -40,7 +37,6 @@ const DayOfMoment = z
   .transform((moment) => moment.slice(0, dayLength))
   .pipe(Day)
 
-const EncodedFile = z.object({ filename: Name, base64String: z.string() })
 const Metadata = z.object({
   originalFile: Name.describe('The name under which the file was sent.'),
   filename: Name.optional(),
@@ -57,8 +53,8 @@ export async function evidenceFilesOf(
   { externalEvidence = [], base64Files, externalEvidenceMetadata }: ControlCreate,
   today: string,
 ): Promise<EvidenceFile[]> {
-  const uploaded = await Promise.all(externalEvidence.map(readFile))
-  const encoded = parseList('base64Files', EncodedFile, base64Files).map(decode)
+  const uploaded = await Promise.all(externalEvidence.map((file) => readFile('externalEvidence', file)))
+  const encoded = parseList('base64Files', EncodedFile, base64Files).map((file) => decodeFile('base64Files', file))
   const files = [...uploaded, ...encoded]
   if (files.length > maxFiles) throw new Refusal(400, `a control takes at most ${maxFiles} files of evidence at once`)
   const empty = files.find(({ content }) => content.length === 0)
@@ -107,27 +103,6 @@ export async function storeEvidenceFiles(
       .execute()
     await trx.insertInto('control_evidence').values({ control_id, evidence_id: id }).execute()
   }
-}
-
-async function readFile(file: File): Promise<UploadedFile> {
-  const filename = Name.safeParse(file.name)
-  if (!filename.success) throw new Refusal(400, describeIssues(filename.error, 'externalEvidence: the name of a file'))
-  return {
-    filename: filename.data,
-    mediaType: file.type || unknownType,
-    content: Buffer.from(await file.arrayBuffer()),
-  }
-}
-
-function decode({ filename, base64String }: z.infer<typeof EncodedFile>): UploadedFile {
-  const [head = '', mediaType = ''] = dataUrl.exec(base64String) ?? []
-  const encoded = base64String.slice(head.length).replaceAll(/\s/g, '')
-  const content = Buffer.from(encoded, 'base64')
-  // Buffer ignores characters that are not base64.
-  if (content.toString('base64').replaceAll('=', '') !== encoded.replaceAll('=', '')) {
-    throw new Refusal(400, `base64Files: the file ${filename} is not encoded in base64`)
-  }
-  return { filename, mediaType: mediaType || unknownType, content }
 }
 
 function parseList<S extends z.ZodType>(field: string, entry: S, json: string | undefined): z.output<S>[] {

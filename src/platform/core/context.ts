@@ -12,6 +12,8 @@ export type PlatformContext = {
   readonly callerId: number
   readonly entitlements: ReadonlySet<string>
   readonly cursorSecret: string
+  /** The address of the API as the caller reaches it, for links in answers. */
+  readonly baseUrl: string
   readonly schemaValidator: SchemaValidator
   readonly now: () => Date
 }

@@ -1,7 +1,9 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { PolicyScope } from '../../contract/platform/assigned-policies.ts'
 import type { FrameworkTag } from '../../contract/platform/common.ts'
 import type { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
 import type { RenewalSchedule } from '../../contract/platform/controls.ts'
+import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { Instant, Listed, OptionalInstant, Stamped } from './columns.ts'
 
 /** The catalogue, which belongs to no account, and the controls of workspaces with their proofs. */
@@ -65,6 +67,8 @@ export type ControlSchema = {
     template_id: number | null
     name: string
     description: string
+    assigned_to: Generated<PolicyScope>
+    employment_statuses: Generated<EmploymentStatus[] | null>
   }
   tests: Stamped & {
     id: Generated<number>

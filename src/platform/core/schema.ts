@@ -10,10 +10,12 @@ import type { SessionStatus } from '../../contract/platform/custom-data-sessions
 import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
 import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '../../contract/platform/devices.ts'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import type { RoleName } from '../../contract/platform/roles.ts'
 import type { AuditSchema } from './audit-tables.ts'
 import type { GroupSchema } from './group-tables.ts'
 import type { Instant, Listed, OptionalInstant, Stamped, WritingTransaction } from './columns.ts'
 import type { ControlSchema } from './control-tables.ts'
+import type { PeopleSchema, StoredChecks } from './people-tables.ts'
 
 /** Used in SQL statements only, never read into the process. */
 type Unread = ColumnType<never, never, never>
@@ -26,7 +28,7 @@ export type KeyAccess = 'custom' | 'all-read' | 'all'
 export type SyncTrigger = 'schedule' | 'operator'
 
 /** The tables of the platform's database as Kysely sees them. */
-export type PlatformSchema = CoreSchema & AuditSchema & ControlSchema & GroupSchema
+export type PlatformSchema = CoreSchema & AuditSchema & ControlSchema & GroupSchema & PeopleSchema
 
 type CoreSchema = {
   settings: { name: string; value: string }
@@ -46,6 +48,7 @@ type CoreSchema = {
     last_name: string | null
     origin: 'operator' | 'identity_sync' | 'api_key'
     job_title: Generated<string | null>
+    roles: Generated<RoleName[]>
     /** The words that a search on the Personnel page compares. */
     words: Unread
   }
@@ -140,6 +143,7 @@ type CoreSchema = {
     separated_by_hand: Generated<boolean>
     set_by_hand: GeneratedAlways<boolean>
     background_checked: Generated<boolean>
+    checks: JSONColumnType<StoredChecks, never, never>
     compliance_status: GeneratedAlways<'PASS' | 'FAIL' | 'EXCLUDED'>
   }
   identity_matches: { identity_row_id: number; user_id: number }
@@ -177,7 +181,11 @@ type CoreSchema = {
     type: CustomFieldType
     entity_types: CustomFieldEntity[]
     is_required: boolean
+    description: Generated<string | null>
+    is_hidden: Generated<boolean>
+    currency_code: Generated<string | null>
   }
+  custom_field_options: { id: Generated<number>; definition_id: number; value: string }
   custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
   companies: {
     account_id: number

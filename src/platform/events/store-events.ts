@@ -18,8 +18,13 @@ const categories = {
   FORCE_SYNC_ON_ALL: 'PERSONNEL',
   RESYNC_DATA: 'RESYNC',
   BACKGROUND_CHECK_MANUAL: 'PERSONNEL',
+  USER_DOCUMENT_UPLOADED: 'USER',
+  USER_DOCUMENT_DELETED: 'USER',
+  USER_POLICY_ACCEPTED: 'POLICY',
   DEVICE_LINKED: 'DEVICE',
   DEVICE_DELETED: 'DEVICE',
+  DEVICE_DOCUMENT_UPLOADED: 'DEVICE',
+  DEVICE_DOCUMENT_DELETED: 'DEVICE',
   MDM_USER_DATA_UPDATED: 'MDM',
   MANUAL_ASSET_CREATED: 'ASSET',
   MANUAL_ASSET_UPDATED: 'ASSET',
@@ -96,13 +101,16 @@ export type TargetKind =
   | 'customDataSession'
   | 'customResource'
   | 'device'
+  | 'deviceDocument'
   | 'entitlement'
   | 'group'
   | 'hrisUserIdentity'
   | 'identitySync'
   | 'personnel'
+  | 'policy'
   | 'user'
   | 'workspace'
+  | 'userDocument'
 
 /** The object that was written: its kind and the id that the API gives it. */
 export type Target = { readonly kind: TargetKind; readonly id: number | string }

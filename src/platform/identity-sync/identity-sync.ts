@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
 import { pluralize } from '../../web/words.ts'
+import { lockPeople, refreshCompliance } from '../compliance/refresh-compliance.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type Actor, storeEvent, storeEventsOf, type WriteContext } from '../events/store-events.ts'
 import {
@@ -61,7 +62,9 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
     await updateUsersFromHr(trx, at)
     const created = await addPersonnel(trx, accountId, at)
     await findChanges(trx, accountId)
+    await lockPeople(trx, { accountId })
     const changed = await updatePersonnel(trx, at)
+    await refreshCompliance(trx, { accountId, at })
     const by = { accountId, actor: actorOf(options), at }
     await recordStatuses(trx, by)
     const result = await storeResult(trx, options, { at, began, created, changed })

@@ -1,18 +1,11 @@
 import type { Selectable } from 'kysely'
 import type { Device, DeviceComplianceCheck, DeviceIdentifier } from '../../contract/platform/devices.ts'
+import { deviceChecks } from '../compliance/device-checks.ts'
 import { presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import type { DocumentRow } from '../documents/documents.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
-
-/** The compliance checks of a device. The index is part of a check's id: add entries at the end only. */
-const checks = [
-  { type: 'HDD_ENCRYPTION', setting: 'encryption_enabled' },
-  { type: 'ANTIVIRUS', setting: 'antivirus_enabled' },
-  { type: 'AUTO_UPDATES', setting: 'auto_update_enabled' },
-  { type: 'LOCK_SCREEN', setting: 'screen_lock_enabled' },
-  { type: 'PASSWORD_MANAGER', setting: 'password_manager_enabled' },
-] as const
 
 /** The identifiers of a device. The index is part of an identifier's id: add entries at the end only. */
 const keys = [
@@ -23,9 +16,16 @@ const keys = [
 
 const idsPerDevice = 100
 
-/** The checks of a device, and whether all pass. A setting that was never reported is MISCONFIGURED. */
-export function complianceOf(row: Row): Required<Pick<Device, 'isDeviceCompliant' | 'complianceChecks'>> {
-  const complianceChecks = checks.map(({ type, setting }, index) => presentCheck(row, type, index, row[setting]))
+/** The checks of a device, and whether all pass. A document outweighs a setting; a setting that was never reported is MISCONFIGURED. */
+export function complianceOf(
+  row: Row,
+  documents: readonly DocumentRow[],
+): Required<Pick<Device, 'isDeviceCompliant' | 'complianceChecks'>> {
+  const complianceChecks = deviceChecks.map(({ type, setting, document }, index) => {
+    const proof = documents.findLast((candidate) => candidate.type === document)
+    const completionDate = proof?.completed_at.toISOString() ?? null
+    return { ...presentCheck(row, type, index, proof ? true : row[setting]), completionDate }
+  })
   return { isDeviceCompliant: complianceChecks.every(({ status }) => status === 'PASS'), complianceChecks }
 }
 
@@ -42,7 +42,7 @@ function presentCheck(
   type: DeviceComplianceCheck['type'],
   index: number,
   isOn: boolean | null,
-): DeviceComplianceCheck {
+): Omit<DeviceComplianceCheck, 'completionDate'> {
   return {
     id: partId(row, index),
     type,
@@ -50,7 +50,6 @@ function presentCheck(
     checkFrequency: 'DAILY',
     expiresAt: null,
     lastCheckedAt: row.last_checked_at.toISOString(),
-    completionDate: null,
     ...presentTimes(row),
   }
 }

@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { DeviceApp, DeviceExpand, DeviceSource, devices } from '../../contract/platform/devices.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
+import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { type ListQuery, replyWithPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
@@ -72,12 +73,18 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
   async deleteDevice(ctx, { params }) {
     await ctx.db.transaction().execute(async (trx) => {
       await lockMdmConnection(ctx, trx, params.connectionId)
-      const { numDeletedRows } = await trx
+      const removed = await trx
         .deleteFrom('devices')
         .where('connection_id', '=', params.connectionId)
         .where('id', '=', params.deviceId)
-        .executeTakeFirstOrThrow()
-      if (numDeletedRows === 0n) refuseUnknown()
+        .returning('personnel_id')
+        .executeTakeFirst()
+      if (!removed) refuseUnknown()
+      await refreshCompliance(trx, {
+        accountId: ctx.accountId,
+        personnelIds: [removed.personnel_id],
+        at: ctx.now(),
+      })
       await recordEvent(trx, ctx, {
         type: 'DEVICE_DELETED',
         description: 'A device of a custom connection was deleted.',

@@ -4,6 +4,7 @@ import type { PlatformContext } from '../core/context.ts'
 import { presentRows } from '../core/present-rows.ts'
 import { anyOf, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { type DocumentRow, documentsOf, presentDocument } from '../documents/documents.ts'
 import { complianceOf, identifiersOf } from './device-compliance.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
@@ -21,6 +22,8 @@ export async function presentDevices(
   if (rows.length === 0) return []
   const userIds = await userIdsOf(ctx, rows)
   const assets = await assetsOf(ctx, rows)
+  const documents = await documentsFor(ctx, rows, expand)
+  const documentsBy = ({ id }: Row) => documents.get(id) ?? []
   const present = (row: Row) => ({
     ...presentDevice(row),
     assetId: assets.get(row.id)?.id ?? null,
@@ -31,9 +34,9 @@ export async function presentDevices(
       const company = await companyOf(ctx)
       return ({ id }: Row) => compactAsset(assets.get(id), company)
     },
-    complianceChecks: async () => (row: Row) => complianceOf(row).complianceChecks,
-    isDeviceCompliant: async () => (row: Row) => complianceOf(row).isDeviceCompliant,
-    documents: async () => () => [],
+    complianceChecks: async () => (row: Row) => complianceOf(row, documentsBy(row)).complianceChecks,
+    isDeviceCompliant: async () => (row: Row) => complianceOf(row, documentsBy(row)).isDeviceCompliant,
+    documents: async () => (row: Row) => documentsBy(row).map((document) => presentDocument(ctx, document)),
     identifiers: async () => identifiersOf,
   }
   // The contract adds the result to the checks.
@@ -59,6 +62,20 @@ async function assetsOf(ctx: PlatformContext, rows: readonly Row[]): Promise<Rea
     .where('device_id', '=', anyOf(rows.map((row) => row.id)))
     .execute()
   return new Map(assets.map((asset) => [asset.device_id, asset]))
+}
+
+async function documentsFor(
+  ctx: PlatformContext,
+  rows: readonly Row[],
+  expand: readonly DeviceExpand[],
+): Promise<ReadonlyMap<number | null, DocumentRow[]>> {
+  if (!expand.includes('documents') && !expand.includes('complianceChecks')) return new Map()
+  const found = await documentsOf(
+    ctx.db,
+    'device_id',
+    rows.map(({ id }) => id),
+  )
+  return Map.groupBy(found, (document) => document.device_id)
 }
 
 async function companyOf(ctx: PlatformContext): Promise<string> {

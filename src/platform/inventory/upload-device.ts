@@ -3,6 +3,7 @@ import { type Kysely, type Selectable, sql, type Updateable } from 'kysely'
 import { maxLongTextLength } from '../../contract/platform/common.ts'
 import type { DeviceUpload, Explanation } from '../../contract/platform/devices.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
@@ -67,7 +68,10 @@ export async function uploadDevice(
     apps_count: apps?.length ?? known?.apps_count ?? null,
   }
   const report = { values, apps, ownerId: person.user_id }
-  return known ? updateDevice(trx, ctx, known, report) : insertDevice(trx, ctx, connectionId, report)
+  const row = await (known ? updateDevice(trx, ctx, known, report) : insertDevice(trx, ctx, connectionId, report))
+  const owners = [person.id, ...(known ? [known.personnel_id] : [])]
+  await refreshCompliance(trx, { accountId: ctx.accountId, personnelIds: owners, at: ctx.now() })
+  return row
 }
 
 async function findKnown(

@@ -10,8 +10,10 @@ import { groupTables } from './initial/groups.ts'
 import { identityTables } from './initial/identities.ts'
 import { inventoryTables } from './initial/inventory.ts'
 import { operatorTables } from './initial/operators.ts'
+import { peopleEvidenceTables } from './initial/people-evidence.ts'
 import { personnelTables } from './initial/personnel.ts'
 import { personnelSearchTable } from './initial/personnel-search.ts'
+import { roleTables } from './initial/roles.ts'
 import { recordTables } from './initial/records.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
@@ -19,6 +21,7 @@ const initial: Migration = {
   name: '0001-initial',
   sql: [
     searchFunctions,
+    roleTables,
     accountTables,
     connectionTables,
     identityTables,
@@ -30,6 +33,7 @@ const initial: Migration = {
     inventoryTables,
     catalogueTables,
     controlTables,
+    peopleEvidenceTables,
     auditTables,
     operatorTables,
   ].join(''),

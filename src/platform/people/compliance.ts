@@ -4,16 +4,18 @@ import type { PlatformContext } from '../core/context.ts'
 import { anyOf, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-/** The compliance checks of a person. Full compliance means that all others pass; so far there is one other. */
-const checks = [
-  { type: 'FULL_COMPLIANCE', checkFrequency: 'DAILY' },
-  { type: 'BG_CHECK', checkFrequency: 'ONCE' },
-] as const
-
 // Checks have no rows. Their ids are computed from the person's id, with room for every type.
 const idsPerPerson = 16
 
-/** The compliance checks of these people by personnel id. */
+/** How often each check runs, if it does not run every day. */
+const frequencies: Partial<Record<ComplianceCheck['type'], ComplianceCheck['checkFrequency']>> = {
+  BG_CHECK: 'ONCE',
+  SECURITY_TRAINING: 'YEARLY',
+  HIPAA_TRAINING: 'YEARLY',
+  OFFBOARDING: 'ONCE',
+}
+
+/** The compliance checks of these people by personnel id: the background check, and what else is demanded of them. */
 export async function complianceChecksOf(
   ctx: Pick<PlatformContext, 'db'>,
   people: readonly Selectable<PlatformSchema['personnel']>[],
@@ -22,19 +24,33 @@ export async function complianceChecksOf(
     ctx,
     people.map((person) => person.user_id),
   )
-  return new Map(
-    people.map((person) => {
-      const done = latest.get(person.user_id)
-      const shared = {
-        status: person.compliance_status,
-        expiresAt: null,
-        lastCheckedAt: done?.created_at.toISOString() ?? null,
-        completionDate: done ? `${done.filed_on}T00:00:00.000Z` : null,
-        ...presentTimes(person),
-      }
-      return [person.id, checks.map((check) => ({ id: checkId(person.id, check.type), ...check, ...shared }))]
-    }),
-  )
+  return new Map(people.map((person) => [person.id, checksOf(person, latest.get(person.user_id))]))
+}
+
+function checksOf(person: Selectable<PlatformSchema['personnel']>, done: Done | undefined): ComplianceCheck[] {
+  const { compliance_status: full, background_checked: isChecked } = person
+  const completedAt = done ? `${done.filed_on}T00:00:00.000Z` : null
+  const stored = ComplianceCheckType.options.flatMap((type) => {
+    const check = person.checks[type]
+    return check && (full !== 'EXCLUDED' || type === 'OFFBOARDING') ? [{ type, ...check }] : []
+  })
+  const moments = [completedAt, ...stored.map((check) => check.completedAt)].filter((moment) => moment !== null).sort()
+  const results = [
+    { type: 'FULL_COMPLIANCE', status: full, completedAt: full === 'FAIL' ? null : (moments.at(-1) ?? null) },
+    { type: 'BG_CHECK', status: full === 'EXCLUDED' ? full : isChecked ? 'PASS' : 'FAIL', completedAt },
+    ...stored,
+  ] as const
+  const { updatedAt } = presentTimes(person)
+  return results.map((result) => ({
+    id: checkId(person.id, result.type),
+    type: result.type,
+    status: result.status,
+    checkFrequency: frequencies[result.type] ?? 'DAILY',
+    expiresAt: 'expiresAt' in result ? result.expiresAt : null,
+    lastCheckedAt: 'expiresAt' in result ? updatedAt : (done?.created_at.toISOString() ?? null),
+    completionDate: result.completedAt,
+    ...presentTimes(person),
+  }))
 }
 
 function checkId(personId: number, type: ComplianceCheck['type']): number {

@@ -1,11 +1,12 @@
 import { type Selectable, sql } from 'kysely'
 import type { PersonRef } from '../../contract/platform/personnel.ts'
+import type { RoleName } from '../../contract/platform/roles.ts'
 import type { ConnectionCompact, User, UserExpand, UserIdentity, users } from '../../contract/platform/users.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { compactConnections, compactUser, userRows } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { replyWithPage } from '../core/pages.ts'
+import { type ListQuery, replyWithPage } from '../core/pages.ts'
 import { listById, presentRows } from '../core/present-rows.ts'
 import { anyOf } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
@@ -14,6 +15,7 @@ import { beginsWith } from '../core/text-filters.ts'
 import { presentIdentity } from '../identities/rows.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import { backgroundChecksOf } from './background-checks.ts'
+import { userDocumentsOf } from './user-documents.ts'
 
 type Row = Selectable<PlatformSchema['users']>
 
@@ -22,24 +24,14 @@ type MatchedIdentity = Selectable<PlatformSchema['hris_user_identities']> & { re
 
 type IdentitiesByUser = ReadonlyMap<number, readonly MatchedIdentity[]>
 
-type Reader = Pick<PlatformContext, 'db' | 'accountId' | 'now'>
+type Reader = Pick<PlatformContext, 'db' | 'accountId' | 'now' | 'cursorSecret' | 'baseUrl'>
 
 const emailPrefix = 'email:'
 
 /** The handlers of the operations on users. */
 export const userHandlers: Handlers<typeof users, PlatformContext> = {
   async listUsers(ctx, { query }) {
-    const { firstName, lastName } = query
-    const conditions = [sql`account_id = ${ctx.accountId}`]
-    if (firstName !== undefined) conditions.push(beginsWith('first_name', firstName))
-    if (lastName !== undefined) conditions.push(beginsWith('last_name', lastName))
-    return replyWithPage(ctx, {
-      table: 'users',
-      where: sql.join(conditions, sql` and `),
-      filter: { firstName, lastName },
-      query,
-      present: (rows) => presentUsers(ctx, rows, query['expand[]']),
-    })
+    return replyWithUsers(ctx, query)
   },
 
   async getUser(ctx, { params, query }) {
@@ -48,6 +40,28 @@ export const userHandlers: Handlers<typeof users, PlatformContext> = {
     if (!user) throw new Refusal(404, 'There is no such user')
     return { status: 200, body: user }
   },
+}
+
+type UsersQuery = ListQuery & {
+  readonly firstName?: string
+  readonly lastName?: string
+  readonly 'expand[]'?: readonly UserExpand[] | undefined
+}
+
+/** One page of the users of the account, or of those with a role. */
+export function replyWithUsers(ctx: PlatformContext, query: UsersQuery, role?: RoleName) {
+  const { firstName, lastName } = query
+  const conditions = [sql`account_id = ${ctx.accountId}`]
+  if (firstName !== undefined) conditions.push(beginsWith('first_name', firstName))
+  if (lastName !== undefined) conditions.push(beginsWith('last_name', lastName))
+  if (role !== undefined) conditions.push(sql`roles @> ${[role]}::text[]`)
+  return replyWithPage(ctx, {
+    table: 'users',
+    where: sql.join(conditions, sql` and `),
+    filter: { firstName, lastName, role },
+    query,
+    present: (rows) => presentUsers(ctx, rows, query['expand[]']),
+  })
 }
 
 /** The users in the order of `rows`, with the requested expansions. */
@@ -61,9 +75,9 @@ async function presentUsers(ctx: Reader, rows: readonly Row[], expand: readonly 
     drataTermsAgreedAt: null,
   })
   const loaders = {
-    roles: async () => (row: Row) => [row.origin === 'api_key' ? 'SERVICE_USER' : 'EMPLOYEE'],
+    roles: async () => (row: Row) => row.roles,
     backgroundChecks: async () => listById(await backgroundChecksOf(ctx, ids)),
-    documents: async () => () => [],
+    documents: async () => listById(await userDocumentsOf(ctx, ids)),
     identities: async () => listById(await presentIdentities(ctx, identities)),
   }
   return presentRows(rows, { present, expand, loaders })
@@ -114,7 +128,11 @@ function presentUserIdentity(row: MatchedIdentity, connection: ConnectionCompact
   }
 }
 
-async function findUser(ctx: PlatformContext, reference: PersonRef): Promise<Row | undefined> {
+/** The user of that id or e-mail address in the caller's account, or undefined. */
+export async function findUser(
+  ctx: Pick<PlatformContext, 'db' | 'accountId'>,
+  reference: PersonRef,
+): Promise<Row | undefined> {
   const user = ctx.db.selectFrom('users').selectAll().where('account_id', '=', ctx.accountId)
   if (typeof reference === 'number') return user.where('id', '=', reference).executeTakeFirst()
   const email = reference.slice(emailPrefix.length)

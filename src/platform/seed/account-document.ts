@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PolicyScope } from '../../contract/platform/assigned-policies.ts'
 import { Email, maxShortTextLength, maxUrlLength, text } from '../../contract/platform/common.ts'
 import {
   BackgroundCheckType,
@@ -7,6 +8,8 @@ import {
   SecurityTrainingType,
 } from '../../contract/platform/company-choices.ts'
 import { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
+import { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { RoleName } from '../../contract/platform/roles.ts'
 import { AccountInput } from '../accounts/contract.ts'
 import { NewAudit } from '../audits/audit-input.ts'
 import { ProvidedGroup, Provider } from '../company/group-input.ts'
@@ -36,6 +39,7 @@ const SeedPerson = z.strictObject({
   firstName: Name,
   lastName: Name,
   title: Name.nullable().default(null),
+  roles: z.array(RoleName).default([]).describe('The roles besides EMPLOYEE.'),
 })
 
 /** An identity provider of an account in a seed, with its groups. */
@@ -48,6 +52,14 @@ export const SeedCustomField = z.strictObject({
   type: CustomFieldType,
   entityTypes: z.array(CustomFieldEntity).min(1),
   required: z.boolean().default(false),
+  description: LongText.nullable().default(null),
+  hidden: z.boolean().default(false),
+  currencyCode: z
+    .string()
+    .regex(/^[A-Z]{3}$/)
+    .nullable()
+    .default(null),
+  options: z.array(Name).default([]).describe('The only values of the field; none: every value of its type.'),
 })
 export type SeedCustomField = z.infer<typeof SeedCustomField>
 
@@ -55,6 +67,16 @@ const SeedPolicy = z.strictObject({
   name: Name,
   description: LongText,
   template: Name.optional().describe('Its policy template in the library.'),
+  assignedTo: PolicyScope.extract(['ALL', 'NONE']).default('NONE'),
+  employmentStatuses: z
+    .array(EmploymentStatus)
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('Whom it is for; null: everybody.'),
+  version: z.int().min(1).default(1).describe('A higher one has to be acknowledged again.'),
+  renewalDate: Day.nullable().default(null).describe('Null: a year after the version was seeded.'),
+  requiresAcknowledgment: z.boolean().default(true),
 })
 
 /** A test of a workspace in a seed. */

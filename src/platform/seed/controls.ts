@@ -3,6 +3,7 @@ import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import type { SeedAccount, SeedEvidence, SeedTest } from './account-document.ts'
 import { type CatalogueTable, catalogueIds } from './library.ts'
+import { seedPolicyVersions } from './policy-versions.ts'
 import { seedWorkspaceControls } from './workspace-controls.ts'
 
 type Trx = Kysely<PlatformSchema>
@@ -13,6 +14,7 @@ type ControlSeed = Pick<SeedAccount, 'policies' | 'workspaces'> & { readonly acc
 /** Adds missing policies of an account, and missing frameworks, tests, evidence and controls of its workspaces. */
 export async function seedControls(trx: Trx, { accountId, policies, workspaces, now }: ControlSeed): Promise<void> {
   await seedPolicies(trx, { accountId, policies, now })
+  await seedPolicyVersions(trx, { accountId, policies, now })
   const workspaceIds = await workspacesByName(trx, accountId)
   for (const { name, frameworks, tests, evidence, controls } of workspaces) {
     const workspaceId = workspaceIds.get(name)
@@ -35,11 +37,13 @@ async function seedPolicies(
   { accountId, policies, now }: Pick<ControlSeed, 'accountId' | 'policies' | 'now'>,
 ): Promise<void> {
   const templateId = await templateIds(trx, 'policy_templates', policies)
-  const rows = policies.map(({ name, description, template }) => ({
+  const rows = policies.map(({ name, description, template, assignedTo, employmentStatuses }) => ({
     account_id: accountId,
     template_id: templateId(template),
     name,
     description,
+    assigned_to: assignedTo,
+    employment_statuses: employmentStatuses,
     created_at: now,
     updated_at: now,
   }))

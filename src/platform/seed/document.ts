@@ -8,7 +8,14 @@ import {
   checkUnique,
   type DocumentCheck,
 } from '../core/document-checks.ts'
-import { codeOf, SeedAccount, type SeedControl, type SeedProvider, type SeedWorkspace } from './account-document.ts'
+import {
+  codeOf,
+  SeedAccount,
+  type SeedControl,
+  type SeedCustomField,
+  type SeedProvider,
+  type SeedWorkspace,
+} from './account-document.ts'
 import { LibraryDocument } from './library-document.ts'
 
 type Document = { readonly library?: LibraryDocument; readonly accounts: readonly SeedAccount[] }
@@ -87,6 +94,8 @@ function checkAccount(checking: DocumentCheck<Document>, path: Path, account: Se
     noun: 'workspace',
     values: workspaces.map(({ name }) => name),
   })
+  for (const [index, field] of customFields.entries())
+    checkCustomField(checking, [...path, 'customFields', index], field)
   for (const [index, { template }] of policies.entries()) {
     const templatePath = [...path, 'policies', index, 'template']
     checkKnownOne(checking, { path: templatePath, noun: 'policy template', value: template, known: templates.policies })
@@ -119,6 +128,15 @@ function checkProviders(
       checkKnown(checking, { path: membersPath, noun: 'person', values: members, known: people })
     }
   }
+}
+
+function checkCustomField(checking: DocumentCheck<Document>, path: Path, field: SeedCustomField): void {
+  const { type, currencyCode, options } = field
+  checkUnique(checking, { path: [...path, 'options'], noun: 'option', values: options })
+  if (currencyCode !== null && type !== 'CURRENCY')
+    addIssue(checking, [...path, 'currencyCode'], 'only a field of type CURRENCY has a currency')
+  if (options.length > 0 && type !== 'OPTIONS' && type !== 'OPTIONS_NUMERIC')
+    addIssue(checking, [...path, 'options'], 'only a field of type OPTIONS or OPTIONS_NUMERIC has options')
 }
 
 function inAnyCase(emails: readonly string[]): Names {

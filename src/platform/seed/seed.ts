@@ -3,6 +3,7 @@ import { recordOpening } from '../accounts/accounts.ts'
 import { addEntitlements } from '../accounts/entitlements.ts'
 import type { NewAudit } from '../audits/audit-input.ts'
 import { type AuditWriteContext, insertAudit, insertRequests } from '../audits/insert-audit.ts'
+import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { operatorActor, storeEvent } from '../events/store-events.ts'
@@ -40,6 +41,7 @@ export async function seed(
       await seedCustomFields(trx, seeding, account.customFields)
       await seedControls(trx, { ...seeding, policies: account.policies, workspaces: account.workspaces })
       await seedAudits(trx, seeding, account.workspaces)
+      await refreshCompliance(trx, { accountId: id, at: now })
     }
     return added
   })
@@ -136,13 +138,14 @@ async function seedPeople(
   { accountId, now }: Seeding,
   people: SeedAccount['people'],
 ): Promise<number> {
-  const rows = people.map(({ email, firstName, lastName, title }) => ({
+  const rows = people.map(({ email, firstName, lastName, title, roles }) => ({
     account_id: accountId,
     email,
     first_name: firstName,
     last_name: lastName,
     job_title: title,
     origin: 'operator' as const,
+    roles: ['EMPLOYEE' as const, ...roles.filter((role) => role !== 'EMPLOYEE')],
     created_at: now,
     updated_at: now,
   }))
@@ -179,16 +182,24 @@ async function seedCustomFields(
   const names = new Set(known.map(({ name }) => name))
   const rows = customFields
     .filter(({ name }) => !names.has(name))
-    .map(({ name, type, entityTypes, required }) => ({
+    .map(({ name, type, entityTypes, required, description, hidden, currencyCode }) => ({
       account_id: accountId,
       name,
       type,
       entity_types: entityTypes,
       is_required: required,
+      description,
+      is_hidden: hidden,
+      currency_code: currencyCode,
       created_at: now,
       updated_at: now,
     }))
-  await addRows(trx, 'custom_field_definitions', rows)
+  const added = await addRows(trx, 'custom_field_definitions', rows)
+  const optionsOf = new Map(customFields.map(({ name, options }) => [name, options]))
+  const optionRows = added.flatMap(({ id, name }) =>
+    (optionsOf.get(name) ?? []).map((value) => ({ definition_id: id, value })),
+  )
+  await addRows(trx, 'custom_field_options', optionRows)
 }
 
 /** Adds missing audits and requests. Their workspaces, people and controls must exist. */

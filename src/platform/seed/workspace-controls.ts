@@ -158,7 +158,8 @@ async function addProofs(
   )
 }
 
-async function idsByName(
+/** The ids of the rows of a table by name. The result throws for a name that is not there. */
+export async function idsByName(
   trx: Trx,
   table: 'policies' | 'tests' | 'evidence',
   where: RawBuilder<unknown>,

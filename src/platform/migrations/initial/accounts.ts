@@ -45,10 +45,12 @@ create table users (
   origin text not null check (origin in ('operator', 'identity_sync', 'api_key')),
   ${listed},
   job_title text,
+  roles text[] not null default '{EMPLOYEE}',
   words tsvector not null generated always as (search_words(first_name, last_name, email)) stored
 );
 create unique index users_email on users (account_id, fold_case(email));
 ${listIndexes('users', 'users', 'account_id')}
+create index users_roles on users using gin (roles);
 create index users_words on users using gin (words);
 create index users_names on users
   (account_id, fold_case(coalesce(last_name, first_name, email)), fold_case(coalesce(first_name, '')), id);

@@ -16,6 +16,9 @@ create table policies (
   template_id bigint references policy_templates on delete set null,
   name text not null,
   description text not null,
+  assigned_to text not null default 'NONE' check (assigned_to in ('ALL', 'GROUP', 'NONE')),
+  -- Whom the policy is for among those in its scope; null: everybody.
+  employment_statuses text[],
   ${times},
   unique (account_id, name)
 );

@@ -11,10 +11,21 @@ create table custom_field_definitions (
   )),
   entity_types text[] not null,
   is_required boolean not null,
+  description text,
+  is_hidden boolean not null default false,
+  currency_code text,
   ${listed}
 );
 ${listIndexes('custom_field_definitions', 'custom_field_definitions', 'account_id')}
 create index custom_field_definitions_name on custom_field_definitions (account_id, name);
+
+-- The values that a field may have; a field without any takes every value of its type.
+create table custom_field_options (
+  ${id},
+  definition_id ${belongsTo('custom_field_definitions')},
+  value text not null,
+  unique (definition_id, value)
+);
 
 create table devices (
   ${id},

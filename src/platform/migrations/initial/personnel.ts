@@ -23,11 +23,13 @@ create table personnel (
     status_updated_at is not null or started_by_hand or separated_by_hand
   ) stored,
   background_checked boolean not null default false,
+  -- The other compliance checks by type. \`refreshCompliance\` writes them.
+  checks jsonb not null default '{}',
   -- A generated column, so that it is right after every write.
   compliance_status text not null generated always as (
     case
       when employment_status not in ('CURRENT_EMPLOYEE', 'CURRENT_CONTRACTOR', 'UNKNOWN') then 'EXCLUDED'
-      when background_checked then 'PASS'
+      when background_checked and not checks @? '$.*.status ? (@ == "FAIL")' then 'PASS'
       else 'FAIL'
     end
   ) stored
