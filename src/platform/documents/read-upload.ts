@@ -1,6 +1,6 @@
+import { describeIssues } from '../../http/issues.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { decodeFile, EncodedFile, readFile, type UploadedFile } from '../core/uploaded-files.ts'
-import { describeIssues } from '../../http/issues.ts'
 
 type FileInput = { readonly file?: File | undefined; readonly base64File?: string | undefined }
 

@@ -13,8 +13,8 @@ import { operatorTables } from './initial/operators.ts'
 import { peopleEvidenceTables } from './initial/people-evidence.ts'
 import { personnelTables } from './initial/personnel.ts'
 import { personnelSearchTable } from './initial/personnel-search.ts'
-import { roleTables } from './initial/roles.ts'
 import { recordTables } from './initial/records.ts'
+import { roleTables } from './initial/roles.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
 const initial: Migration = {

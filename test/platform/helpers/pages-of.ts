@@ -1,3 +1,4 @@
+import { fixtureOf } from '../generated/fixtures/areas.ts'
 import type { Company, Thing } from '../generated/fixtures/fixture.ts'
 import { type NamedOperation, validCall } from '../generated/operations.ts'
 import type { RawAnswer, RawClient } from './raw-requests.ts'
@@ -26,6 +27,8 @@ const mostPages = 500
 
 export function pagesOf(http: RawClient, company: Company, list: NamedOperation): Pages {
   const { params } = validCall(list, company.things)
+  const { entryId = 'id' } = fixtureOf(list.name)
+  const read = (answer: RawAnswer) => readPage(answer, entryId)
   const page = async (query: Query) => read(await http.ask(http.requestOf(list, { params, query }, company.key)))
   return {
     page,
@@ -49,11 +52,11 @@ export function pagesOf(http: RawClient, company: Company, list: NamedOperation)
   }
 }
 
-function read({ status, body }: RawAnswer): Page {
+function readPage({ status, body }: RawAnswer, entryId: string): Page {
   const { data = [], pagination = {} } = (body ?? {}) as {
-    data?: readonly { id: Thing }[]
+    data?: readonly Readonly<Record<string, Thing>>[]
     pagination?: Readonly<Record<string, unknown>>
   }
   const cursor = typeof pagination.cursor === 'string' ? pagination.cursor : undefined
-  return { status, data, ids: data.map(({ id }) => id), cursor, pagination }
+  return { status, data, ids: data.map((entry) => entry[entryId] ?? 0), cursor, pagination }
 }
