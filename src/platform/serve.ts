@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Kysely } from 'kysely'
+import type { LimitKind } from '../http/server/request-limit.ts'
 import type { PlatformSchema } from './core/schema.ts'
 import type { SyncSchedule } from './identity-sync/nightly.ts'
 import { ensureKeyFile } from './operators/key-file.ts'
@@ -20,6 +21,7 @@ export type ServeOptions = {
   readonly keyFile?: string
   readonly operatorToken?: string
   readonly requestsPerMinute?: number | null
+  readonly rateLimit?: LimitKind
   readonly trustedProxies?: readonly string[]
   readonly baseAddresses?: readonly string[]
   readonly isBehindHttps?: boolean
@@ -42,6 +44,7 @@ export async function startService(options: ServeOptions): Promise<Platform> {
       port: options.port,
       sync: options.sync,
       requestsPerMinute: options.requestsPerMinute ?? null,
+      rateLimit: options.rateLimit,
       trustedProxies: options.trustedProxies ?? [],
       baseAddresses: options.baseAddresses ?? [],
       operatorToken,

@@ -8,7 +8,7 @@ import { errorCode, Failure } from '../errors.ts'
 import { compressed, createApp } from '../http/server/app.ts'
 import type { MountOptions } from '../http/server/mount.ts'
 import { referencePath, serveReferencePage } from '../http/server/reference-page.ts'
-import { limitRequests } from '../http/server/request-limit.ts'
+import { type LimitKind, limitRequests } from '../http/server/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './accounts/api-keys.ts'
 import { authorize, bearerToken } from './accounts/authorize.ts'
@@ -47,6 +47,8 @@ export type PlatformOptions = {
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
   /** Maximum requests of one address to the public API; null: no limit. */
   readonly requestsPerMinute?: number | null
+  /** The form of that limit; by default `minute`. */
+  readonly rateLimit?: LimitKind
   /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
   readonly trustedProxies?: readonly string[]
   /** The public addresses of the API in its document; by default the path alone. */
@@ -109,8 +111,8 @@ async function servePublic(
   { db, schemaValidator }: Pick<PlatformContext, 'db' | 'schemaValidator'>,
   options: PlatformOptions,
 ): Promise<void> {
-  const { now = () => new Date(), validateResponses = false, requestsPerMinute } = options
-  if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute })
+  const { now = () => new Date(), validateResponses = false, requestsPerMinute, rateLimit: kind } = options
+  if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute, kind })
   const shared = { db, schemaValidator, now, cursorSecret: await cursorSecret(db) }
   const [baseAddress] = options.baseAddresses ?? []
   const mounting: MountOptions<PlatformContext> = {

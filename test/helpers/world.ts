@@ -7,7 +7,7 @@ import { walk } from '../../src/http/client/walk.ts'
 import { Guards } from '../../src/identity/guards/limits.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
-import { type Platform, startPlatform } from '../../src/platform/start.ts'
+import { type Platform, type PlatformOptions, startPlatform } from '../../src/platform/start.ts'
 import { type Enqueued, Postponed } from '../../src/queue/jobs.ts'
 import type { Signing } from '../../src/store/audit/key.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
@@ -83,10 +83,10 @@ export type Host = AsyncDisposable & {
 }
 
 /** A real platform over HTTP, on PostgreSQL by default. */
-export async function startHost(at?: string): Promise<Host> {
+export async function startHost(at?: string, options: Partial<PlatformOptions> = {}): Promise<Host> {
   await using opening = new AsyncDisposableStack()
   const database = at ?? opening.use(await createPostgresDatabase()).at
-  const platform = opening.use(await startPlatform({ database, validateResponses: true }))
+  const platform = opening.use(await startPlatform({ database, validateResponses: true, ...options }))
   const operator = databaseOperator(platform.database.db)
   let tenants = 0
   const opened = opening.move()

@@ -1,44 +1,71 @@
 import type { FastifyInstance } from 'fastify'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { Refusal } from '../refusal.ts'
-
-const minuteSeconds = 60
+import { type LimitState, leakyBuckets } from './leaky-bucket.ts'
 
 /**
- * Answers 429 to an address that sends more than the allowed requests per minute below `prefix`, before anything else is checked. Every
- * response there states how many requests remain. A minute begins with the first request of an address; afterwards the address is
- * forgotten.
+ * How requests are limited. `minute`: so many in a minute, which begins with the first request. `leaky`: a bucket that holds a tenth of
+ * them and leaks evenly.
+ */
+export type LimitKind = 'minute' | 'leaky'
+
+type LimitOptions = { readonly prefix: string; readonly requestsPerMinute: number; readonly kind?: LimitKind }
+
+/** A limit with its name and its value as `RateLimit-Policy` states them. */
+type Limiter = {
+  readonly name: string
+  readonly policy: string
+  readonly take: (address: string) => Promise<LimitState>
+}
+
+const minuteSeconds = 60
+const bucketShare = 0.1
+
+/**
+ * Answers 429 to an address that sends more than the allowed requests below `prefix`, before anything else is checked. Every response
+ * there states how many requests remain. An address that sends nothing is forgotten.
  */
 export function limitRequests(
   app: FastifyInstance,
-  { prefix, requestsPerMinute }: { prefix: string; requestsPerMinute: number },
+  { prefix, requestsPerMinute, kind = 'minute' }: LimitOptions,
 ): void {
-  const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: minuteSeconds })
+  const { name, policy, take } = kind === 'leaky' ? leakyLimiter(requestsPerMinute) : minuteLimiter(requestsPerMinute)
   app.addHook('onRequest', async (request, reply) => {
     // The matched route is used, because a path has several spellings. A path without a route is refused anyway.
     if (!isBelow(prefix, request.routeOptions.url ?? request.url)) return
-    const { isWithin, remaining, resetSeconds } = await consume(limiter, request.ip)
-    reply.headers({
-      'ratelimit-policy': `"minute";q=${requestsPerMinute};w=${minuteSeconds}`,
-      ratelimit: `"minute";r=${remaining};t=${resetSeconds}`,
-    })
+    const { isWithin, remaining, resetSeconds, retrySeconds } = await take(request.ip)
+    reply.headers({ 'ratelimit-policy': policy, ratelimit: `"${name}";r=${remaining};t=${resetSeconds}` })
     if (isWithin) return
     const message = `no more than ${requestsPerMinute} requests a minute are taken from one address`
-    throw new Refusal(429, message, { headers: { 'retry-after': `${resetSeconds}` } })
+    throw new Refusal(429, message, { headers: { 'retry-after': `${retrySeconds}` } })
   })
 }
 
-/** Counts one request of an address. Returns whether it is within the limit, and in how many whole seconds the minute ends. */
-async function consume(limiter: RateLimiterMemory, address: string) {
-  const [isWithin, state] = await limiter.consume(address).then(
-    (taken) => [true, taken] as const,
-    (refused: unknown) => [false, refused] as const,
-  )
-  if (!(state instanceof RateLimiterRes)) throw state
+function minuteLimiter(requestsPerMinute: number): Limiter {
+  const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: minuteSeconds })
   return {
-    isWithin,
-    remaining: state.remainingPoints,
-    resetSeconds: Math.max(1, Math.ceil(state.msBeforeNext / 1000)),
+    name: 'minute',
+    policy: `"minute";q=${requestsPerMinute};w=${minuteSeconds}`,
+    async take(address) {
+      const [isWithin, state] = await limiter.consume(address).then(
+        (taken) => [true, taken] as const,
+        (refused: unknown) => [false, refused] as const,
+      )
+      if (!(state instanceof RateLimiterRes)) throw state
+      const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
+      return { isWithin, remaining: state.remainingPoints, resetSeconds, retrySeconds: resetSeconds }
+    },
+  }
+}
+
+function leakyLimiter(requestsPerMinute: number): Limiter {
+  const capacity = Math.max(1, Math.floor(requestsPerMinute * bucketShare))
+  const take = leakyBuckets({ capacity, leakPerMinute: requestsPerMinute, nowMs: () => performance.now() })
+  const windowSeconds = Math.max(1, Math.ceil((capacity / requestsPerMinute) * minuteSeconds))
+  return {
+    name: 'bucket',
+    policy: `"bucket";q=${capacity};w=${windowSeconds}`,
+    take: async (address) => take(address),
   }
 }
 

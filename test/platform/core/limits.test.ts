@@ -35,6 +35,23 @@ describe('the limit of requests', () => {
     expect(answers[2]?.headers.get('ratelimit')).toMatch(/;t=([1-9]|[1-5]\d|60)$/)
   })
 
+  test('is a bucket that leaks evenly if that is asked for', async () => {
+    await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: 30, rateLimit: 'leaky' })
+    const url = `${opened.platform.baseUrl}/workspaces`
+
+    const answers = [await fetch(url), await fetch(url), await fetch(url), await fetch(url)]
+
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429])
+    expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"bucket";q=3;w=6')
+    expect(answers.map(({ headers }) => headers.get('ratelimit')?.replace(/\d+$/, ''))).toEqual([
+      '"bucket";r=2;t=',
+      '"bucket";r=1;t=',
+      '"bucket";r=0;t=',
+      '"bucket";r=0;t=',
+    ])
+    expect(answers[3]?.headers.get('retry-after')).toMatch(/^[12]$/)
+  })
+
   test('counts a path that is spelled in another way', async () => {
     await using opened = await openTestPlatform(createPostgresDatabase, { requestsPerMinute: 1 })
     const url = `${opened.platform.baseUrl}/workspaces`

@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { LimitKind } from '../../../http/server/request-limit.ts'
 import { AddressRange } from '../../accounts/contract.ts'
 import { baseAddresses, type DatabaseOptions, printResult, wholeNumber, withDatabaseOption } from './operating.ts'
 
@@ -11,6 +12,7 @@ type ServeOptions = DatabaseOptions & {
   readonly seed?: string
   readonly keyFile?: string
   readonly requestsPerMinute: number
+  readonly rateLimit: LimitKind
   readonly trustProxy?: string[]
   readonly baseAddress?: string[]
   readonly behindHttps?: boolean
@@ -34,6 +36,11 @@ export function serveCommand(platform: Command): void {
       'maximum number of requests of one address to the public API; 0: no limit',
       wholeNumber,
       defaultRequestsPerMinute,
+    )
+    .addOption(
+      new Option('--rate-limit <form>', 'the form of that limit: so many in a minute, or a bucket that leaks evenly')
+        .choices(['minute', 'leaky'] satisfies LimitKind[])
+        .default('minute'),
     )
     .option('--behind-https', 'a proxy serves the Personnel page over HTTPS: cookies are sent over HTTPS only')
     .option('--trust-proxy <address...>', 'the reverse proxies whose X-Forwarded-For names the caller', addressRanges)
