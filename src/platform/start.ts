@@ -87,12 +87,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   opening.defer(() => app.close())
   serveHealth(app, database.db)
-  await servePublic(app, { db: database.db, schemaValidator: schemaValidator }, options)
+  const secret = await cursorSecret(database.db)
+  await servePublic(app, { db: database.db, schemaValidator: schemaValidator, cursorSecret: secret }, options)
   await servePersonnelPage(app, {
     db: database.db,
     now,
     listener: logSyncs(options.logger),
     isSecure: options.isBehindHttps ?? false,
+    cursorSecret: secret,
   })
   if (options.operatorToken) serveOperator(app, { db: database.db, now }, options.operatorToken)
   const origin = await listen(app, host, port)
@@ -108,19 +110,19 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
 async function servePublic(
   app: FastifyInstance,
-  { db, schemaValidator }: Pick<PlatformContext, 'db' | 'schemaValidator'>,
+  services: Pick<PlatformContext, 'db' | 'schemaValidator' | 'cursorSecret'>,
   options: PlatformOptions,
 ): Promise<void> {
   const { now = () => new Date(), validateResponses = false, requestsPerMinute, rateLimit: kind } = options
   if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute, kind })
-  const shared = { db, schemaValidator, now, cursorSecret: await cursorSecret(db) }
+  const shared = { ...services, now }
   const [baseAddress] = options.baseAddresses ?? []
   const mounting: MountOptions<PlatformContext> = {
     prefix: platformPrefix,
     validateResponses,
     authorize: async (request, operation) => {
       const key = bearerToken(request.headers.authorization)
-      const caller = key === null ? null : await findCaller(db, { key, address: request.ip, now: now() })
+      const caller = key === null ? null : await findCaller(services.db, { key, address: request.ip, now: now() })
       const baseUrl = baseAddress ?? `${request.protocol}://${request.host}${platformPrefix}`
       return { ...shared, baseUrl, operation, ...authorize(caller, operation) }
     },

@@ -161,6 +161,6 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     export: ['core', 'migrations'],
     seed: ['core', 'events', 'accounts', 'audits', 'compliance', 'company', 'controls'],
     operators: ['core', 'events', 'accounts', 'audits', 'company', 'identity-sync', 'seed', 'export', 'serve.ts'],
-    page: ['core', 'identity-sync', 'people', 'operators/sessions.ts'],
+    page: ['core', 'documents', 'identity-sync', 'people', 'operators/sessions.ts'],
   },
 }

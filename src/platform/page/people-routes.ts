@@ -10,11 +10,14 @@ import type { PageActionOptions, PageActions } from './actions.ts'
 import type { Send } from './layout.ts'
 import { countSetByHand, countStatuses, groupsOfAccount, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
+import { readPerson } from './person.ts'
+import { personView } from './person-view.ts'
 import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
 import { runningAttempt, watchSeconds } from './sync-view.ts'
 import type { FlashMessage, Visit, Visits } from './visits.ts'
 
 type Services = Pick<PageActionOptions, 'db' | 'now'> & {
+  readonly cursorSecret: string
   readonly visits: Visits
   readonly send: Send
   readonly acts: PageActions
@@ -37,6 +40,7 @@ export function peopleRoutes(page: FastifyInstance, services: Services): void {
     })
 
   page.get('/', signedIn(peopleRoute(services)))
+  page.get('/person', signedIn(personRoute(services)))
   page.post('/sync', form(syncRoute(services)))
   page.post('/reset', form(resetRoute(services)))
   page.get('/reset-all', signedIn(confirmResetAllRoute(services)))
@@ -57,6 +61,18 @@ function peopleRoute(services: Services): Route {
     const chosen = { account, hasChoice: accounts.length > 1, query: { ...query, account: account.id } }
     const content = await showPeople(services, { ...chosen, visit, reply, news: visits.takeFlash(request, reply) })
     return send(reply, { title: `Personnel of ${account.name}`, content }, visit)
+  }
+}
+
+function personRoute(services: Services): Route {
+  const { db, now, cursorSecret, send } = services
+  return async (request, reply, visit) => {
+    const search = new URLSearchParams(searchOf(request))
+    const account = await visibleAccount(services, visit.operator, readId(search.get('account')) ?? nobodysId)
+    const personnelId = readId(search.get('person')) ?? nobodysId
+    const person = await readPerson(db, { accountId: account.id, personnelId, now, cursorSecret })
+    if (person === null) throw unknownPerson()
+    return send(reply, { title: person.name, content: personView(person, account.id) }, visit)
   }
 }
 

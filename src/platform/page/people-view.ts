@@ -6,7 +6,8 @@ import { type Column, table, tiles } from '../../web/tables.ts'
 import { day, formatInstant, number, pluralize } from '../../web/words.ts'
 import type { Attempt } from '../identity-sync/attempts.ts'
 import type { Connection, Group, ListedPerson, PeoplePage } from './people.ts'
-import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } from './query.ts'
+import { complianceBadge } from './person-view.ts'
+import { type PeopleQuery, pagePrefix, peopleHref, personHref, type Source, writeQuery } from './query.ts'
 import { statuses, statusNames } from './status-names.ts'
 import { syncHistory, syncPanel } from './sync-view.ts'
 
@@ -142,8 +143,9 @@ function peopleTable(view: PeopleView): Html {
     return html`<p class="empty" role="status">${total === 0 ? 'No people match.' : 'This page has no people any more.'}</p>`
   }
   const columns: readonly Column<ListedPerson>[] = [
-    { name: 'Person', kind: 'row', cell: nameOf },
+    { name: 'Person', kind: 'row', cell: (person) => nameOf(person, view.account.id) },
     { name: 'Status', cell: ({ status }) => badge(statusNames[status], toneOf(status)) },
+    { name: 'Compliance', cell: ({ compliance }) => complianceBadge(compliance) },
     { name: 'Employed', cell: employed },
     { name: 'Source', kind: 'long', cell: sourceOf },
     { name: 'Last sync', cell: (person) => lastSyncOf(person, view.lastSync) },
@@ -157,9 +159,10 @@ function peopleTable(view: PeopleView): Html {
 ${table({ caption: 'People by last name', columns, rows: people, empty: null })}`
 }
 
-function nameOf({ name, email, groups }: ListedPerson): Html {
+function nameOf({ id, name, email, groups }: ListedPerson, accountId: number): Html {
   const address = name !== null && html` <span class="address">${email}</span>`
-  return html`<span class="name">${name ?? email}</span>${address}${groups.length > 0 && html` <span class="hint">${groups.join(', ')}</span>`}`
+  const memberships = groups.length > 0 && html` <span class="hint">${groups.join(', ')}</span>`
+  return html`<a href="${personHref(accountId, id)}"><span class="name">${name ?? email}</span></a>${address}${memberships}`
 }
 
 function toneOf(status: EmploymentStatus): Tone {

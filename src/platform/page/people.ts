@@ -19,6 +19,7 @@ export type ListedPerson = {
   readonly name: string | null
   readonly email: string
   readonly status: EmploymentStatus
+  readonly compliance: 'PASS' | 'FAIL' | 'EXCLUDED'
   readonly startedAt: Date | null
   readonly separatedAt: Date | null
   readonly setByHandAt: Date | null
@@ -46,6 +47,7 @@ type Row = {
   readonly first_name: string | null
   readonly last_name: string | null
   readonly employment_status: EmploymentStatus
+  readonly compliance_status: 'PASS' | 'FAIL' | 'EXCLUDED'
   readonly started_at: Date | null
   readonly separated_at: Date | null
   readonly status_updated_at: Date | null
@@ -251,6 +253,7 @@ function presentPerson(row: Row, connections: readonly string[], groups: readonl
     name: name.trim() === '' ? null : name,
     email: row.email,
     status: row.employment_status,
+    compliance: row.compliance_status,
     startedAt: row.started_at,
     separatedAt: row.separated_at,
     setByHandAt: row.status_updated_at,

@@ -70,6 +70,11 @@ export function peopleHref(query: Partial<PeopleQuery>): string {
   return search === '' ? pagePrefix : `${pagePrefix}?${search}`
 }
 
+/** The URL of the page of one person. */
+export function personHref(accountId: number, personnelId: number): string {
+  return `${pagePrefix}/person?account=${accountId}&person=${personnelId}`
+}
+
 /** The id in a text, or null if the text is not a positive integer. */
 export function readId(text: string | null | undefined): number | null {
   return text && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null

@@ -16,6 +16,8 @@ import { createVisits } from './visits.ts'
 type PageOptions = PageActionOptions & {
   /** Whether a proxy serves the page over HTTPS, so that cookies are sent over HTTPS only. */
   readonly isSecure: boolean
+  /** Signs the addresses of files. */
+  readonly cursorSecret: string
 }
 
 const maxFormBytes = 16 * 1024

@@ -1,0 +1,95 @@
+import type { Kysely } from 'kysely'
+import type { ComplianceCheck, EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { platformPrefix } from '../../contract/platform/platform.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { type DocumentRow, documentsOf } from '../documents/documents.ts'
+import { downloadUrlOf } from '../documents/downloads.ts'
+import { complianceChecksOf } from '../people/compliance.ts'
+
+/** A document with the address of its file. */
+export type ShownDocument = Pick<DocumentRow, 'type' | 'name' | 'created_at' | 'renewal_date'> & {
+  readonly href: string
+  /** The device that it is about; null: the person. */
+  readonly device: string | null
+}
+
+/** A policy that is assigned to a person. */
+export type ShownPolicy = { readonly name: string; readonly version: number; readonly acceptedAt: Date | null }
+
+/** A person with everything that the page shows of them. */
+export type PersonDetails = {
+  readonly name: string
+  readonly email: string
+  readonly status: EmploymentStatus
+  readonly roles: readonly string[]
+  readonly checks: readonly ComplianceCheck[]
+  readonly documents: readonly ShownDocument[]
+  readonly policies: readonly ShownPolicy[]
+}
+
+type PersonRequest = {
+  readonly accountId: number
+  readonly personnelId: number
+  readonly now: () => Date
+  readonly cursorSecret: string
+}
+
+/** What the page shows of a person of an account, or null if there is no such person. */
+export async function readPerson(db: Kysely<PlatformSchema>, request: PersonRequest): Promise<PersonDetails | null> {
+  const { accountId, personnelId } = request
+  const row = await db
+    .selectFrom('personnel')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', personnelId)
+    .executeTakeFirst()
+  if (!row) return null
+  const user = await db.selectFrom('users').selectAll().where('id', '=', row.user_id).executeTakeFirstOrThrow()
+  const checks = await complianceChecksOf({ db }, [row])
+  const name = [user.first_name, user.last_name].filter((part) => part !== null).join(' ')
+  return {
+    name: name.trim() === '' ? user.email : name,
+    email: user.email,
+    status: row.employment_status,
+    roles: user.roles,
+    checks: checks.get(row.id) ?? [],
+    documents: await readDocuments(db, { ...request, userId: row.user_id }),
+    policies: await readPolicies(db, row.user_id),
+  }
+}
+
+async function readDocuments(
+  db: Kysely<PlatformSchema>,
+  { personnelId, userId, now, cursorSecret }: PersonRequest & { readonly userId: number },
+): Promise<ShownDocument[]> {
+  const devices = await db
+    .selectFrom('devices')
+    .select(['id', 'alias', 'model', 'serial_number'])
+    .where('personnel_id', '=', personnelId)
+    .execute()
+  const labels = new Map(
+    devices.map(({ id, alias, model, serial_number }) => [id, alias ?? model ?? serial_number ?? `Device ${id}`]),
+  )
+  const documents = [
+    ...(await documentsOf(db, 'user_id', [userId])),
+    ...(await documentsOf(db, 'device_id', [...labels.keys()])),
+  ]
+  return documents.map((document) => ({
+    ...document,
+    href: downloadUrlOf({ cursorSecret, baseUrl: platformPrefix, now }, document).signedUrl,
+    device: document.device_id === null ? null : (labels.get(document.device_id) ?? null),
+  }))
+}
+
+async function readPolicies(db: Kysely<PlatformSchema>, userId: number): Promise<ShownPolicy[]> {
+  const rows = await db
+    .selectFrom('assigned_policies as assigned')
+    .innerJoin('policies as policy', 'policy.id', 'assigned.policy_id')
+    .innerJoin('policy_versions as version', 'version.id', 'assigned.policy_version_id')
+    .select(['policy.name', 'version.version', 'assigned.accepted_at'])
+    .where('assigned.user_id', '=', userId)
+    .where('assigned.is_assigned', '=', true)
+    .orderBy('policy.name')
+    .execute()
+  return rows.map(({ name, version, accepted_at }) => ({ name, version, acceptedAt: accepted_at }))
+}
