@@ -101,7 +101,8 @@ const deviceFacts = sql`
   group by kind.type`
 
 const policyFact = sql`
-  select 'ACCEPTED_POLICIES', bool_and(accepted_at is not null), max(accepted_at), null
+  select 'ACCEPTED_POLICIES', bool_and(accepted_at is not null),
+    case when bool_and(accepted_at is not null) then max(accepted_at) end, null
   from assigned_policies as assigned
   join policy_versions as version on version.id = assigned.policy_version_id and version.requires_acknowledgment
   where assigned.user_id = person.user_id and assigned.is_assigned

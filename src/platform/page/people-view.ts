@@ -145,10 +145,10 @@ function peopleTable(view: PeopleView): Html {
   const columns: readonly Column<ListedPerson>[] = [
     { name: 'Person', kind: 'row', cell: (person) => nameOf(person, view.account.id) },
     { name: 'Status', cell: ({ status }) => badge(statusNames[status], toneOf(status)) },
-    { name: 'Compliance', cell: ({ compliance }) => complianceBadge(compliance) },
     { name: 'Employed', cell: employed },
     { name: 'Source', kind: 'long', cell: sourceOf },
     { name: 'Last sync', cell: (person) => lastSyncOf(person, view.lastSync) },
+    { name: 'Compliance', cell: ({ compliance }) => complianceBadge(compliance) },
     {
       name: 'Action',
       kind: 'action',

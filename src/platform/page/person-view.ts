@@ -11,7 +11,7 @@ type CheckType = ComplianceCheck['type']
 type CheckStatus = ComplianceCheck['status']
 
 const checkNames: Readonly<Record<CheckType, string>> = {
-  FULL_COMPLIANCE: 'Everything together',
+  FULL_COMPLIANCE: 'All checks',
   ACCEPTED_POLICIES: 'Policies acknowledged',
   IDENTITY_MFA: 'Second factor',
   BG_CHECK: 'Background check',

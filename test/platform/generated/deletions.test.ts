@@ -3,11 +3,13 @@ import { expect, test, vi } from 'vitest'
 import type { PlatformSchema } from '../../../src/platform/core/schema.ts'
 import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { newControlCompany } from '../helpers/control-company.ts'
+import { newInventory } from '../helpers/inventories.ts'
 import { newPeople } from '../helpers/people.ts'
+import { base64Picture } from '../helpers/pictures.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 type WriteTarget = {
-  readonly table: 'controls' | 'workspaces' | 'custom_connections'
+  readonly table: 'controls' | 'workspaces' | 'custom_connections' | 'devices'
   readonly id: number
   readonly write: () => Promise<{ status: unknown }>
 }
@@ -41,6 +43,15 @@ test.each<[string, (opened: TestPlatform) => Promise<WriteTarget>]>([
       const body = { name: 'Late', description: 'Late.', code: 'LATE-1' }
       const write = () => client.createControl({ params: { workspaceId }, body })
       return { table: 'workspaces', id: workspaceId, write }
+    },
+  ],
+  [
+    'a document of a device',
+    async (opened) => {
+      const { client, report } = await newInventory(opened)
+      const { id } = await report({})
+      const body = { type: 'ANTIVIRUS_EVIDENCE' as const, base64File: base64Picture('proof.png') }
+      return { table: 'devices', id, write: () => client.createDeviceDocument({ params: { deviceId: id }, body }) }
     },
   ],
   [

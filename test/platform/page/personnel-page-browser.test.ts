@@ -236,6 +236,7 @@ test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (
     `/personnel?account=${acme.id}`,
     `/personnel?account=${acme.id}&q=nobody&status=UNKNOWN`,
     `/personnel/reset-all?account=${acme.id}`,
+    `/personnel/person?account=${acme.id}&person=${acme.deskId}`,
     '/personnel/nothing',
   ]) {
     await go(path)

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databases } from '../../helpers/servers/databases.ts'
+import { newDemandingCompany } from '../helpers/demanding-companies.ts'
+import { newVisitor, signedIn } from '../helpers/page-visitors.ts'
+import { base64Picture, png } from '../helpers/pictures.ts'
+import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
+
+describe.each(databases)('the page of a person on $name', ({ createDatabase }) => {
+  let opened: TestPlatform
+
+  beforeAll(async () => {
+    opened = await openTestPlatform(createDatabase)
+  })
+  afterAll(async () => {
+    await opened[Symbol.asyncDispose]()
+  })
+
+  const hostile = `"><img src=x onerror=alert(1)>.png`
+
+  async function open() {
+    const company = await newDemandingCompany(opened, { policies: [{ name: 'Read <me>', assignedTo: 'ALL' }] })
+    const { client, ana, report, name, id } = company
+    const device = await report(ana.id, { alias: 'Laptop <1>' })
+    const userPath = { userId: ana.userId }
+    const about = { params: userPath, body: { type: 'SEC_TRAINING' as const, base64File: base64Picture(hostile) } }
+    bodyOf(await client.createUserDocument(about), 201)
+    const settings = { type: 'ANTIVIRUS_EVIDENCE' as const, base64File: base64Picture('settings.png') }
+    bodyOf(await client.createDeviceDocument({ params: { deviceId: device.id }, body: settings }), 201)
+    const visitor = await signedIn(opened, name)
+    return { ...company, visitor, path: `/personnel/person?account=${id}&person=${ana.id}` }
+  }
+
+  test('shows checks, documents and policies, and is linked from the list', async () => {
+    const { visitor, path } = await open()
+
+    const list = await visitor.get('/personnel')
+    const { status, text } = await visitor.get(path)
+
+    expect(list.text).toContain(path.replace('&', '&amp;'))
+    expect(status).toBe(200)
+    const rows = [...text.matchAll(/<tr role="row"><th role="rowheader".*?<\/tr>/gs)].map(([row]) =>
+      row
+        .replaceAll(/<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        'Security training Passed 2 Mar 2026 3 Mar 2027',
+        'HIPAA training Open',
+        'Antivirus Passed',
+        'settings.png Antivirus Laptop &lt;1&gt; 2 Mar 2026 No end',
+        'Read &lt;me&gt; 1 Not yet',
+      ]),
+    )
+    expect(text).not.toContain('<img')
+  })
+
+  test('its links fetch the files', async () => {
+    const { visitor, path } = await open()
+    const { text } = await visitor.get(path)
+    const [, href = ''] = /<a href="(\/public\/v2\/downloads\/[^"]+)"/.exec(text) ?? []
+
+    const response = await fetch(new URL(href, opened.platform.baseUrl))
+
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(png)
+  })
+
+  test('is shown to operators of the account alone', async () => {
+    const [acme, other] = [await open(), await open()]
+
+    const answers = [
+      await other.visitor.get(acme.path),
+      await other.visitor.get(`/personnel/person?account=${other.id}&person=${acme.ana.id}`),
+      await other.visitor.get('/personnel/person'),
+      await newVisitor(opened).get(acme.path),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 303])
+  })
+})
