@@ -35,9 +35,9 @@ your own (8 to 128 letters, digits, \`_\`, \`.\` or \`-\`).
 
 ## Limits
 
-- Requests of one address: 500 a minute, unless the operator has set another limit. Every response has \`RateLimit-Policy\` with the limit, and
-  \`RateLimit\` with the remaining requests (\`r\`) and the seconds until the minute ends (\`t\`). Further requests get 429 with
-  \`Retry-After\` in seconds.
+- Requests of one address: 500 a minute, unless the operator has set another limit, or a bucket that leaks evenly. Every response has
+  \`RateLimit-Policy\` with the limit, and \`RateLimit\` with the remaining requests (\`r\`) and the seconds until all are there again
+  (\`t\`). Further requests get 429 with \`Retry-After\` in seconds.
 - A body: 10 MiB (413). The headers with the URL: 16 KiB (431). A request must arrive within a minute (408).
 - Responses are compressed if \`Accept-Encoding\` has \`br\`, \`gzip\` or \`deflate\`. Request bodies must not be compressed.
 
