@@ -23,8 +23,12 @@ export async function refreshCompliance(trx: Kysely<PlatformSchema>, refresh: Re
   await storeChecks(trx, chosen, refresh.at)
 }
 
-/** Locks people in the order of their ids, so that writers of several people never deadlock. */
+/**
+ * Locks people in the order of their ids, so that writers of several people never deadlock. Of an account that demands nothing, nobody is
+ * locked.
+ */
 export async function lockPeople(trx: Kysely<PlatformSchema>, refresh: Omit<Refresh, 'at'>): Promise<void> {
+  if (!(await isAnythingDemanded(trx, refresh.accountId))) return
   await sql`select id from personnel as person where ${chosenPeople(refresh)} order by id for no key update`.execute(
     trx,
   )

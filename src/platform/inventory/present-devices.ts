@@ -70,12 +70,12 @@ async function documentsFor(
   expand: readonly DeviceExpand[],
 ): Promise<ReadonlyMap<number | null, DocumentRow[]>> {
   if (!expand.includes('documents') && !expand.includes('complianceChecks')) return new Map()
-  const found = await documentsOf(
+  const documents = await documentsOf(
     ctx.db,
     'device_id',
     rows.map(({ id }) => id),
   )
-  return Map.groupBy(found, (document) => document.device_id)
+  return Map.groupBy(documents, (document) => document.device_id)
 }
 
 async function companyOf(ctx: PlatformContext): Promise<string> {

@@ -144,11 +144,10 @@ function peopleTable(view: PeopleView): Html {
   }
   const columns: readonly Column<ListedPerson>[] = [
     { name: 'Person', kind: 'row', cell: (person) => nameOf(person, view.account.id) },
-    { name: 'Status', cell: ({ status }) => badge(statusNames[status], toneOf(status)) },
+    { name: 'Status', cell: statusOf },
     { name: 'Employed', cell: employed },
     { name: 'Source', kind: 'long', cell: sourceOf },
     { name: 'Last sync', cell: (person) => lastSyncOf(person, view.lastSync) },
-    { name: 'Compliance', cell: ({ compliance }) => complianceBadge(compliance) },
     {
       name: 'Action',
       kind: 'action',
@@ -163,6 +162,11 @@ function nameOf({ id, name, email, groups }: ListedPerson, accountId: number): H
   const address = name !== null && html` <span class="address">${email}</span>`
   const memberships = groups.length > 0 && html` <span class="hint">${groups.join(', ')}</span>`
   return html`<a href="${personHref(accountId, id)}"><span class="name">${name ?? email}</span></a>${address}${memberships}`
+}
+
+function statusOf({ status, compliance }: ListedPerson): Html {
+  const isJudged = compliance !== 'EXCLUDED'
+  return html`${badge(statusNames[status], toneOf(status))}${isJudged && html` ${complianceBadge(compliance)}`}`
 }
 
 function toneOf(status: EmploymentStatus): Tone {

@@ -42,8 +42,8 @@ const documentNames: Readonly<Record<ShownDocument['type'], string>> = {
 }
 
 const statusWords: Readonly<Record<CheckStatus, readonly [string, Tone]>> = {
-  PASS: ['Passed', 'good'],
-  FAIL: ['Open', 'bad'],
+  PASS: ['Compliant', 'good'],
+  FAIL: ['Not compliant', 'bad'],
   EXCLUDED: ['Excluded', 'plain'],
   MISCONFIGURED: ['Unknown', 'wait'],
 }

@@ -131,9 +131,9 @@ function presentRow(row: Row): AssignedPolicy {
   }
 }
 
-function presentPolicy(found: Version | undefined): AssignedPolicy['policy'] {
-  if (!found) return undefined
-  const { policy, version } = found
+function presentPolicy(assigned: Version | undefined): AssignedPolicy['policy'] {
+  if (!assigned) return undefined
+  const { policy, version } = assigned
   return {
     id: policy.id,
     name: policy.name,
@@ -146,9 +146,9 @@ function presentPolicy(found: Version | undefined): AssignedPolicy['policy'] {
 }
 
 // Only current versions are assigned. A version is approved and published when the seed adds it.
-function presentVersion(found: Version | undefined): AssignedPolicy['policyVersion'] {
-  if (!found) return undefined
-  const { version } = found
+function presentVersion(assigned: Version | undefined): AssignedPolicy['policyVersion'] {
+  if (!assigned) return undefined
+  const { version } = assigned
   const times = presentTimes(version)
   return {
     id: version.id,

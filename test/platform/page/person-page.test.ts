@@ -46,9 +46,9 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
     )
     expect(rows).toEqual(
       expect.arrayContaining([
-        'Security training Passed 2 Mar 2026 3 Mar 2027',
-        'HIPAA training Open',
-        'Antivirus Passed',
+        'Security training Compliant 2 Mar 2026 3 Mar 2027',
+        'HIPAA training Not compliant',
+        'Antivirus Compliant',
         'settings.png Antivirus Laptop &lt;1&gt; 2 Mar 2026 No end',
         'Read &lt;me&gt; 1 Not yet',
       ]),

@@ -203,6 +203,8 @@ test('the keyboard alone leads to everything, and what has the focus shows it', 
     'Employment status',
     'Source',
     'Show',
+    'Nora Berg',
+    'Front Desk',
     'Reset Front Desk',
   ])
   expect(unseen).toEqual([])

@@ -25,9 +25,9 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
 
     const rows = rowsOf(text)
     expect(rows.map((row) => row.slice(0, 4))).toEqual([
-      ['Nora Berg nora@acme.example', 'Unknown', 'no dates', 'none'],
+      ['Nora Berg nora@acme.example', 'Unknown Not compliant', 'no dates', 'none'],
       ['Front Desk desk@acme.example', 'Out of scope', 'no dates', 'Set by hand 2 Mar 2026, record in HR'],
-      ['Ana Ruiz ana@acme.example', 'Current employee', 'no dates', 'HR'],
+      ['Ana Ruiz ana@acme.example', 'Current employee Not compliant', 'no dates', 'HR'],
     ])
     expect(rows.map(([, , , , lastSync]) => lastSync)).toEqual([
       '2 Mar 2026, 10:00 UTC',
