@@ -206,6 +206,7 @@ test('the keyboard alone leads to everything, and what has the focus shows it', 
     'Nora Berg',
     'Front Desk',
     'Reset Front Desk',
+    'Ana Ruiz',
   ])
   expect(unseen).toEqual([])
   expect(skipped).toBe('content')
