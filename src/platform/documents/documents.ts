@@ -12,7 +12,7 @@ import { downloadUrlOf } from './downloads.ts'
 export type DocumentRow = Selectable<PlatformSchema['documents']>
 
 /** What a document is about. */
-export type Subject = { readonly column: 'user_id' | 'device_id'; readonly id: number }
+type Subject = { readonly column: 'user_id' | 'device_id'; readonly id: number }
 
 type NewDocument = {
   readonly type: DocumentRow['type']
