@@ -6,6 +6,7 @@ import type { PlanTables } from './schema/plans.ts'
 import type { RosterTables } from './schema/roster.ts'
 import type { RunTables } from './schema/runs.ts'
 import type { ServiceTables } from './schema/service.ts'
+import type { StatementTables } from './schema/statements.ts'
 
 export type {
   BlockedPeopleCounts,
@@ -33,7 +34,13 @@ export type { AccessTokensTable } from './schema/service.ts'
 export type Differences = Readonly<Pick<Verification, 'lost' | 'changed' | 'foreign'>>
 
 /** The daemon's store, as Kysely sees it. `migrations/` creates it. */
-export type StoreSchema = ConnectionTables & RunTables & RosterTables & PlanTables & InboxTables & ServiceTables
+export type StoreSchema = ConnectionTables &
+  RunTables &
+  RosterTables &
+  PlanTables &
+  InboxTables &
+  ServiceTables &
+  StatementTables
 
 /** The database of the store, or a transaction of it. */
 export type Db = Kysely<StoreSchema>

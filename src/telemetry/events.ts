@@ -18,6 +18,7 @@ type EventFields = {
   'run.rejected': RunRef & { readonly by: string }
   'run.finished': RunRef & { readonly confirmed: number; readonly problems: number; readonly durationMs: number }
   'run.failed': RunRef & { readonly code: string; readonly reason: string }
+  'statement.differs': RunRef & { readonly reason: string; readonly people: number }
   'deliveries.enqueued': RunRef & { readonly jobs: number }
   'delivery.sent': BatchRef & { readonly people: number; readonly confirmed: number; readonly problems: number }
   'delivery.failed': BatchRef & { readonly status: string; readonly reason: string }
@@ -177,6 +178,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     runRejected: define('info', 'run.rejected', 'held run rejected'),
     runFinished: define('info', 'run.finished', 'run finished'),
     runFailed: define('warn', 'run.failed', 'run failed'),
+    statementDiffers: define('warn', 'statement.differs', 'population statement does not add up'),
     deliveriesEnqueued: define('debug', 'deliveries.enqueued', 'batches enqueued'),
     deliverySent: define('info', 'delivery.sent', 'batch delivered'),
     deliveryFailed: define('warn', 'delivery.failed', 'batch could not be delivered'),

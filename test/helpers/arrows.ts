@@ -76,7 +76,11 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     roster: [top, 'connections', 'audit/key.ts'],
     leavers: [top, 'roster'],
     deliveries: [top, 'connections', 'runs', 'workers', 'leavers', 'audit/trail.ts'],
-    plans: [top, 'connections', 'runs', 'deliveries', 'inbox', 'rejects', 'roster', 'audit/trail.ts'],
+    statement: [top, 'audit/trail.ts'],
+    plans: [
+      ...[top, 'connections', 'runs', 'deliveries', 'inbox', 'rejects', 'roster', 'audit/trail.ts'],
+      'statement/intake.ts',
+    ],
     foreign: [top, 'plans/entries.ts'],
     history: [top, 'plans', 'roster', 'inbox'],
     alerts: [top, 'connections', 'rejects', 'leavers', 'workers', 'foreign'],

@@ -43,7 +43,7 @@ import { type ColumnFinder, columnFinder, mostSimilar } from './headers.ts'
 import { mayNameDetail } from './missing-details.ts'
 import { ownReader } from './own-cells.ts'
 import { inTime, withDay } from './row-timing.ts'
-import { type Cell, ignoredRows, type MappableRow, rowMapper, rowScope, textIn } from './rows.ts'
+import { type Cell, ignoredRows, keyOfRow, type MappableRow, rowMapper, rowScope, textIn } from './rows.ts'
 import { templateParts } from './template.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
@@ -165,6 +165,8 @@ export type CompiledMapping =
       readonly ok: true
       /** The observation of a row, or a reject. */
       readonly map: (row: MappableRow) => Observation | Reject
+      /** The key that a row states; null if it states none that can be read. */
+      readonly keyOf: (row: MappableRow) => string | null
       /** The texts of a row that the mapping reads. */
       readonly cellsOf: (row: Pick<MappableRow, 'values'>) => readonly MappedCell[]
       /** Whether a mapped row is in scope; a reject if that cannot be decided. */
@@ -237,6 +239,7 @@ export function compileMapping(
   return {
     ok: true,
     map,
+    keyOf: keyOfRow(key, timeZone),
     cellsOf: ({ values }) =>
       mappedCells.map((cell) => ({ name: cell.name, column: cell.header, text: textIn(cell, values) })),
     scopeOf: rowScope(mapping.scope === undefined ? null : headers.length + expressionsOf(mapping).length - 1),

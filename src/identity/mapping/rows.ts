@@ -66,6 +66,14 @@ export function isReject(mapped: Observation | Reject): mapped is Reject {
   return 'reason' in mapped
 }
 
+/** Returns a function that reads the key of a row and nothing else; null if the row states none that can be used. */
+export function keyOfRow(key: Cell<'identityId', string>, timeZone: string): (row: MappableRow) => string | null {
+  return (row) => {
+    const value = row.fault?.column === null ? undefined : readCell(row, key, timeZone)
+    return typeof value === 'string' ? value : null
+  }
+}
+
 /** Returns a function that recognises rows whose action is ignored. */
 export function ignoredRows(
   action: Cell<'action', Action> | undefined,

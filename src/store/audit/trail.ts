@@ -25,6 +25,8 @@ export const auditActs = {
     'a plan was accepted and is delivered; with "approvedBy" if a person approved it before it was made again; with "of" if it is the part of a held plan that no failed guard questions',
   'run.superseded': 'a newer plan replaced a held plan',
   'run.finished': 'every change of a run was answered',
+  'statement.made':
+    'the population statement after an accepted run: how many people HR stated and the platform has, by part, and whether it adds up',
   'run.failed': 'a run ended without a plan that could be accepted',
   'change.delivered':
     'the result for one person who leaves, returns, is corrected or retracted; "sent" stands for the record',

@@ -11,6 +11,7 @@ import { planTables } from './initial/plans.ts'
 import { rejectTables } from './initial/rejects.ts'
 import { rosterTables } from './initial/roster.ts'
 import { runTables } from './initial/runs.ts'
+import { statementTables } from './initial/statements.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
 const initial: Migration = {
@@ -28,6 +29,7 @@ const initial: Migration = {
     alertTables,
     auditTables,
     accessTables,
+    statementTables,
   ].join(''),
 }
 

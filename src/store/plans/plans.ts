@@ -27,6 +27,7 @@ import type { ClaimedRun } from '../runs/claims.ts'
 import { type SourceHeader, storeHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RosterCounts, RunSource, Verification } from '../schema.ts'
+import { dropStagedKeys } from '../statement/intake.ts'
 import { type BatchLimits, type BatchNumbers, createDeliveries, type DeliveredBy } from './batches.ts'
 import { entriesOfPlan } from './entries.ts'
 import { dropIndex } from './export-index.ts'
@@ -392,6 +393,7 @@ async function supersedeHeldPlans(
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
   await dropIndex(tx, runId)
   await dropFaults(tx, runId)
+  await dropStagedKeys(tx, runId)
   await recordCandidates(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await tx.deleteFrom('waiting_rows').where('run_id', '=', runId).execute()

@@ -134,3 +134,18 @@ const noRival = sql<boolean>`not exists (
   where rival.connection = runs.connection and rival.id <> runs.id and (rival.state in (${sql.join(activeStates)})
     or (rival.state = 'waiting' and rival.feed = 'roster' and rival.created_at <= runs.created_at
       and runs.state = 'waiting' and runs.feed <> 'roster')))`
+
+/**
+ * Ends a run with problems that has just ended well, because not everybody is accounted for. Call it in the transaction that ends the run.
+ */
+export async function moveToProblems(
+  tx: Db,
+  { runId, reason }: { readonly runId: string; readonly reason: string },
+): Promise<void> {
+  await tx
+    .updateTable('runs')
+    .set({ state: 'finished_with_problems', reason })
+    .where('id', '=', runId)
+    .where('state', 'in', ['finished', 'unchanged', 'finished_with_problems'])
+    .execute()
+}

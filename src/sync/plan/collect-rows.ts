@@ -7,6 +7,7 @@ import type { YieldToShortWork } from '../context/context.ts'
 import type { RowSlice } from './change-filter/change-filter.ts'
 import type { UnchangedRows } from './change-filter/unchanged-records.ts'
 import type { MappedRow, MappedRows, ReadableRows } from './map/map-rows.ts'
+import type { RowTreatments } from './row-treatments.ts'
 
 /** Called after each slice with the rows so far; awaited before the next slice. */
 export type OnProgress = (read: { readonly rows: number; readonly rejected: number }) => void | Promise<void>
@@ -20,6 +21,8 @@ type CollectInput = {
   /** Decides about the people of a slice. Awaited before the rows of the next slice are collected. */
   readonly onPage?: (page: Page) => Promise<void>
   readonly onProgress?: OnProgress
+  /** Records how each row is treated. */
+  readonly treatments?: RowTreatments
   /** Awaited within a slice. By default it waits one turn of the event loop, in which answers of the database arrive. */
   readonly yieldToShortWork?: YieldToShortWork
 }
@@ -45,6 +48,7 @@ export async function collectRows(decider: Decider, input: CollectInput): Promis
       else {
         for (const row of slice.rows) mapping.addRow(row)
         rows += slice.rows.length
+        input.treatments?.addUnmapped(slice.rows.length)
       }
       next = reading.next()
       // Its error is thrown where it is awaited.
@@ -58,7 +62,7 @@ export async function collectRows(decider: Decider, input: CollectInput): Promis
   }
 }
 
-type SliceInput = Pick<CollectInput, 'onRow'> & {
+type SliceInput = Pick<CollectInput, 'onRow' | 'treatments'> & {
   readonly mapping: ReadableRows
   readonly yieldToShortWork: YieldToShortWork
 }
@@ -67,7 +71,7 @@ type SliceInput = Pick<CollectInput, 'onRow'> & {
 async function collectSlice(
   decider: Decider,
   { rows, unchanged }: RowSlice,
-  { mapping, onRow, yieldToShortWork }: SliceInput,
+  { mapping, onRow, treatments, yieldToShortWork }: SliceInput,
 ): Promise<number> {
   const collector = new UnchangedCollector(decider, mapping, unchanged)
   let rowCount = 0
@@ -77,8 +81,10 @@ async function collectSlice(
     const mapped = mapping.map(row)
     onRow?.(row, mapped)
     if (collectRow(decider, mapped)) rowCount += 1
+    treatments?.add(mapped, row, mapping)
   }
   collector.end()
+  treatments?.addUnchanged(unchanged.length)
   return rowCount + unchanged.length
 }
 

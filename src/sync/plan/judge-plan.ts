@@ -15,6 +15,7 @@ import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import type { SyncConnection } from '../context/context.ts'
 import type { PlanInputs } from './plan-inputs.ts'
+import type { RowTreatments } from './row-treatments.ts'
 
 /** Guards about faults that an export repeats every night. An event with a fault is kept with its reason and stops no other event. */
 const exportFaultGuards: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues'])
@@ -24,6 +25,7 @@ export type ReadOutcome = {
   readonly decider: Decider
   /** How many rows there were. */
   readonly rows: number
+  readonly treatments: RowTreatments
   /** null: there was nothing new to read. */
   readonly source: RunSource | null
   /** The mapped fields that the source has; null if its rows do not tell. */

@@ -2,6 +2,7 @@ import type { Page } from '../../identity/decide/row-book.ts'
 import { exportRows } from '../../identity/decide/row-models.ts'
 import type { Sending } from '../../identity/decide/sending.ts'
 import { compareKeys } from '../../identity/digest.ts'
+import type { Intake } from '../../store/statement/intake.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import type { ChangeFilter } from './change-filter/change-filter.ts'
 import type { StorePart } from './change-filter/next-index.ts'
@@ -10,7 +11,8 @@ import { UnsafeFilterError } from './change-filter/unchanged-records.ts'
 import type { OnProgress } from './collect-rows.ts'
 import { decideAbsent, decidePage, type PlanWorkspace } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
-import { findKeyChanges, judgePlan } from './judge-plan.ts'
+import { IntakeCounter } from './intake-counter.ts'
+import { findKeyChanges, judgePlan, type ReadOutcome } from './judge-plan.ts'
 import { loadPlanInputs, type PlanInputs } from './plan-inputs.ts'
 import { openWorkspace, readFeed } from './read-feed.ts'
 import type { Stage } from './stage.ts'
@@ -67,7 +69,9 @@ async function planExportOnce(
   input: PlanExportInput,
   use: FilterUse,
 ): Promise<PreparedPlan> {
-  const { feed, stage, sending, changeFilter, signal, onProgress = () => {} } = input
+  const { stage, sending, changeFilter, signal, onProgress = () => {} } = input
+  const intake = new IntakeCounter()
+  const feed = { ...input.feed, reading: intake.countRows(input.feed.reading) }
   const { db } = ctx.store
   const { name } = connection
   const saveIndex = changeFilter?.saveIndex ?? null
@@ -80,7 +84,7 @@ async function planExportOnce(
   const filter = opened?.filter
   const workspace = await openWorkspace(db, connection, { inputs, stage, rows: exportRows, signal, sending, filter })
   const deciding = decidingWith(workspace, filter)
-  const outcome = await readFeed(ctx, workspace, { inputs, filter, onProgress, ...deciding })
+  const outcome = await readFeed(ctx, workspace, { inputs, filter, intake, onProgress, ...deciding })
   const keyChanges = await findKeyChanges(db, name, outcome.decider)
   const verdicts = await judgePlan(db, connection, { inputs, outcome, keyChanges, countedWith: feed.name })
 
@@ -88,7 +92,24 @@ async function planExportOnce(
     opened && saveIndex ? await opened.filter.nextIndex.make(opened.rulesDigest, saveIndex.storePart) : null
   const [digest, index] = await Promise.all([stage.digest(), makeIndex()])
   const plan = await summarizePlan(db, name, { inputs, outcome, verdicts, keyChanges, digest })
-  return { ...plan, ...(await wholeExportFacts(connection, { plan, inputs, workspace })), index }
+  const facts = await wholeExportFacts(connection, { plan, inputs, workspace })
+  return { ...plan, ...facts, index, intake: intakeOf(outcome, { intake, filter, inputs }) }
+}
+
+type IntakeInput = {
+  readonly intake: IntakeCounter
+  readonly filter: ChangeFilter | undefined
+  readonly inputs: PlanInputs
+}
+
+/** What the export held and how the plan treats its rows; null if there was no new export, or its columns are missing. */
+function intakeOf(
+  { source, treatments, decider }: ReadOutcome,
+  { intake, filter, inputs: { mapping } }: IntakeInput,
+): Intake | null {
+  if (source === null || !mapping.ok) return null
+  const counted = intake.result(filter?.skippedKeys)
+  return { ...counted, treatedRows: treatments.counts(decider), treatments: treatments.keys(decider) }
 }
 
 /** Decides about everybody, and withdraws people from the filter's next index if a later row takes their decision back. */

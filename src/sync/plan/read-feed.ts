@@ -11,9 +11,11 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { type ChangeFilter, wholeSlices } from './change-filter/change-filter.ts'
 import { collectRows, type OnProgress } from './collect-rows.ts'
 import type { PlanWorkspace } from './decide-people.ts'
+import type { IntakeCounter } from './intake-counter.ts'
 import type { ReadOutcome } from './judge-plan.ts'
 import type { MappedRow } from './map/map-rows.ts'
 import { type PlanInputs, pinnedPeople } from './plan-inputs.ts'
+import { RowTreatments } from './row-treatments.ts'
 import type { Stage } from './stage.ts'
 
 type WorkspaceInput = Pick<DeciderRules, 'rows' | 'sending' | 'storing'> & {
@@ -51,6 +53,8 @@ type ReadInput = {
   readonly inputs: PlanInputs
   readonly filter?: ChangeFilter
   readonly onProgress: OnProgress
+  /** Counts what the export holds, independently of the plan. */
+  readonly intake?: IntakeCounter
   /** Called with each row once it is mapped. */
   readonly onRow?: (row: SourceRow, mapped: MappedRow) => void
   /** Decides about the people of a page and stages their changes. */
@@ -63,16 +67,22 @@ type ReadInput = {
 export async function readFeed(
   { store: { db }, now, yieldToShortWork }: Pick<SyncContext, 'store' | 'now' | 'yieldToShortWork'>,
   { decider, connection, isFirst, signal }: PlanWorkspace,
-  { inputs, filter, onProgress, onRow = filter?.addRow, decidePage, decideAbsent }: ReadInput,
+  { inputs, filter, intake, onProgress, onRow = filter?.addRow, decidePage, decideAbsent }: ReadInput,
 ): Promise<ReadOutcome> {
   const { reading, mapping, isSparse } = inputs
   // Counted while the source is read: beside another statement it would need a session of its own.
   const counting = headcount(db, connection)
   counting.catch(() => {})
-  const slices = filter ? filter.slices() : wholeSlices(reading.rows)
+  const opened = filter ? filter.slices() : wholeSlices(reading.rows)
+  const slices = intake ? intake.readKeys(opened, mapping) : opened
+  const treatments = new RowTreatments()
   const rows = await traceStep(
     'read',
-    () => collectRows(decider, { slices, mapping, signal, onRow, onPage: decidePage, onProgress, yieldToShortWork }),
+    () =>
+      collectRows(decider, {
+        ...{ slices, mapping, signal, onRow, treatments, onProgress, yieldToShortWork },
+        onPage: decidePage,
+      }),
     { describeResult: (count) => ({ attributes: { 'rollcall.rows': count } }) },
   )
   const source = sourceOf(reading)
@@ -82,7 +92,7 @@ export async function readFeed(
   }
   const statesFields = mapping.ok && !isSparse && source !== null
   const fields = statesFields ? [...Object.keys(mapping.columns), ...mapping.parts] : null
-  return { decider, rows, source, fields, known: await counting, isFirst, now: now() }
+  return { decider, rows, treatments, source, fields, known: await counting, isFirst, now: now() }
 }
 
 /** The source that was read, with the sizes that are known only at its end. */

@@ -5,6 +5,7 @@ import type { HeldPart } from '../../store/plans/held-part.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import type { Db, RunAccount } from '../../store/schema.ts'
+import type { Intake } from '../../store/statement/intake.ts'
 import type { SealedIndex } from './change-filter/index-parts.ts'
 import type { ReadOutcome } from './judge-plan.ts'
 import type { PlanInputs } from './plan-inputs.ts'
@@ -16,6 +17,8 @@ export type PreparedPlan = Omit<PlanSummary, 'verification' | 'configuration' | 
   readonly heldPart: HeldPart | null
   /** The index for the next export; `same`: the last one is still right; null or left out: none. */
   readonly index?: SealedIndex | 'same' | null
+  /** What the export held, counted independently of the plan; null or left out: there was no new export. */
+  readonly intake?: Intake | null
   /** What a run that a person requested for named people tells them. */
   readonly account?: RunAccount
 }

@@ -18,6 +18,7 @@ import type { Db, Requester } from '../../store/schema.ts'
 import { setInheritedAttributes } from '../../telemetry/traces.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
+import { statePopulation } from '../context/state-population.ts'
 import { planBasis } from '../plan/plan-basis.ts'
 import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
@@ -77,7 +78,10 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
     }
     await recordAuditEntry(tx, { ...approved, details })
     const done = await acceptPlan(tx, run, connection, now)
-    if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
+    if (done === 0) {
+      await moveRun(tx, { id: runId, to: 'finished', now })
+      await statePopulation(ctx, tx, { runId, connection: run.connection })
+    }
     return { again: null, batches: done }
   })
   if (committed.again !== null) {

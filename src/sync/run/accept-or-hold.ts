@@ -14,6 +14,7 @@ import { setAttributes } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
+import { reportStatement, statePopulation } from '../context/state-population.ts'
 import { acceptPlan, continueAfterAccept, expiryOf, failedGuards } from './accept-plan.ts'
 
 /** The approval of the held plan that this run makes again, with the run of that plan. */
@@ -61,7 +62,7 @@ async function hold(ctx: SyncContext, claim: ClaimedRun, { run, connection, reas
       throw new Overtaken()
     await writeOutEntries(tx, run.id)
     if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
-    const part = run.feed === 'source' ? await acceptUndoubtedPart(tx, run, connection, now) : null
+    const part = run.feed === 'source' ? await acceptUndoubtedPart(ctx, tx, run, connection, now) : null
     // The rest has another digest than the plan that was made.
     const { digest } = (part && (await getRun(tx, run.id))) ?? run
     const details = { failed: failedGuards(run.guards ?? []), digest, ...(part && { wentOn: part.run.id }) }
@@ -76,6 +77,7 @@ async function hold(ctx: SyncContext, claim: ClaimedRun, { run, connection, reas
 
 /** Accepts the changes of a held plan that no guard doubts, if the connection sends those, as a run of its own; null if there are none. */
 async function acceptUndoubtedPart(
+  ctx: Pick<SyncContext, 'connections' | 'now'>,
   tx: Db,
   { id: runId, guards }: Run,
   connection: SyncConnection,
@@ -89,6 +91,7 @@ async function acceptUndoubtedPart(
   if (run === null) return null
   const batches = await acceptPlan(tx, run, connection, now)
   await moveRun(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
+  if (batches === 0) await statePopulation(ctx, tx, { runId: run.id, connection: run.connection })
   const details = { digest: run.digest, batches, of: runId, kinds }
   await recordAuditEntry(tx, {
     act: 'run.passed',
@@ -114,15 +117,16 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, { run, connection, ap
   const now = ctx.now()
   const about = { runId: run.id, connection: run.connection }
   const decision = approval && { by: approval.by, because: approval.because ?? null }
-  const batches = await ctx.store.db.transaction().execute(async (tx) => {
+  const { batches, statement } = await ctx.store.db.transaction().execute(async (tx) => {
     const count = await acceptPlan(tx, run, connection, now)
     const to = count > 0 ? 'delivering' : 'unchanged'
     if (!(await moveRun(tx, { id: run.id, to, now, attempt: claim.attempt, ...decision }))) throw new Overtaken()
     const details = { digest: run.digest, batches: count, ...(approval && { approvedBy: approval.by }) }
     await recordAuditEntry(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
-    return count
+    return { batches: count, statement: count === 0 ? await statePopulation(ctx, tx, about) : null }
   })
   setAttributes({ 'rollcall.state': batches > 0 ? 'delivering' : 'unchanged' })
+  if (statement) reportStatement(ctx, statement)
   if (approval) ctx.events.runApproved({ ...about, by: approval.by, digest: run.digest ?? '' })
   await continueAfterAccept(ctx, run, batches)
 }

@@ -9,6 +9,7 @@ import { acceptIndex } from '../../store/plans/export-index.ts'
 import { commitPlan, refreshStatistics } from '../../store/plans/plans.ts'
 import { addWaitingRun, feedsOfNamedPeople, type Run } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
+import { acceptIntake } from '../../store/statement/intake.ts'
 import { traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
@@ -45,6 +46,7 @@ export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, n
     by: deliveredBy(run, connection),
     now,
   }
+  await acceptIntake(tx, committed)
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
   if (!connection.records) await acknowledgeVerifiedLeavers(tx, leavers)
   await dropSolvedProblems(tx, run.connection)

@@ -10,6 +10,7 @@ import { recordConfiguration } from '../../store/runs/configured.ts'
 import { heldReason } from '../../store/runs/held-runs.ts'
 import { addWaitingRun, type FeedName, requestersOfRun, type Trigger } from '../../store/runs/runs.ts'
 import type { Db, Verification } from '../../store/schema.ts'
+import { storeIntake } from '../../store/statement/intake.ts'
 import { traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { Overtaken, whileClaimed } from '../context/overtaken.ts'
@@ -214,6 +215,7 @@ async function storePlan(
   if (!(await markPlanned(tx, withKnownKey(claim, plan), { ...plan, configuration, basis, verification }, now)))
     throw new Overtaken()
   await storeIndex(tx, runId, plan.index ?? null)
+  if (plan.intake) await storeIntake(tx, { runId, connection: name, intake: plan.intake })
   if (plan.account) await storeAccount(tx, { runId, connection: name, account: plan.account })
   await recordConfiguration(tx, { connection: name, configuration, startedBy })
   const { source, asOf, rows, counts, digest } = plan

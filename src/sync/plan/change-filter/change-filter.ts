@@ -3,7 +3,7 @@ import type { PlanContext } from '../../../identity/decide/decide.ts'
 import type { UnchangedPeople } from '../../../identity/decide/row-book.ts'
 import { isReject } from '../../../identity/mapping/rows.ts'
 import type { MappedRow, ReadableRows } from '../map/map-rows.ts'
-import type { ExportIndex } from './export-index.ts'
+import type { EachKey, ExportIndex } from './export-index.ts'
 import { NextIndex } from './next-index.ts'
 import { digestsWith } from './record-digest.ts'
 import { UnchangedRecords, type UnchangedRows } from './unchanged-records.ts'
@@ -19,6 +19,8 @@ export type ChangeFilter = {
   readonly addRow: (row: SourceRow, mapped: MappedRow) => void
   /** The people of the unchanged records. */
   readonly unchangedPeople: UnchangedPeople
+  /** Passes the key of each record that was skipped, as HR writes it. */
+  readonly skippedKeys: EachKey
   /** The known people without an unchanged record who may need a decision; null: everybody in the roster. */
   readonly openPeople: () => readonly string[] | null
   /** The index for the next export, which needs to know every decision of the plan. */
@@ -59,6 +61,7 @@ export function createChangeFilter(input: ChangeFilterInput): ChangeFilter {
       if (isUsable) nextIndex.addRow(row, mapped)
     },
     unchangedPeople: records.people,
+    skippedKeys: (take) => records.skippedKeys(take),
     openPeople: () => records.openPeople(),
     nextIndex,
   }

@@ -14,6 +14,9 @@ const maxStrayInRow = 16
 const maxKeySearches = 32
 const maxPartialMatches = 1000
 
+/** Passes the bytes of keys one after the other: those from `start` to `end` are one key. */
+export type EachKey = (take: (keys: Buffer, start: number, end: number) => void) => void
+
 /** What an index holds about the export as a whole. */
 export type IndexHead = {
   /** A digest of everything besides the records that decides what follows from them. */

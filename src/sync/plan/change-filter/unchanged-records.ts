@@ -2,7 +2,7 @@ import type { RawRecord, RecordFilter, RecordRange } from '../../../connectors/c
 import type { UnchangedPeople } from '../../../identity/decide/row-book.ts'
 import type { RowTraits } from '../../../identity/lint/traits.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
-import { type ExportIndex, isDigestAt } from './export-index.ts'
+import { type EachKey, type ExportIndex, isDigestAt, keyStart } from './export-index.ts'
 import { Numbers } from './growing.ts'
 import { LastKinds } from './last-kinds.ts'
 import type { NextIndex } from './next-index.ts'
@@ -139,6 +139,15 @@ export class UnchangedRecords {
       if (this.#stateOf[entry] !== skipped) keys.add(this.#last.keyOf(entry))
     }
     return [...keys]
+  }
+
+  /** Passes the key of each record that was skipped. */
+  skippedKeys(take: Parameters<EachKey>[0]): void {
+    if (this.#last === null) return
+    const { entries, size } = this.#last
+    for (let entry = 0; entry < size; entry += 1) {
+      if (this.#stateOf[entry] === skipped) take(entries.keys, keyStart(entries, entry), entries.keyEnds[entry] ?? 0)
+    }
   }
 
   /** The entry of this person in the last index; -1 for none. */

@@ -31,6 +31,8 @@ export type ReadableRows = Extract<MappedRows, { readonly ok: true }>
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
       readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
+      /** The key that a row states, as HR writes it; null if it states none that can be read. */
+      readonly keyOf: (row: SourceRow) => string | null
       readonly map: (row: SourceRow) => MappedRow
       /** The traits of the row that was mapped last; null if it has to be parsed next time even if it is unchanged. */
       readonly traitsOf: (row: SourceRow, observation: Observation) => RowTraits | null
@@ -98,6 +100,7 @@ function readableRows(
     lacking,
     parts,
     cellsOf: (row) => compiled.cellsOf(wholeRow(row)),
+    keyOf: (row) => compiled.keyOf(wholeRow(row)),
     map(read) {
       const row = wholeRow(read)
       if (notPeople?.isReorderedHeader(row)) throw reorderedHeader(row.origin)

@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { After, Limit, page } from './lists.ts'
+import { Values } from './plans.ts'
+
+const Count = z.int().min(0)
+
+/** The parts of the keys that HR states. Each key is in exactly one. */
+export const statedParts = {
+  employed: 'employed, and the platform has it so',
+  left: 'left, and the platform has it so',
+  deferred: 'starts or leaves on a later day, on which it is sent',
+  outOfScope: 'out of scope: every row of the person is',
+  held: 'waits in a held plan',
+  refused: 'the platform refuses the change, or fails on it',
+  onTheWay: 'accepted, and the platform has not acknowledged it yet',
+  unreadable: 'the row cannot be used',
+  excluded: 'excluded by an operator: held back, retracted or cancelled',
+  notAPerson: 'the row is about no person, or about something else',
+  unaccounted: 'unaccounted for',
+} as const
+
+/** The parts of the people who are on the platform though HR does not state their key. */
+export const platformParts = {
+  leftEarlier: 'left earlier',
+  absent: 'missing in the export, and employed until that counts as a departure',
+  alias: 'stated under another key, which an operator named',
+  held: 'waits in a held plan',
+  refused: 'the platform refuses the change, or fails on it',
+  onTheWay: 'accepted, and the platform has not acknowledged it yet',
+  excluded: 'excluded by an operator: held back, retracted or cancelled',
+  foreign: 'created by others: no export has stated them',
+  unaccounted: 'unaccounted for',
+} as const
+
+/** The parts of the rows of an export. */
+export const rowParts = {
+  used: 'a row that is used for its person',
+  further: 'a further row of the same person',
+  later: 'takes effect on a later day',
+  rejected: 'cannot be read',
+  outOfScope: 'out of scope',
+  notAPerson: 'about no person, such as totals',
+  ignored: 'about something else, by its action',
+  unmapped: 'in an export whose columns are missing',
+} as const
+
+export type StatedPart = keyof typeof statedParts
+export type PlatformPart = keyof typeof platformParts
+export type RowPart = keyof typeof rowParts
+
+const countsOf = <T extends Readonly<Record<string, string>>>(parts: T) =>
+  z.object(Object.fromEntries(Object.keys(parts).map((name) => [name, Count])) as Record<keyof T, typeof Count>)
+
+/** Where everybody was after one accepted run: what HR stated and what the platform has, each parted without remainder. */
+export const Statement = z
+  .object({
+    connection: z.string(),
+    runId: z.string().describe('The run after which it was made.'),
+    madeAt: z.string(),
+    rules: z.string().nullable().describe('The digest of the configuration by which the run planned.'),
+    export: z
+      .object({
+        runId: z.string().nullable().describe('The run that read it; null: that run was removed.'),
+        name: z.string().nullable(),
+        version: z.string().nullable().describe('The digest or version of its content.'),
+        bytes: Count.nullable(),
+        asOf: z.string(),
+        end: z.string().nullable().describe('How its end was recognised; null for a file, which is read to its end.'),
+        keys: z.string().describe('The SHA-256 of its keys, sorted by bytes, each with a line end.'),
+      })
+      .nullable()
+      .describe('The newest accepted export; null: none was accepted.'),
+    rows: z
+      .object({
+        delivered: Count.describe('Counted where the connector delivers them.'),
+        announced: Count.nullable().describe('How many the source says it has; null: it does not say.'),
+        keyless: Count.describe('Rows whose key is blank or cannot be read.'),
+        parts: countsOf(rowParts),
+      })
+      .nullable(),
+    stated: z.object({
+      exported: Count.describe('Different keys of the export, counted before the rows are mapped.'),
+      further: Count.describe('People whom only an event or an operator stated since.'),
+      parts: countsOf(statedParts),
+    }),
+    platform: z.object({
+      records: Count.describe('Records that the platform has, as it acknowledged them or as its list was read.'),
+      parts: countsOf(platformParts).extend({ stated: Count.describe('Those whose key HR states.') }),
+    }),
+    addsUp: z.boolean(),
+    differences: z.array(z.string()).describe('What does not add up, a sentence each.'),
+    unaccounted: z.array(z.string()).describe('The first keys of people who are in no other part.'),
+  })
+  .meta({ id: 'Statement' })
+export type Statement = z.infer<typeof Statement>
+
+/** A person in a part of a statement. */
+export const AccountedPerson = z.object({
+  identityId: z.string().describe('Of a person who was forgotten: a digest.'),
+  name: z.string().nullable().optional().describe('Only where values are asked for.'),
+  stated: z.boolean().describe('Whether HR states the key.'),
+  part: z.string(),
+  onPlatform: z.enum(['employed', 'left']).nullable().describe('How the platform has the person; null: it does not.'),
+  detail: z.string().nullable().describe('The held run, the row, the day, or what an operator decided.'),
+  sinceRunId: z.string().nullable().describe('The run since whose statement this is so; null: it was removed.'),
+})
+export type AccountedPerson = z.infer<typeof AccountedPerson>
+
+const At = z
+  .string()
+  .max(40)
+  .optional()
+  .describe('A day, of which the last statement is shown, or an instant (ISO 8601). Default: the newest.')
+
+/** The population statements of a connection. */
+export const statementOperations = operations({
+  getStatement: {
+    method: 'GET',
+    path: '/connections/:connection/statement',
+    permission: 'viewer',
+    summary: 'Where everybody is whom HR states, and everybody whom the platform has, by count.',
+    params: z.object({ connection: z.string() }),
+    query: z.object({ at: At }),
+    success: { 200: Statement },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  listStatementPeople: {
+    method: 'GET',
+    path: '/connections/:connection/statement/people',
+    permission: 'viewer',
+    summary: 'The people behind a count of a statement, by key.',
+    params: z.object({ connection: z.string() }),
+    query: z.object({
+      at: At,
+      side: z.enum(['stated', 'platform']).default('stated').describe('Keys that HR states, or the others.'),
+      part: z.string().max(40).optional().describe('Only those in this part.'),
+      after: After,
+      limit: Limit.default(500),
+      values: Values,
+    }),
+    success: { 200: page(AccountedPerson, z.string()) },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+})

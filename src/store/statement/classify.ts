@@ -1,0 +1,188 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { PlatformPart, StatedPart } from '../../contract/control/statements.ts'
+
+/** What the parts of a connection's people are told by. */
+export type Classification = {
+  readonly connection: string
+  /** When the newest accepted snapshot was true; null: none was accepted. */
+  readonly acceptedAsOf: Date | null
+  /** A run of the connection is about to plan whatever differs. */
+  readonly hasNextRun: boolean
+  /** Leavers are removed from the platform. */
+  readonly removes: boolean
+  readonly now: Date
+}
+
+/**
+ * In SQL, everybody whom HR states or whom the platform has, with the one part that each of them is in: the columns of `accounted_people`.
+ * The parts follow from rows of the store alone. Nothing here is shared with planning, so that a fault there shows here.
+ */
+export function classifiedPeople(input: Classification): RawBuilder<unknown> {
+  const { connection } = input
+  return sql`(
+    with recursive ${smallTables(input)}
+    select * from (
+      select key as identity_id, is_stated as stated, on_platform,
+        case when is_stated then ${statedPart} else ${platformPart} end as part, ${detail} as detail
+      from (${subjects(input)}) person
+      where is_stated or on_platform is not null
+      union all
+      select identity_id, false, case when is_separated then 'left' else 'employed' end, ${part('foreign')}, null
+      from foreign_people listed
+      where connection = ${connection}
+        and not exists (select from roster where connection = ${connection} and identity_id = listed.identity_id)
+        and not exists (select from stated_keys where connection = ${connection} and identity_id = listed.identity_id)
+    ) people)`
+}
+
+/** In SQL, the tables that name few people: keys with an alias, and what is particular about a person. */
+function smallTables({ connection }: Classification): RawBuilder<unknown> {
+  const isHeld = sql`runs.connection = ${connection} and runs.state = 'held'`
+  return sql`
+    key_names as (
+      select identity_id as key, former, 1 as depth from key_answers where connection = ${connection} and same
+      union all
+      select named.key, answer.former, depth + 1 from key_names named
+        join key_answers answer on answer.connection = ${connection} and answer.identity_id = named.former and answer.same
+      where depth < 100
+    ), first_keys as materialized (
+      select distinct on (key) key, former from key_names order by key, depth desc
+    ), aliased as materialized (
+      select first_keys.key as alias, roster.* from first_keys
+        join roster on roster.connection = ${connection} and roster.identity_id = first_keys.former
+    ), alias_formers as materialized (
+      select distinct former from first_keys
+        join stated_keys on stated_keys.connection = ${connection} and stated_keys.identity_id = first_keys.key
+    ), noted (identity_id, pending, confirmed, held_run, has_held_change, problem, sent_by, cancelled, fault, waits_until,
+        leaves_later, held_back, foreign_as) as (
+      select identity_id, true, confirmed, null, false, null, null, null, null, null, false, null, null
+      from out_of_sync where connection = ${connection}
+      union all
+      select identity_id, false, null, runs.id::text, true, null, null, null, null, null, false, null, null
+      from changes join runs on runs.id = changes.run_id where ${isHeld}
+      union all
+      select identity_id, false, null, runs.id::text, false, null, null, null, null, null, false, null, null
+      from plan_entries join runs on runs.id = plan_entries.run_id where ${isHeld}
+      union all
+      select identity_id, false, null, runs.id::text, false, null, null, null, null, null, false, null, null
+      from waiting_rows join runs on runs.id = waiting_rows.run_id where ${isHeld}
+      union all
+      select identity_id, false, null, null, false, coalesce(status::text, kind), null, null, null, null, false, null, null
+      from problems where connection = ${connection}
+      union all
+      select identity_id, false, null, null, false, null, runs.id::text, null, null, null, false, null, null
+      from changes join runs on runs.id = changes.run_id join deliveries using (run_id, batch)
+      where runs.connection = ${connection} and runs.state = 'delivering' and changes.state = 'due' and deliveries.state = 'due'
+      union all
+      select out_of_sync.identity_id, false, null, null, false, null, null, runs.id::text, null, null, false, null, null
+      from out_of_sync join changes on changes.identity_id = out_of_sync.identity_id and changes.state = 'dropped'
+        join runs on runs.id = changes.run_id and runs.connection = ${connection} and runs.state in ('cancelled', 'failed')
+      where out_of_sync.connection = ${connection}
+      union all
+      select identity_id, false, null, null, false, null, null, null, 'line ' || line, null, false, null, null
+      from known_faults where connection = ${connection} and identity_id is not null and accepted_times > 0
+        and (not cell_only or (may_leave and is_blocking))
+      union all
+      select identity_id, false, null, null, false, null, null, null, null, to_char(effective_on, 'YYYY-MM-DD'),
+        (observation ->> 'statesDeparture' = 'true' or observation ->> 'leavingDate' is not null), null, null
+      from waiting_rows where connection = ${connection} and run_id is null
+      union all
+      select identity_id, false, null, null, false, null, null, null, null, null, false, until, null
+      from hold_backs where connection = ${connection}
+      union all
+      select identity_id, false, null, null, false, null, null, null, null, null, false, null,
+        case when is_separated then 'left' else 'employed' end
+      from foreign_people where connection = ${connection}
+    ), notes as materialized (
+      select identity_id, bool_or(pending) as is_pending, (array_agg(confirmed) filter (where pending))[1] as confirmed,
+        max(held_run) as held_run, bool_or(has_held_change) as has_held_change, max(problem) as problem, max(sent_by) as sent_by,
+        max(cancelled) as cancelled, min(fault) as fault, min(waits_until) as waits_until, bool_or(leaves_later) as leaves_later,
+        max(held_back) as held_back, max(foreign_as) as foreign_as
+      from noted group by identity_id
+    )`
+}
+
+/**
+ * In SQL, a row for each key that HR states and for each person of the roster. A key with an alias shows the state of the person whom it
+ * names, who is on the platform under the first key only.
+ */
+function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classification): RawBuilder<unknown> {
+  const own = sql`roster.identity_id is not null`
+  const of = (column: string) =>
+    sql`case when aliased.alias is null then roster.${sql.ref(column)} else aliased.${sql.ref(column)} end`
+  const isNewer = sql`(${acceptedAsOf}::timestamptz is null or date_trunc('milliseconds', roster.as_of) > ${acceptedAsOf})`
+  const separatedAt = sql`(held.record ->> 'separatedAt')`
+  const hasLeft = sql`coalesce(${separatedAt} collate "C" <= ${now.toISOString()}, false)`
+  return sql`
+    select key, is_stated, treatment, notes.*, retracted_at, is_departure_held, deferred_to, absences, desired, is_silent_about,
+      ${hasNextRun}::boolean as has_next_run, has_alias,
+      desired ->> 'separatedAt' as separated_at,
+      coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
+      case when not is_own or held.record is null then foreign_as
+        when not ${hasLeft} then 'employed'
+        when ${removes}::boolean then null else 'left' end as on_platform
+    from (
+      select coalesce(exported.identity_id, roster.identity_id) as key,
+        exported.identity_id is not null or (${own} and roster.desired is not null and roster.retracted_at is null and ${isNewer})
+          as is_stated,
+        exported.treatment, coalesce(aliased.identity_id, roster.identity_id, exported.identity_id) as subject, ${own} as is_own,
+        ${of('desired')} as desired, ${of('retracted_at')} as retracted_at, ${of('held_departure')} is not null as is_departure_held,
+        ${of('deferred_to')} as deferred_to, ${of('absences')} as absences, ${of('inferred')} as inferred,
+        date_trunc('milliseconds', ${of('as_of')}) > ${acceptedAsOf} as is_silent_about,
+        roster.desired as own_desired, alias_formers.former is not null as has_alias
+      from (select identity_id, treatment from stated_keys where connection = ${connection}) exported
+        full join (select * from roster where connection = ${connection}) roster on roster.identity_id = exported.identity_id
+        left join aliased on aliased.alias = exported.identity_id
+        left join alias_formers on alias_formers.former = roster.identity_id
+    ) named
+    left join notes on notes.identity_id = named.subject
+    left join lateral (select case when is_pending then nullif(notes.confirmed, 'null'::jsonb) else own_desired end as record) held on true`
+}
+
+function part(name: StatedPart | PlatformPart): RawBuilder<unknown> {
+  return sql`${sql.lit(name)}`
+}
+
+const isExcluded = sql`(retracted_at is not null or is_departure_held)`
+
+/** In SQL, the part of somebody whom the platform has otherwise than it was accepted. */
+const pendingPart = sql`case when problem is not null then ${part('refused')}
+  when sent_by is not null or has_next_run then ${part('onTheWay')}
+  when cancelled is not null then ${part('excluded')}
+  else ${part('unaccounted')} end`
+
+const statedPart = sql`case
+  when ${isExcluded} then ${part('excluded')}
+  when held_run is not null and (has_held_change or desired is null) then ${part('held')}
+  when desired is not null and is_pending then ${pendingPart}
+  when treatment = 'outOfScope' then ${part('outOfScope')}
+  when treatment in ('notAPerson', 'ignored') then ${part('notAPerson')}
+  when treatment = 'rejected' or (fault is not null and separated_at is null) then ${part('unreadable')}
+  when desired is null then case when waits_until is not null then ${part('deferred')} else ${part('unaccounted')} end
+  when absences > 0 and is_silent_about is not true then ${part('unaccounted')}
+  when deferred_to is not null or leaves_on_date or (leaves_later and separated_at is null) then ${part('deferred')}
+  when separated_at is not null then ${part('left')}
+  else ${part('employed')} end`
+
+const platformPart = sql`case
+  when has_alias then ${part('alias')}
+  when desired is null then ${part('foreign')}
+  when ${isExcluded} then ${part('excluded')}
+  when has_held_change then ${part('held')}
+  when is_pending then ${pendingPart}
+  when separated_at is not null then ${part('leftEarlier')}
+  else ${part('absent')} end`
+
+/** In SQL, what an operator wants to know besides the part. */
+const detail = sql`case
+  when retracted_at is not null then 'retracted'
+  when is_departure_held then 'held back until ' || coalesce(held_back, '')
+  when held_run is not null and (has_held_change or desired is null) then held_run
+  when desired is not null and is_pending then coalesce(problem, sent_by, cancelled)
+  when treatment is not null then treatment
+  when fault is not null and separated_at is null then fault
+  when desired is null then waits_until
+  when deferred_to is not null then deferred_to
+  when leaves_later and separated_at is null then waits_until
+  when separated_at is not null then left(separated_at, 10) || case when inferred then ', inferred' else '' end
+  end`
