@@ -16,6 +16,7 @@ import {
   rules,
 } from '../helpers/model/tellings.ts'
 import { seed } from '../helpers/seed.ts'
+import { differencesStated } from '../helpers/statements.ts'
 import { isFull } from '../helpers/tier.ts'
 import { reportTrials } from '../helpers/trials.ts'
 import { type Host, headers, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
@@ -87,6 +88,7 @@ test('leavers follow from what HR stated, whatever is silent, late, early or wit
         await receive(world, ...arrived.map(eventOf))
         await later(world, 6)
         expect({ today, byDay: await gone(today) }).toEqual({ today, byDay: hr.gone(today) })
+        expect({ today, differences: await differencesStated(world) }).toEqual({ today, differences: [] })
         total.nights += 1
       }
       total.departures += hr.gone(firstDay.add({ days }).toString()).length

@@ -11,6 +11,7 @@ import { createModel, keyOf, type Model, takeExport } from '../helpers/model/sto
 import { openTestSystem, type TestSystem } from '../helpers/model/test-system.ts'
 import { findUnreported, noCounts } from '../helpers/model/truth.ts'
 import { seed } from '../helpers/seed.ts'
+import { differencesStated } from '../helpers/statements.ts'
 import { createPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
 import { reportTrials } from '../helpers/trials.ts'
@@ -107,6 +108,7 @@ test('whenever a run or a command reports success, the platform has what HR stat
           trial.outage.script = []
           await trial.calm()
           await look()
+          expect(await differencesStated(trial.world)).toEqual([])
           counts.turns++
         }
         leftOut += trial.world.source.skippedRows

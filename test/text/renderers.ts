@@ -26,6 +26,7 @@ import {
   Verdict,
   Verification,
 } from '../../src/contract/control/shapes.ts'
+import { Statement } from '../../src/contract/control/statements.ts'
 import { Restored } from '../../src/contract/control/store.ts'
 import { NewToken, RevokedToken, TokenView } from '../../src/contract/control/tokens.ts'
 
@@ -85,6 +86,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderHoldBacks: z.object({ people: z.array(HoldBack) }),
   renderKeys: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }),
   renderLeaverReport: LeaverReport,
+  renderStatement: Statement,
   renderLeavers: z.array(Leaver),
   renderNewKey: AuditKeyReplaced,
   renderNewToken: NewToken,

@@ -5,6 +5,7 @@ import type { PersonOptions } from '../commands/person.ts'
 import type { ReportFormat, ReportLeaversOptions } from '../commands/report-leavers.ts'
 import type { RetractOptions } from '../commands/retract.ts'
 import type { SeparateOptions } from '../commands/separate.ts'
+import type { StatementOptions } from '../commands/statement.ts'
 import {
   add,
   byOption,
@@ -21,6 +22,7 @@ import {
 export const peopleCommands: readonly Definition[] = [
   personCommand,
   reportCommands,
+  statementCommand,
   retractCommand,
   separateCommand,
   holdBackCommand,
@@ -70,6 +72,26 @@ function reportCommands(program: Command, exitWith: ExitWith): void {
       exitWith(async (options: ReportLeaversOptions) =>
         (await import('../commands/report-leavers.ts')).reportLeavers(options),
       ),
+    )
+}
+
+function statementCommand(program: Command, exitWith: ExitWith): void {
+  add(
+    program,
+    'statement',
+    'Show where everybody is whom HR states or the platform has, and whether all are accounted for',
+    commonOptions,
+    connectionOption,
+  )
+    .option('--at <day>', 'the last statement of this day, or before this instant (default: the newest)')
+    .addOption(
+      new Option('--format <format>', 'html: a page; csv and json: with everybody by key').choices(
+        Object.keys(reportFormats),
+      ),
+    )
+    .option('--show-values', 'include names; otherwise keys only')
+    .action(
+      exitWith(async (options: StatementOptions) => (await import('../commands/statement.ts')).statement(options)),
     )
 }
 

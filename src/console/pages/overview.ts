@@ -145,6 +145,7 @@ ${connections.map((connection) => connectionCard(connection, status, context, ch
 /** The order of alerts: most urgent first. */
 const urgency: readonly Alert['kind'][] = [
   'leaver_late',
+  'unaccounted',
   'blocked',
   'expiring',
   'held',
@@ -227,6 +228,11 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
     case 'foreign':
     case 'leaver_late':
       return actionLink({ href: address('/problems', { connection }), name: 'View the people' })
+    case 'unaccounted':
+      return actionLink({
+        href: `/connections/${encodeURIComponent(connection)}/statement`,
+        name: 'View the statement',
+      })
     default:
       return kind satisfies never
   }

@@ -242,6 +242,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   blockedPeople: 'People may have left',
   foreign: 'People are unknown to HR',
   leaver_late: 'A leaver is late',
+  unaccounted: 'Not everybody is accounted for',
   paused: 'Paused by a person',
   settings_differ: 'Processes have different settings',
   stale: 'The data from HR is too old',

@@ -13,6 +13,7 @@ export const AlertKind = z.enum([
   'expiring',
   'run_failed',
   'problems',
+  'unaccounted',
   'blockedPeople',
   'foreign',
   'leaver_late',

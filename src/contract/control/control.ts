@@ -19,6 +19,7 @@ import { runOperations } from './runs.ts'
 import { scheduleOperations } from './schedules.ts'
 import { settingsOperations } from './settings.ts'
 import { sourceOperations } from './sources.ts'
+import { statementOperations } from './statements.ts'
 import { statusOperations } from './status.ts'
 import { storeOperations } from './store.ts'
 import { tokenOperations } from './tokens.ts'
@@ -50,6 +51,7 @@ export const control = operations({
   ...planOperations,
   ...problemOperations,
   ...leaverOperations,
+  ...statementOperations,
   ...classifiedValueOperations,
   ...eventOperations,
   ...auditOperations,

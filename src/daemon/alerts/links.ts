@@ -53,6 +53,8 @@ function pageOf(alert: Linked | null): string {
     case 'overdue':
     case 'leaver_late':
       return `/problems${about}`
+    case 'unaccounted':
+      return `/connections/${encodeURIComponent(connection)}/statement`
     case 'paused':
       return '/schedules'
     case 'blocked':

@@ -21,6 +21,7 @@ import { runHandlers } from './runs.ts'
 import { scheduleHandlers } from './schedules.ts'
 import { settingsHandlers } from './settings.ts'
 import { sourceHandlers } from './sources.ts'
+import { statementHandlers } from './statements.ts'
 import { statusHandlers } from './status.ts'
 import { storeHandlers } from './store.ts'
 import { tokenHandlers } from './tokens.ts'
@@ -40,6 +41,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & WithActo
   ...holdBackHandlers,
   ...keyHandlers,
   ...leaverHandlers,
+  ...statementHandlers,
   ...pauseHandlers,
   ...peopleHandlers,
   ...planHandlers,

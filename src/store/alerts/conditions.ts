@@ -17,6 +17,7 @@ export const conditionKinds = [
   'expiring',
   'run_failed',
   'problems',
+  'unaccounted',
   'blockedPeople',
   'foreign',
   'leaver_late',
@@ -81,6 +82,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   expiring,
   run_failed: runFailed,
   problems,
+  unaccounted,
   blockedPeople: blockedLeavers,
   foreign,
   leaver_late: leaverLate,
@@ -329,6 +331,31 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
     code: null,
     reason: `the platform does not take the leaving dates of ${pluralizePeople(condition.people)}`,
     runId: null,
+  }))
+}
+
+/** Connections whose newest population statement does not add up. */
+async function unaccounted(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
+  const { rows } = await sql<{
+    name: string
+    since: Date
+    runId: string
+    differences: readonly string[]
+    people: number
+  }>`
+    select newest.connection as name, newest.made_at as since, newest.run_id as "runId", newest.content -> 'differences' as differences,
+      (newest.content -> 'stated' -> 'parts' ->> 'unaccounted')::int
+        + (newest.content -> 'platform' -> 'parts' ->> 'unaccounted')::int as people
+    from unnest(${connections}::text[]) of_connection (name), lateral (
+      select * from statements where statements.connection = of_connection.name order by id desc limit 1) newest
+    where not newest.adds_up order by newest.connection`.execute(db)
+  return rows.map(({ name, differences, ...condition }) => ({
+    ...condition,
+    connection: name,
+    kind: 'unaccounted',
+    code: null,
+    reason: `the population statement does not add up: ${differences.join('; ')}`,
+    leavers: null,
   }))
 }
 

@@ -21,7 +21,8 @@ export type Intake = {
   readonly keys: number
   /** Depends on the set of keys and not on their order. */
   readonly digest: string
-  readonly listKeys: () => readonly string[]
+  /** The keys, in any order. */
+  listKeys(): readonly string[]
   readonly treatedRows: RowCounts
   readonly treatments: ReadonlyMap<string, Treatment>
 }

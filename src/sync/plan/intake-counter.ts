@@ -4,6 +4,9 @@ import type { RowSlice } from './change-filter/change-filter.ts'
 import type { EachKey } from './change-filter/export-index.ts'
 import type { MappedRows } from './map/map-rows.ts'
 
+/** How a plan treats the rows of an export. */
+type Treated = Pick<Intake, 'treatedRows' | 'treatments'>
+
 /**
  * Counts what an export holds, independently of the plan: its rows where the connector delivers them, and its keys before anything else is
  * read of a row. Rows that the change filter skips are counted where the connector skips them, and their keys come from the index.
@@ -31,22 +34,15 @@ export class IntakeCounter {
     }
   }
 
-  /** What was counted, once all rows were read. `skippedKeys`: the keys of the rows that were skipped. */
-  result(skippedKeys: EachKey = () => {}): Omit<Intake, 'treatedRows' | 'treatments'> {
+  /**
+   * What was counted, once all rows were read, with how the plan treats the rows. `skippedKeys`: the keys of the rows that were skipped.
+   */
+  result(treated: Treated, skippedKeys: EachKey = () => {}): Intake {
     const digest = new KeyDigest()
-    let skipped = 0
-    skippedKeys((keys, start, end) => {
-      digest.add(keys, start, end)
-      skipped += 1
-    })
+    skippedKeys((keys, start, end) => digest.add(keys, start, end))
     for (const key of this.#keys) digest.addText(key)
-    return {
-      rows: this.#rows,
-      keyless: this.#keyless,
-      keys: this.#keys.size + skipped,
-      digest: digest.text(),
-      listKeys: () => [...textsOf(skippedKeys), ...this.#keys],
-    }
+    const counts = { rows: this.#rows, keyless: this.#keyless, keys: digest.keys, digest: digest.text() }
+    return new CountedIntake({ ...counts, ...treated }, () => [...textsOf(skippedKeys), ...this.#keys])
   }
 
   #addKey(key: string | null): void {
@@ -82,6 +78,31 @@ export class IntakeCounter {
   }
 }
 
+/** The keys are listed only if they are not those of the last export. */
+class CountedIntake implements Intake {
+  readonly rows: number
+  readonly keyless: number
+  readonly keys: number
+  readonly digest: string
+  readonly treatedRows: Intake['treatedRows']
+  readonly treatments: Intake['treatments']
+  readonly #listKeys: () => readonly string[]
+
+  constructor(counted: Omit<Intake, 'listKeys'>, listKeys: () => readonly string[]) {
+    this.rows = counted.rows
+    this.keyless = counted.keyless
+    this.keys = counted.keys
+    this.digest = counted.digest
+    this.treatedRows = counted.treatedRows
+    this.treatments = counted.treatments
+    this.#listKeys = listKeys
+  }
+
+  listKeys(): readonly string[] {
+    return this.#listKeys()
+  }
+}
+
 function textsOf(eachKey: EachKey): string[] {
   const texts: string[] = []
   eachKey((keys, start, end) => texts.push(keys.toString('utf8', start, end)))
@@ -93,7 +114,7 @@ function textsOf(eachKey: EachKey): string[] {
  * of the last export. It is no proof against an attacker: the statement holds the SHA-256 of the sorted keys.
  */
 class KeyDigest {
-  #keys = 0
+  keys = 0
   #first = 0
   #second = 0
   #text = Buffer.allocUnsafe(1024)
@@ -115,12 +136,12 @@ class KeyDigest {
     }
     first = Math.imul(first ^ (first >>> 16), 2246822507) ^ Math.imul(second ^ (second >>> 13), 3266489909)
     second = Math.imul(second ^ (second >>> 16), 2246822507) ^ Math.imul(first ^ (first >>> 13), 3266489909)
-    this.#keys += 1
+    this.keys += 1
     this.#first = (this.#first + first) | 0
     this.#second = (this.#second + second) | 0
   }
 
   text(): string {
-    return [this.#keys, this.#first >>> 0, this.#second >>> 0].map((number) => number.toString(16)).join('-')
+    return [this.keys, this.#first >>> 0, this.#second >>> 0].map((number) => number.toString(16)).join('-')
   }
 }

@@ -108,8 +108,10 @@ function intakeOf(
   { intake, filter, inputs: { mapping } }: IntakeInput,
 ): Intake | null {
   if (source === null || !mapping.ok) return null
-  const counted = intake.result(filter?.skippedKeys)
-  return { ...counted, treatedRows: treatments.counts(decider), treatments: treatments.keys(decider) }
+  return intake.result(
+    { treatedRows: treatments.counts(decider), treatments: treatments.keys(decider) },
+    filter?.skippedKeys,
+  )
 }
 
 /** Decides about everybody, and withdraws people from the filter's next index if a later row takes their decision back. */

@@ -1,0 +1,37 @@
+import { statementCsv } from '../../daemon/reports/statement-csv.ts'
+import { statementPage } from '../../daemon/reports/statement-page.ts'
+import { failures } from '../../errors.ts'
+import { jsonText } from '../../text/escape.ts'
+import { standardOutput } from '../../text/print.ts'
+import { renderStatement } from '../render/statement.ts'
+import { allPages } from '../session/pages.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
+
+/** A file format of a population statement. */
+export type StatementFormat = 'csv' | 'json' | 'html'
+/** The options of `rollcall statement`. */
+export type StatementOptions = CommonOptions & {
+  readonly at?: string
+  readonly format?: StatementFormat
+  readonly showValues?: boolean
+}
+
+/** Shows where everybody was after the last accepted run, or on a day. Exits with 70 if the statement does not add up. */
+export async function statement(options: StatementOptions): Promise<number> {
+  const { at, format } = options
+  return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
+    const params = { connection: requireConnection(options, config) }
+    const stated = await control.getStatement({ params, query: { at } })
+    // With an instant, a statement that is made meanwhile does not mix with this one.
+    const query = { at: stated.madeAt, limit: 1000, values: output.mayShowValues(options) }
+    const listSide = (side: 'stated' | 'platform') =>
+      allPages((after?: string) => control.listStatementPeople({ params, query: { ...query, side, after } }))
+    if (format === undefined || options.json) output.printResult(stated, renderStatement)
+    else if (format === 'html') standardOutput.print(statementPage(stated))
+    else {
+      const people = [...(await listSide('stated')), ...(await listSide('platform'))]
+      standardOutput.print(format === 'csv' ? statementCsv(people) : jsonText({ ...stated, people }))
+    }
+    return stated.addsUp ? 0 : failures.finished_with_problems.exit
+  })
+}

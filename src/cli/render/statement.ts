@@ -1,0 +1,45 @@
+import { platformParts, rowParts, type Statement, statedParts } from '../../contract/control/statements.ts'
+import { aligned, escapeText, formatInstant, number, type Paint } from './text.ts'
+
+/** A population statement: what HR stated, what the platform has, and whether both are accounted for. Parts without people are left out. */
+export function renderStatement(statement: Statement, paint: Paint): string {
+  const { connection, madeAt, rows, stated, platform, addsUp, differences, unaccounted } = statement
+  const source = statement.export
+  const [name, end] = [source?.name ?? '', source?.end ?? 'it was read to its end'].map(escapeText)
+  const keys = unaccounted.map(escapeText).join(', ')
+  return [
+    paint('bold', `Population of ${escapeText(connection)} at ${formatInstant(madeAt)}`),
+    ...(source === null ? ['no export was accepted yet'] : [`${name} as of ${formatInstant(source.asOf)}; ${end}`]),
+    ...table('HR states', stated.exported + stated.further, partsOf(statedParts, stated.parts), paint),
+    ...table(
+      'the platform has',
+      platform.records,
+      [...statedRecords(platform), ...partsOf(platformParts, platform.parts)],
+      paint,
+    ),
+    ...(rows === null ? [] : table('rows of the export', rows.delivered, partsOf(rowParts, rows.parts), paint)),
+    '',
+    ...(addsUp
+      ? [paint('green', 'Everybody is accounted for.')]
+      : [
+          paint('red', 'The statement does not add up:'),
+          ...differences.map((difference) => `  ${escapeText(difference)}`),
+          ...(keys === '' ? [] : [`  ${keys}`]),
+        ]),
+  ].join('\n')
+}
+
+type Part = readonly [text: string, count: number]
+
+function statedRecords({ parts }: Statement['platform']): Part[] {
+  return [['whose key HR states', parts.stated]]
+}
+
+function partsOf<T extends string>(texts: Readonly<Record<T, string>>, counts: Readonly<Record<T, number>>): Part[] {
+  return (Object.entries(texts) as [T, string][]).map(([name, text]) => [text, counts[name]] as const)
+}
+
+function table(title: string, total: number, parts: readonly Part[], paint: Paint): string[] {
+  const lines = parts.filter(([, count]) => count > 0).map(([text, count]) => [`  ${text}`, number(count)])
+  return ['', ...aligned([[title, number(total)], ...lines], (cell, row) => (row === 0 ? paint('bold', cell) : cell))]
+}

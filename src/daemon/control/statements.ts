@@ -1,0 +1,63 @@
+import type { statementOperations } from '../../contract/control/statements.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { type StoredStatement, statementAt, statementPeople } from '../../store/statement/read.ts'
+import type { ControlContext } from './control-context.ts'
+import { nextCursor, readCursor, TextCursor } from './cursors.ts'
+import { requireConnection } from './require-connection.ts'
+import type { WithActor } from './with-permissions.ts'
+
+type StatementWanted = { readonly connection: string; readonly at?: string | undefined }
+
+/** Handlers of the operations about population statements. */
+export const statementHandlers: Handlers<typeof statementOperations, ControlContext & WithActor> = {
+  async getStatement(ctx, { params, query }) {
+    const { id: _, ...body } = await requireStatement(ctx, { ...params, ...query })
+    return { status: 200, body }
+  },
+
+  async listStatementPeople(ctx, { params: { connection }, query }) {
+    const { at, side, part, after, limit, values } = query
+    const { id } = await requireStatement(ctx, { connection, at })
+    const scope = { list: 'statement', connection, at, side, part }
+    const cursor = readCursor(scope, after, TextCursor)
+    const rows = await statementPeople(ctx.sync.store.db, {
+      ...{ connection, statement: id, side, part, after: cursor, limit, values },
+    })
+    return {
+      status: 200,
+      body: { data: [...rows], next: nextCursor(scope, { rows, limit }, ({ identityId }) => identityId) },
+    }
+  },
+}
+
+/** The statement of a connection at a day or an instant, by default the newest. */
+async function requireStatement(
+  ctx: Pick<ControlContext, 'sync'>,
+  { connection, at }: StatementWanted,
+): Promise<StoredStatement> {
+  requireConnection(ctx, connection)
+  const { source, webhook } = ctx.sync.connections.get(connection)?.feeds ?? {}
+  const before = at === undefined ? undefined : instantAfter(at, (source ?? webhook)?.timeZone ?? 'UTC')
+  const statement = await statementAt(ctx.sync.store.db, { connection, before })
+  if (statement) return statement
+  const time = at === undefined ? '' : ` of ${at} or earlier`
+  throw new Failure(
+    'not_found',
+    `"${connection}" has no population statement${time}: one is made after each accepted run`,
+  )
+}
+
+/** The instant before which a statement belongs to a day, or to an instant and what came before it. */
+function instantAfter(at: string, timeZone: string): Date {
+  try {
+    if (/^\d{4}-\d\d-\d\d$/.test(at)) {
+      const end = Temporal.PlainDate.from(at).add({ days: 1 }).toZonedDateTime(timeZone)
+      return new Date(end.epochMilliseconds)
+    }
+    return new Date(Temporal.Instant.from(at).epochMilliseconds + 1)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new Failure('usage', 'at: write a day such as 2026-11-20, or an instant such as 2026-11-20T03:00:00Z')
+  }
+}

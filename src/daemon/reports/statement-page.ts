@@ -1,0 +1,37 @@
+import { platformParts, rowParts, type Statement, statedParts } from '../../contract/control/statements.ts'
+import { type Html, html } from '../../web/html.ts'
+import { reportPage } from './report-page.ts'
+
+/** A population statement as one page that needs no other file. */
+export function statementPage(statement: Statement): string {
+  const { connection, madeAt, runId, rows, stated, platform, addsUp, differences, unaccounted } = statement
+  const source = statement.export
+  const body = html`<header>
+<h1>Population of ${connection}, ${madeAt.slice(0, 10)}</h1>
+<p class="faint">Made at ${madeAt}, after run ${runId}, by the rules ${statement.rules ?? 'unknown'}.</p>
+${source && html`<p class="faint">Export ${source.name ?? ''} as of ${source.asOf}, version ${source.version ?? 'unknown'}. ${source.end ?? 'It was read to its end.'} SHA-256 of its sorted keys: ${source.keys}.</p>`}
+</header>
+<p class="verdict ${addsUp ? 'good' : 'bad'}">${addsUp ? 'Everybody is accounted for.' : html`<strong>It does not add up</strong>: ${differences.join('; ')}. ${unaccounted.join(', ')}`}</p>
+${section('Whom HR states', stated.exported + stated.further, partsOf(statedParts, stated.parts))}
+${section('Whom the platform has', platform.records, [['whose key HR states', platform.parts.stated], ...partsOf(platformParts, platform.parts)])}
+${rows && section('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}`
+  return reportPage(`Population of ${connection}, ${madeAt.slice(0, 10)}`, body)
+}
+
+type Part = readonly [text: string, count: number]
+
+function partsOf<T extends string>(texts: Readonly<Record<T, string>>, counts: Readonly<Record<T, number>>): Part[] {
+  return (Object.entries(texts) as [T, string][]).map(([name, text]) => [text, counts[name]] as const)
+}
+
+function section(title: string, total: number, parts: readonly Part[]): Html {
+  return html`<section>
+<h2>${title}</h2>
+<div class="wide" role="region" tabindex="0" aria-label="${title}"><table>
+<tbody>${parts.map(
+    ([text, count]) => html`<tr><th scope="row">${text}</th><td class="figure">${count}</td></tr>
+`,
+  )}<tr><th scope="row"><b>together</b></th><td class="figure"><b>${total}</b></td></tr></tbody>
+</table></div>
+</section>`
+}
