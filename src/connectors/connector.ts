@@ -41,6 +41,8 @@ export type SourceIdentity = {
   readonly version: string
   /** Whether more exports wait to be read after this one. */
   readonly more?: boolean
+  /** How many rows the source has, as its end states or as its pages held; left out where that is not known. */
+  readonly records?: number
   /** How the end of a list was recognised: the rule for the last page, and the count that the server states. */
   readonly end?: string
 }

@@ -14,7 +14,7 @@ export function renderStatement(statement: Statement, paint: Paint): string {
     ...table(
       'the platform has',
       platform.records,
-      [...statedRecords(platform), ...partsOf(platformParts, platform.parts)],
+      partsOf(platformParts, platform.parts),
       paint,
     ),
     ...(rows === null ? [] : table('rows of the export', rows.delivered, partsOf(rowParts, rows.parts), paint)),
@@ -30,10 +30,6 @@ export function renderStatement(statement: Statement, paint: Paint): string {
 }
 
 type Part = readonly [text: string, count: number]
-
-function statedRecords({ parts }: Statement['platform']): Part[] {
-  return [['whose key HR states', parts.stated]]
-}
 
 function partsOf<T extends string>(texts: Readonly<Record<T, string>>, counts: Readonly<Record<T, number>>): Part[] {
   return (Object.entries(texts) as [T, string][]).map(([name, text]) => [text, counts[name]] as const)

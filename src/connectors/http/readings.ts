@@ -73,7 +73,8 @@ export async function readList(source: HttpSource, input: HttpReadingInput): Pro
     file && hasDetails(source) ? opening.use(await addDetails(source, { list: fetched, file }, input)) : null
   const list = detailed ?? plainList(fetched, file)
   const { headers, bytes, digest, end } = list
-  const identity = { ...identityOf(source, { name, bytes, digest }), end }
+  const records = fetched.counts.reduce((sum, count) => sum + count, 0)
+  const identity = { ...identityOf(source, { name, bytes, digest }), records, end }
   const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
   const read = async (): Promise<Reading> => {
     let size = 0

@@ -20,8 +20,9 @@ export const statedParts = {
   unaccounted: 'unaccounted for',
 } as const
 
-/** The parts of the people who are on the platform though HR does not state their key. */
+/** The parts of the people who are on the platform: those whose key HR states, and the others by reason. */
 export const platformParts = {
+  stated: 'whose key HR states',
   leftEarlier: 'left earlier',
   absent: 'missing in the export, and employed until that counts as a departure',
   alias: 'stated under another key, which an operator named',
@@ -86,7 +87,7 @@ export const Statement = z
     }),
     platform: z.object({
       records: Count.describe('Records that the platform has, as it acknowledged them or as its list was read.'),
-      parts: countsOf(platformParts).extend({ stated: Count.describe('Those whose key HR states.') }),
+      parts: countsOf(platformParts),
     }),
     addsUp: z.boolean(),
     differences: z.array(z.string()).describe('What does not add up, a sentence each.'),

@@ -13,7 +13,7 @@ ${source && html`<p class="faint">Export ${source.name ?? ''} as of ${source.asO
 </header>
 <p class="verdict ${addsUp ? 'good' : 'bad'}">${addsUp ? 'Everybody is accounted for.' : html`<strong>It does not add up</strong>: ${differences.join('; ')}. ${unaccounted.join(', ')}`}</p>
 ${section('Whom HR states', stated.exported + stated.further, partsOf(statedParts, stated.parts))}
-${section('Whom the platform has', platform.records, [['whose key HR states', platform.parts.stated], ...partsOf(platformParts, platform.parts)])}
+${section('Whom the platform has', platform.records, partsOf(platformParts, platform.parts))}
 ${rows && section('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}`
   return reportPage(`Population of ${connection}, ${madeAt.slice(0, 10)}`, body)
 }

@@ -22,6 +22,8 @@ export type RunSource = {
   readonly version: string
   /** More exports wait to be read after this one. */
   readonly more?: boolean
+  /** How many rows the source has, as its end states; absent if that is not known. */
+  readonly records?: number
   /** How the end of a list was recognised; absent if the source is not a list. */
   readonly end?: string
 }

@@ -141,7 +141,7 @@ type Summary = RunOfConnection & { readonly basis: Basis; readonly now: Date; re
 function summarize(tally: Tally, { basis, runId, connection, now, records }: Summary): Statement {
   const { counts, source, as_of: asOf, mode } = basis
   const stated = countsOf(statedParts, tally.stated)
-  const platform = { ...countsOf(platformParts, tally.platform), stated: tally.platform.stated ?? 0 }
+  const platform = countsOf(platformParts, tally.platform)
   // A delta adds to what earlier ones stated, so only the store knows how many keys there are.
   const isCounted = mode === 'snapshot' && counts !== null
   const exported = isCounted ? counts.keys : sum(stated) - tally.further

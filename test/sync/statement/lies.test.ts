@@ -1,0 +1,143 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import type { RowSlice } from '../../../src/sync/plan/change-filter/change-filter.ts'
+import { statementsOf } from '../../helpers/statements.ts'
+import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
+
+/** The person whose row is lost between the parser and the planner; null: nobody's. */
+const lost = vi.hoisted(() => ({ key: null as string | null }))
+vi.mock(import('../../../src/sync/plan/collect-rows.ts'), async (original) => {
+  const actual = await original()
+  async function* dropping(slices: AsyncIterable<RowSlice>): AsyncGenerator<RowSlice> {
+    for await (const { rows, unchanged } of slices)
+      yield { rows: rows.filter(({ values }) => lost.key === null || values[0] !== lost.key), unchanged }
+  }
+  return {
+    ...actual,
+    collectRows: (decider, input) => actual.collectRows(decider, { ...input, slices: dropping(input.slices) }),
+  }
+})
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+beforeEach(() => {
+  lost.key = null
+})
+
+const people = staff(30)
+const secondNight = '2026-11-21T01:00:00.000Z'
+
+async function openWithPeople(): Promise<World> {
+  const { client } = await host.tenant()
+  const world = await openWorld({ client })
+  const first = await world.night(people)
+  expect(first.state).toBe('finished')
+  return world
+}
+
+/** What the newest statement finds, and the state of its run. */
+async function newest(world: World) {
+  const statement = (await statementsOf(world)).at(-1)
+  if (!statement) throw new Error('no statement was made')
+  const { state, reason } = await world.runOf(statement.runId)
+  const { addsUp, differences, unaccounted } = statement
+  return { addsUp, differences, unaccounted, state, reason }
+}
+
+test('the row of a new person that is lost between parser and planner shows on the same night', async () => {
+  await using world = await openWithPeople()
+  lost.key = 'E0031'
+
+  await world.night([...staff(31).slice(30), ...people], { asOf: secondNight })
+
+  expect(await newest(world)).toMatchObject({
+    addsUp: false,
+    differences: ['31 rows were delivered, and 30 of them were planned with', 'people unaccounted for: 1'],
+    unaccounted: ['E0031'],
+    state: 'finished_with_problems',
+    reason: expect.stringContaining('the population statement does not add up'),
+  })
+})
+
+test('the row of a known person that is lost there shows, though the plan takes it for a departure', async () => {
+  await using world = await openWithPeople()
+  lost.key = 'E0007'
+
+  await world.night(people, { asOf: secondNight })
+
+  expect(await newest(world)).toMatchObject({ addsUp: false, unaccounted: ['E0007'] })
+})
+
+test('a person who is missing in the roster shows on a night on which nothing changes', async () => {
+  await using world = await openWithPeople()
+  const { db } = world.sync.store
+  await db.deleteFrom('roster').where('identity_id', '=', 'E0012').execute()
+  // Planning would send the person again, as a joiner: the statement has to see it without that.
+  await sql`create function keep_out() returns trigger language plpgsql as $$ begin return null; end $$`.execute(db)
+  await sql`create trigger keep_out before insert on roster for each row when (new.identity_id = 'E0012') execute function keep_out()`.execute(
+    db,
+  )
+
+  await world.night(people, { asOf: secondNight })
+
+  expect(await newest(world)).toMatchObject({ addsUp: false, unaccounted: ['E0012'], state: 'finished_with_problems' })
+})
+
+test('a key that the store lost shows by its count', async () => {
+  await using world = await openWithPeople()
+  const { db } = world.sync.store
+  await db.deleteFrom('stated_keys').where('identity_id', 'in', ['E0003', 'E0004']).execute()
+
+  await world.night(people, { asOf: secondNight })
+
+  expect(await newest(world)).toMatchObject({
+    addsUp: false,
+    differences: ['HR states 30 people, and 28 of them are known here'],
+  })
+})
+
+test('a batch that was answered and whose answer is not stored shows on the same night', async () => {
+  await using world = await openWithPeople()
+  const { db } = world.sync.store
+  await sql`create function lose_answer() returns trigger language plpgsql as $$ begin new.answer := null; return new; end $$`.execute(
+    db,
+  )
+  await sql`create trigger lose_answer before update on deliveries for each row when (new.state = 'done') execute function lose_answer()`.execute(
+    db,
+  )
+
+  await world.night(change(people, { id: 'E0002', title: 'Manager' }, { id: 'E0005', title: 'Manager' }), {
+    asOf: secondNight,
+  })
+
+  expect(await newest(world)).toMatchObject({
+    addsUp: false,
+    differences: ['people unaccounted for: 2'],
+    unaccounted: ['E0002', 'E0005'],
+    state: 'finished_with_problems',
+  })
+})
+
+test('a page of a list that is lost behind the connector shows by the count of its records', async () => {
+  await using world = await openWithPeople()
+  const connector = world.connection.feeds.source?.connector
+  if (!connector) throw new Error('a world without a source')
+  const { open } = connector
+  Object.assign(connector, {
+    open: async (options: Parameters<typeof open>[0]) => {
+      const reading = await open(options)
+      const source = reading.source && { ...reading.source, records: people.length + 10, end: '4 pages of 10 records' }
+      return { ...reading, source }
+    },
+  })
+
+  await world.night(people, { asOf: secondNight })
+
+  expect(await newest(world)).toMatchObject({
+    addsUp: false,
+    differences: ['the source has 40 rows, and 30 of them were delivered'],
+  })
+})
