@@ -23,6 +23,7 @@ import { runsPages } from './pages/runs.ts'
 import { schedulePages } from './pages/schedules.ts'
 import { settingsPages } from './pages/settings.ts'
 import { sourcePages } from './pages/sources.ts'
+import { statementPages } from './pages/statement.ts'
 import { createSite } from './site/create-site.ts'
 import { type Content, documentOf, scripts } from './site/frame.ts'
 import { signInRoutes } from './site/sign-in.ts'
@@ -82,6 +83,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
     personPages(site)
     problemPages(site)
     sourcePages(site)
+    statementPages(site)
     eventPages(site)
     schedulePages(site)
     reportPages(site)

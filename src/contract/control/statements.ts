@@ -144,3 +144,30 @@ export const statementOperations = operations({
     errors: [400, 401, 403, 404, 500, 503],
   },
 })
+
+/** How somebody comes into the population, or leaves it. */
+export const movementKinds = {
+  join: 'joined',
+  return: 'came back, or was retracted and sent again',
+  leave: 'left',
+  retraction: 'was sent by mistake and deleted',
+  removal: 'is no longer on the platform as HR states',
+} as const
+export type MovementKind = keyof typeof movementKinds
+
+/** Somebody who came into the population or left it, with what proves it. */
+export type Movement = {
+  readonly identityId: string
+  readonly kind: MovementKind
+  readonly entered: boolean
+  /** When the first statement was made that has it; null: that statement was removed. */
+  readonly at: string | null
+  readonly statementRunId: string | null
+  /** The run that sent the change; null: none is stored. */
+  readonly runId: string | null
+  /** The row or event that states it; null: none does, or it is not stored. */
+  readonly evidence: string | null
+  /** The status with which the platform answered. */
+  readonly status: string | null
+  readonly answeredAt: string | null
+}

@@ -51,6 +51,47 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       ),
     },
   ],
+  intakes: [
+    {
+      holds: 'keys',
+      description: 'how many rows and keys an export had, and its keys until the plan is decided',
+      removedWhen: history,
+      columns: named('run_id counts digest keys'),
+    },
+  ],
+  stated_keys: [
+    {
+      holds: 'keys',
+      description: 'the keys that the newest accepted export states',
+      removedWhen: 'a newer export without the key is accepted',
+      columns: named('connection identity_id treatment'),
+    },
+  ],
+  stated_exports: [
+    {
+      holds: 'none',
+      description: 'which export that is',
+      removedWhen: forEver,
+      columns: named('connection run_id as_of digest list_digest'),
+    },
+  ],
+  statements: [
+    {
+      holds: 'keys',
+      description:
+        'the population statement after each accepted run: counts, and keys of people who are unaccounted for',
+      removedWhen: history,
+      columns: named('id connection run_id made_at adds_up content people_digest'),
+    },
+  ],
+  accounted_people: [
+    {
+      holds: 'keys',
+      description: 'in which part of the statements each key was; a digest of the key after `rollcall forget`',
+      removedWhen: 'no statement that names the part is kept',
+      columns: named('connection identity_id stated part on_platform detail since until'),
+    },
+  ],
   in_doubt: [
     {
       holds: 'keys',

@@ -10,7 +10,7 @@ import {
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
-import { type Classification, classifiedPeople } from './classify.ts'
+import { type Classification, classifiedPeople, populationDigest } from './classify.ts'
 
 /** How many keys of unaccounted people a statement names. */
 const keysNamed = 100
@@ -32,21 +32,61 @@ export async function makeStatement(tx: Db, { runId, connection, removes, now }:
     acceptedAsOf: basis.accepted_as_of,
     hasNextRun: basis.hasNextRun,
   }
-  const tally = await tallyParts(tx, classified)
-  const statement = summarize(tally, { basis, runId, connection, now, records: await countRecords(tx, classified) })
-  const unaccounted = statement.addsUp ? [] : await unaccountedKeys(tx, classified)
-  const complete = { ...statement, unaccounted }
-  await storeStatement(tx, classified, { statement: complete, digest: tally.digest })
-  const { stated, platform, addsUp, differences } = complete
-  const keys = complete.export?.keys
+  const digest = await populationDigest(tx, classified)
+  const last = await lastStatement(tx, connection)
+  const isSame = last !== null && last.people_digest === digest
+  const parts = isSame ? partsOf(last.content) : await countParts(tx, classified, basis.exported)
+  const statement = summarize(parts, { basis, runId, connection, now })
+  const id = await insertStatement(tx, { statement, digest })
+  if (!isSame) await storePeople(tx, classified, id)
+  await recordStatement(tx, statement, now)
+  return statement
+}
+
+/** Where everybody is, by count. */
+type Parts = {
+  readonly stated: Statement['stated']['parts']
+  readonly platform: Statement['platform']['parts']
+  /** People whom only an event or an operator stated. */
+  readonly further: number
+  readonly records: number
+  readonly unaccounted: readonly string[]
+}
+
+/** The last statement of a connection, and the digest of what its parts followed from; null if there is none. */
+async function lastStatement(tx: Db, connection: string) {
+  const row = await tx
+    .selectFrom('statements')
+    .select(['content', 'people_digest'])
+    .where('connection', '=', connection)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+function partsOf({ stated, platform, unaccounted }: Statement): Parts {
+  const { parts, further } = stated
+  return { stated: parts, platform: platform.parts, further, records: platform.records, unaccounted }
+}
+
+async function recordStatement(tx: Db, statement: Statement, now: Date): Promise<void> {
+  const { connection, runId, stated, platform, rows, rules, addsUp, differences, unaccounted } = statement
+  const { version, end, keys } = statement.export ?? {}
   const details = {
-    ...{ addsUp, exported: stated.exported, further: stated.further, stated: stated.parts },
-    ...{ records: platform.records, platform: platform.parts, rows: complete.rows?.delivered, keys },
-    ...{ export: complete.export?.version, end: complete.export?.end, rules: complete.rules, people: unaccounted },
-    differences,
+    ...{ addsUp, differences, exported: stated.exported, further: stated.further, stated: stated.parts },
+    ...{
+      records: platform.records,
+      platform: platform.parts,
+      rows: rows?.delivered,
+      export: version,
+      end,
+      keys,
+      rules,
+    },
+    ...(unaccounted.length > 0 && { people: unaccounted }),
   }
   await recordAuditEntry(tx, { act: 'statement.made', connection, by: rollcall, runId, details, now })
-  return complete
 }
 
 type Basis = Awaited<ReturnType<typeof readBasis>>
@@ -58,6 +98,7 @@ async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
     configuration: string | null
     accepted_as_of: Date | null
     hasNextRun: boolean
+    exported: number
     exportRun: string | null
     as_of: Date | null
     list_digest: string | null
@@ -67,6 +108,7 @@ async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
   }>`
     select own.configuration, connections.accepted_as_of, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
       reading.source, reading.mode, intakes.counts,
+      (select count(*)::int from stated_keys where connection = own.connection) as exported,
       exists (select from runs next where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned')
         and next.id <> own.id) as "hasNextRun"
     from runs own join connections on connections.name = own.connection
@@ -88,33 +130,25 @@ async function fillListDigest(tx: Db, connection: string): Promise<void> {
     where connection = ${connection} and list_digest is null`.execute(tx)
 }
 
-type Tally = {
-  readonly stated: Readonly<Record<string, number>>
-  readonly platform: Readonly<Record<string, number>>
-  readonly further: number
-  /** Depends on everybody's part, and not on their order. */
-  readonly digest: string
-}
-
 /** Counts everybody by part, in one pass. */
-async function tallyParts(tx: Db, classified: Classification): Promise<Tally> {
-  const { connection } = classified
-  const { rows } = await sql<{ stated: boolean; part: string; people: number; records: number; digest: string }>`
-    select stated, part, count(*)::int as people, count(on_platform)::int as records,
-      bit_xor(hashtextextended(concat_ws(E'\n', identity_id, part, on_platform, detail), 0))::text as digest
+async function countParts(tx: Db, classified: Classification, exported: number): Promise<Parts> {
+  const { rows } = await sql<{ stated: boolean; part: string; people: number; records: number }>`
+    select stated, part, count(*)::int as people, count(on_platform)::int as records
     from ${classifiedPeople(classified)} classified group by stated, part order by stated, part`.execute(tx)
-  const { rows: exported } = await sql<{ keys: number }>`
-    select count(*)::int as keys from stated_keys where connection = ${connection}`.execute(tx)
   const stated = rows.filter((row) => row.stated)
-  const total = stated.reduce((sum, { people }) => sum + people, 0)
-  return {
-    stated: Object.fromEntries(stated.map((row) => [row.part, row.people])),
-    platform: {
-      ...Object.fromEntries(rows.filter((row) => !row.stated).map((row) => [row.part, row.records])),
+  const others = rows.filter((row) => !row.stated)
+  const parts = {
+    stated: countsOf(statedParts, Object.fromEntries(stated.map(({ part, people }) => [part, people]))),
+    platform: countsOf(platformParts, {
+      ...Object.fromEntries(others.map(({ part, records }) => [part, records])),
       stated: stated.reduce((sum, { records }) => sum + records, 0),
-    },
-    further: total - (exported[0]?.keys ?? 0),
-    digest: rows.map(({ stated: is, part, digest }) => `${is ? 'stated' : 'platform'} ${part} ${digest}`).join('\n'),
+    }),
+  }
+  return {
+    ...parts,
+    further: total(parts.stated) - exported,
+    records: await countRecords(tx, classified),
+    unaccounted: parts.stated.unaccounted + parts.platform.unaccounted > 0 ? await unaccountedKeys(tx, classified) : [],
   }
 }
 
@@ -136,15 +170,12 @@ async function countRecords(tx: Db, { connection, removes, now }: Classification
   return rows[0]?.records ?? 0
 }
 
-type Summary = RunOfConnection & { readonly basis: Basis; readonly now: Date; readonly records: number }
+type Summary = RunOfConnection & { readonly basis: Basis; readonly now: Date }
 
-function summarize(tally: Tally, { basis, runId, connection, now, records }: Summary): Statement {
+function summarize(parts: Parts, { basis, runId, connection, now }: Summary): Statement {
   const { counts, source, as_of: asOf, mode } = basis
-  const stated = countsOf(statedParts, tally.stated)
-  const platform = countsOf(platformParts, tally.platform)
   // A delta adds to what earlier ones stated, so only the store knows how many keys there are.
-  const isCounted = mode === 'snapshot' && counts !== null
-  const exported = isCounted ? counts.keys : sum(stated) - tally.further
+  const exported = mode === 'snapshot' && counts !== null ? counts.keys : basis.exported
   const rows = counts && {
     delivered: counts.rows,
     announced: source?.records ?? null,
@@ -162,10 +193,12 @@ function summarize(tally: Tally, { basis, runId, connection, now, records }: Sum
         keys: basis.list_digest ?? '',
       },
     },
-    ...{ rows, stated: { exported, further: tally.further, parts: stated }, platform: { records, parts: platform } },
+    rows,
+    stated: { exported, further: parts.further, parts: parts.stated },
+    platform: { records: parts.records, parts: parts.platform },
   }
   const differences = differencesOf(statement)
-  return { ...statement, addsUp: differences.length === 0, differences, unaccounted: [] }
+  return { ...statement, addsUp: differences.length === 0, differences, unaccounted: [...parts.unaccounted] }
 }
 
 type Counted = Pick<Statement, 'rows' | 'stated' | 'platform'>
@@ -173,8 +206,8 @@ type Counted = Pick<Statement, 'rows' | 'stated' | 'platform'>
 /** What does not add up, a sentence each. */
 export function differencesOf({ rows, stated, platform }: Counted): string[] {
   const unaccounted = stated.parts.unaccounted + platform.parts.unaccounted
-  const known = sum(stated.parts)
-  const treated = rows === null ? 0 : sum(rows.parts)
+  const known = total(stated.parts)
+  const treated = rows === null ? 0 : total(rows.parts)
   return [
     ...(rows !== null && rows.announced !== null && rows.announced !== rows.delivered
       ? [`the source has ${rows.announced} rows, and ${rows.delivered} of them were delivered`]
@@ -185,15 +218,15 @@ export function differencesOf({ rows, stated, platform }: Counted): string[] {
     ...(stated.exported + stated.further === known
       ? []
       : [`HR states ${stated.exported + stated.further} people, and ${known} of them are known here`]),
-    ...(platform.records === sum(platform.parts)
+    ...(platform.records === total(platform.parts)
       ? []
-      : [`the platform has ${platform.records} records, and ${sum(platform.parts)} of them are accounted for`]),
+      : [`the platform has ${platform.records} records, and ${total(platform.parts)} of them are accounted for`]),
     ...(unaccounted === 0 ? [] : [`people unaccounted for: ${unaccounted}`]),
   ]
 }
 
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0)
+function total(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
 function countsOf<T extends Readonly<Record<string, string>>>(
@@ -213,30 +246,34 @@ async function unaccountedKeys(tx: Db, classified: Classification): Promise<stri
 
 type MadeStatement = { readonly statement: Statement; readonly digest: string }
 
-/** Stores a statement, and the people whose part has changed since the last one. */
-async function storeStatement(tx: Db, classified: Classification, { statement, digest }: MadeStatement): Promise<void> {
-  const { connection, runId, addsUp } = statement
-  const { rows: before } = await sql<{ digest: string }>`
-    select people_digest as digest from statements where connection = ${connection} order by id desc limit 1`.execute(
-    tx,
-  )
-  const { rows } = await sql<{ id: string }>`
-    insert into statements (connection, run_id, made_at, adds_up, content, people_digest)
-    values (${connection}, ${runId}, ${statement.madeAt}, ${addsUp}, ${JSON.stringify(statement)}, ${digest})
-    returning id::text`.execute(tx)
-  const [made] = rows
-  if (!made || before[0]?.digest === digest) return
+async function insertStatement(tx: Db, { statement, digest }: MadeStatement): Promise<string> {
+  const { connection, runId, madeAt, addsUp } = statement
+  const { id } = await tx
+    .insertInto('statements')
+    .values({
+      ...{ connection, run_id: runId, made_at: new Date(madeAt), adds_up: addsUp },
+      ...{ content: JSON.stringify(statement), people_digest: digest },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** Stores the people whose part has changed since the last statement. */
+async function storePeople(tx: Db, classified: Classification, id: string): Promise<void> {
+  const { connection } = classified
   const isSame = sql`known.identity_id = people.identity_id and known.stated = people.stated and known.part = people.part
     and known.on_platform is not distinct from people.on_platform and known.detail is not distinct from people.detail`
   await sql`
     with people as materialized (select * from ${classifiedPeople(classified)} classified),
     known as materialized (select * from accounted_people where connection = ${connection} and until is null),
+    same as materialized (select people.identity_id from people join known on ${isSame}),
     ended as (
-      update accounted_people set until = ${made.id}
-      where connection = ${connection} and until is null and not exists (
-        select from people join known on ${isSame} where known.identity_id = accounted_people.identity_id)
+      update accounted_people set until = ${id}
+      where connection = ${connection} and until is null
+        and not exists (select from same where same.identity_id = accounted_people.identity_id)
     )
     insert into accounted_people (connection, identity_id, stated, part, on_platform, detail, since)
-    select ${connection}, identity_id, stated, part, on_platform, detail, ${made.id} from people
-    where not exists (select from known where ${isSame})`.execute(tx)
+    select ${connection}, identity_id, stated, part, on_platform, detail, ${id} from people
+    where not exists (select from same where same.identity_id = people.identity_id)`.execute(tx)
 }

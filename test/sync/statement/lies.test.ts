@@ -1,30 +1,25 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import type { RowSlice } from '../../../src/sync/plan/change-filter/change-filter.ts'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { IntakeCounter } from '../../../src/sync/plan/intake-counter.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
-/** The person whose row is lost between the parser and the planner; null: nobody's. */
-const lost = vi.hoisted(() => ({ key: null as string | null }))
-vi.mock(import('../../../src/sync/plan/collect-rows.ts'), async (original) => {
-  const actual = await original()
-  async function* dropping(slices: AsyncIterable<RowSlice>): AsyncGenerator<RowSlice> {
-    for await (const { rows, unchanged } of slices)
-      yield { rows: rows.filter(({ values }) => lost.key === null || values[0] !== lost.key), unchanged }
-  }
-  return {
-    ...actual,
-    collectRows: (decider, input) => actual.collectRows(decider, { ...input, slices: dropping(input.slices) }),
-  }
-})
+/** Loses the row of a person between the parser and the planner. */
+function loseRow(key: string): void {
+  const { readKeys } = IntakeCounter.prototype
+  vi.spyOn(IntakeCounter.prototype, 'readKeys').mockImplementation(async function* (this: IntakeCounter, ...args) {
+    for await (const { rows, unchanged } of readKeys.apply(this, args))
+      yield { rows: rows.filter(({ values }) => values[0] !== key), unchanged }
+  })
+}
 
 let host: Host
 beforeAll(async () => {
   host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
-beforeEach(() => {
-  lost.key = null
+afterEach(() => {
+  vi.restoreAllMocks()
 })
 
 const people = staff(30)
@@ -49,7 +44,7 @@ async function newest(world: World) {
 
 test('the row of a new person that is lost between parser and planner shows on the same night', async () => {
   await using world = await openWithPeople()
-  lost.key = 'E0031'
+  loseRow('E0031')
 
   await world.night([...staff(31).slice(30), ...people], { asOf: secondNight })
 
@@ -64,7 +59,7 @@ test('the row of a new person that is lost between parser and planner shows on t
 
 test('the row of a known person that is lost there shows, though the plan takes it for a departure', async () => {
   await using world = await openWithPeople()
-  lost.key = 'E0007'
+  loseRow('E0007')
 
   await world.night(people, { asOf: secondNight })
 

@@ -1,0 +1,121 @@
+import { sql } from 'kysely'
+import type { Movement, MovementKind } from '../../contract/control/statements.ts'
+import type { Origin } from '../../identity/record.ts'
+import type { Answer, Db } from '../schema.ts'
+import { type StoredStatement, statementAt } from './read.ts'
+
+/** In SQL, whether a person belongs to the population: employed on the platform, and known from HR. */
+const isCounted = sql`(on_platform is not distinct from 'employed' and part <> 'foreign')`
+
+/** A period: from the last statement before it to its last statement. */
+export type Period = { readonly connection: string; readonly from: Date; readonly to: Date }
+
+/** The population at both ends of a period, and everybody who came into it or left it. */
+export type PopulationChange = {
+  readonly start: StoredStatement | null
+  readonly end: StoredStatement | null
+  readonly startKeys: readonly string[]
+  readonly endKeys: readonly string[]
+  readonly movements: readonly Movement[]
+}
+
+/**
+ * Who was employed on the platform at the start and at the end of a period, and who came and left in between, each with the row, the run
+ * and the answer of the platform behind it. The start and those who came are those at the end and those who left.
+ */
+export async function populationChange(db: Db, { connection, from, to }: Period): Promise<PopulationChange> {
+  const start = await statementAt(db, { connection, before: from })
+  const end = await statementAt(db, { connection, before: to })
+  const [after, until] = [start?.id ?? 0, end?.id ?? 0]
+  return {
+    start,
+    end,
+    startKeys: await populationAt(db, { connection, statement: after }),
+    endKeys: await populationAt(db, { connection, statement: until }),
+    movements: await movementsBetween(db, { connection, after, until }),
+  }
+}
+
+type StatementKey = { readonly connection: string; readonly statement: number }
+
+async function populationAt(db: Db, { connection, statement }: StatementKey): Promise<readonly string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select identity_id as key from accounted_people
+    where connection = ${connection} and since <= ${statement} and (until is null or until > ${statement}) and ${isCounted}
+    order by identity_id`.execute(db)
+  return rows.map(({ key }) => key)
+}
+
+/** The keys that HR states by a statement, in byte order. */
+export async function statedKeysAt(db: Db, { connection, statement }: StatementKey): Promise<readonly string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select identity_id as key from accounted_people
+    where connection = ${connection} and since <= ${statement} and (until is null or until > ${statement}) and stated
+    order by identity_id`.execute(db)
+  return rows.map(({ key }) => key)
+}
+
+type MovementRow = {
+  readonly identityId: string
+  readonly entered: boolean
+  readonly wasCounted: boolean
+  readonly part: string | null
+  readonly detail: string | null
+  readonly madeAt: Date | null
+  readonly runId: string | null
+  readonly change: string | null
+  readonly changeRunId: string | null
+  readonly origin: Origin | null
+  readonly answer: Answer | null
+  readonly answeredAt: Date | null
+}
+
+type Range = { readonly connection: string; readonly after: number; readonly until: number }
+
+async function movementsBetween(db: Db, { connection, after, until }: Range): Promise<readonly Movement[]> {
+  const { rows } = await sql<MovementRow>`
+    with parts as (select *, ${isCounted} as counted from accounted_people where connection = ${connection}),
+    moves as (
+      select current.identity_id, current.since as at, current.counted as entered, current.part, current.detail
+      from parts current left join parts previous
+        on previous.identity_id = current.identity_id and previous.until = current.since
+      where current.since > ${after} and current.since <= ${until} and current.counted <> coalesce(previous.counted, false)
+      union all
+      select ended.identity_id, ended.until, false, null, null from parts ended
+      where ended.until > ${after} and ended.until <= ${until} and ended.counted and not exists (
+        select from parts next where next.identity_id = ended.identity_id and next.since = ended.until)
+    )
+    select moves.identity_id as "identityId", entered, part, detail, statements.made_at as "madeAt", statements.run_id as "runId",
+      exists (select from parts earlier where earlier.identity_id = moves.identity_id and earlier.counted and earlier.since < moves.at)
+        as "wasCounted",
+      change.kind as change, change.run_id as "changeRunId", change.origin, change.answer, change.answered_at as "answeredAt"
+    from moves left join statements on statements.id = moves.at left join lateral (
+      select changes.kind, changes.run_id, changes.origin, coalesce(changes.answer, deliveries.answer) as answer,
+        coalesce(changes.answered_at, deliveries.answered_at) as answered_at
+      from changes join runs on runs.id = changes.run_id left join deliveries using (run_id, batch)
+      where runs.connection = ${connection} and changes.identity_id = moves.identity_id and changes.state in ('due', 'confirmed')
+        and runs.created_at <= coalesce(statements.made_at, 'infinity')
+      order by runs.created_at desc, runs.id limit 1) change on true
+    order by moves.at, moves.identity_id`.execute(db)
+  return rows.map((row) => ({
+    identityId: row.identityId,
+    kind: kindOf(row),
+    entered: row.entered,
+    at: row.madeAt?.toISOString() ?? null,
+    statementRunId: row.runId,
+    runId: row.changeRunId,
+    evidence: row.origin && originText(row.origin),
+    status: row.answer === null ? null : String(row.answer.status),
+    answeredAt: row.answeredAt?.toISOString() ?? null,
+  }))
+}
+
+function kindOf({ entered, wasCounted, part, detail, change }: MovementRow): MovementKind {
+  if (entered) return wasCounted ? 'return' : 'join'
+  if (change === 'retract' || detail === 'retracted') return 'retraction'
+  return part === null || part === 'foreign' ? 'removal' : 'leave'
+}
+
+function originText(origin: Origin): string {
+  return 'file' in origin ? `${origin.file}, line ${origin.line}` : `event ${origin.event}`
+}
