@@ -121,7 +121,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     installation: ['config', 'audit'],
     proposal: ['config', 'probe/key-permissions.ts'],
     control: [
-      ...['config', 'alerts', 'schedules/schedules.ts', 'audit/service.ts', 'reports/leavers-pack.ts'],
+      ...['config', 'alerts', 'schedules/schedules.ts', 'audit/service.ts', 'reports/audit-pack.ts', 'reports/population-files.ts'],
       ...['installation', 'access', 'live', 'proposal'],
     ],
   },

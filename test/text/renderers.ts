@@ -87,6 +87,17 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderKeys: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }),
   renderLeaverReport: LeaverReport,
   renderStatement: Statement,
+  renderComparison: z.object({
+    ...{
+      connection: text,
+      matches: z.boolean(),
+      missing: z.array(text),
+      unknown: z.array(text),
+      differing: z.array(text),
+    },
+    rows: z.object({ inStatement: z.number().nullable(), inExport: z.number() }),
+    keys: z.object({ inStatement: text, inExport: text }),
+  }),
   renderLeavers: z.array(Leaver),
   renderNewKey: AuditKeyReplaced,
   renderNewToken: NewToken,

@@ -1,11 +1,14 @@
 import { statementCsv } from '../../daemon/reports/statement-csv.ts'
 import { statementPage } from '../../daemon/reports/statement-page.ts'
+import { verifyStatement } from '../../daemon/reports/verify-statement.ts'
 import { failures } from '../../errors.ts'
 import { jsonText } from '../../text/escape.ts'
 import { standardOutput } from '../../text/print.ts'
-import { renderStatement } from '../render/statement.ts'
+import { renderComparison, renderStatement } from '../render/statement.ts'
+import { createOutput } from '../session/output.ts'
 import { allPages } from '../session/pages.ts'
-import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
+import { type CommonOptions, configOf, requireConnection, withSession } from '../session/session.ts'
+import { listenForStop } from '../session/stop-signal.ts'
 
 /** A file format of a population statement. */
 export type StatementFormat = 'csv' | 'json' | 'html'
@@ -34,4 +37,19 @@ export async function statement(options: StatementOptions): Promise<number> {
     }
     return stated.addsUp ? 0 : failures.finished_with_problems.exit
   })
+}
+
+/** The options of `rollcall statement verify`. */
+export type VerifyStatementOptions = CommonOptions & { readonly export: string; readonly pack: string }
+
+/** Reads HR's export of a night again and compares it with the statement of a pack. Exits with 70 if they differ. */
+export async function statementVerify(options: VerifyStatementOptions): Promise<number> {
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
+  using stop = listenForStop()
+  const comparison = await verifyStatement(config, {
+    ...{ exportPath: options.export, packPath: options.pack, connection: options.connection, signal: stop.signal },
+  })
+  output.printResult(comparison, renderComparison)
+  return comparison.matches ? 0 : failures.finished_with_problems.exit
 }

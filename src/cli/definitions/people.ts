@@ -5,12 +5,13 @@ import type { PersonOptions } from '../commands/person.ts'
 import type { ReportFormat, ReportLeaversOptions } from '../commands/report-leavers.ts'
 import type { RetractOptions } from '../commands/retract.ts'
 import type { SeparateOptions } from '../commands/separate.ts'
-import type { StatementOptions } from '../commands/statement.ts'
+import type { StatementOptions, VerifyStatementOptions } from '../commands/statement.ts'
 import {
   add,
   byOption,
   candidatesHelp,
   commonOptions,
+  connectionHelp,
   connectionOption,
   type Definition,
   type ExitWith,
@@ -76,7 +77,7 @@ function reportCommands(program: Command, exitWith: ExitWith): void {
 }
 
 function statementCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  const command = add(
     program,
     'statement',
     'Show where everybody is whom HR states or the platform has, and whether all are accounted for',
@@ -92,6 +93,18 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
     .option('--show-values', 'include names; otherwise keys only')
     .action(
       exitWith(async (options: StatementOptions) => (await import('../commands/statement.ts')).statement(options)),
+    )
+
+  // Both have --connection and --json.
+  command.enablePositionalOptions()
+  add(command, 'verify', "Read HR's export of a night again and compare it with the statement of a pack", commonOptions)
+    .requiredOption('--export <file>', 'the export of HR')
+    .requiredOption('--pack <file>', 'the pack that "rollcall report leavers --pack" has written')
+    .option('--connection <name>', connectionHelp)
+    .action(
+      exitWith(async (options: VerifyStatementOptions) =>
+        (await import('../commands/statement.ts')).statementVerify(options),
+      ),
     )
 }
 

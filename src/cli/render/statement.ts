@@ -1,4 +1,5 @@
 import { platformParts, rowParts, type Statement, statedParts } from '../../contract/control/statements.ts'
+import type { StatementComparison } from '../../daemon/reports/verify-statement.ts'
 import { aligned, escapeText, formatInstant, number, type Paint } from './text.ts'
 
 /** A population statement: what HR stated, what the platform has, and whether both are accounted for. Parts without people are left out. */
@@ -33,4 +34,24 @@ function partsOf<T extends string>(texts: Readonly<Record<T, string>>, counts: R
 function table(title: string, total: number, parts: readonly Part[], paint: Paint): string[] {
   const lines = parts.filter(([, count]) => count > 0).map(([text, count]) => [`  ${text}`, number(count)])
   return ['', ...aligned([[title, number(total)], ...lines], (cell, row) => (row === 0 ? paint('bold', cell) : cell))]
+}
+
+/** Whether a statement is what the export says, and what differs. */
+export function renderComparison(comparison: StatementComparison, paint: Paint): string {
+  const { connection, matches, rows, keys, missing, unknown, differing } = comparison
+  const list = (title: string, all: readonly string[]) =>
+    all.length === 0 ? [] : [`  ${title}: ${all.map(escapeText).join(', ')}`]
+  if (matches)
+    return paint(
+      'green',
+      `The statement of ${escapeText(connection)} is what the export says: ${number(rows.inExport)} rows, keys ${escapeText(keys.inExport)}.`,
+    )
+  return [
+    paint('red', `The statement of ${escapeText(connection)} is not what the export says:`),
+    `  rows: ${rows.inStatement ?? 'unknown'} in the statement, ${rows.inExport} in the export`,
+    `  keys: ${escapeText(keys.inStatement)} in the statement, ${escapeText(keys.inExport)} in the export`,
+    ...list('only in the export', missing),
+    ...list('only in the statement', unknown),
+    ...list('employed in one and left in the other', differing),
+  ].join('\n')
 }

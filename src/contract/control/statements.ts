@@ -37,7 +37,7 @@ export const platformParts = {
 /** The parts of the rows of an export. */
 export const rowParts = {
   used: 'a row that is used for its person',
-  further: 'a further row of the same person',
+  further: 'one of several rows of a person that is not used',
   later: 'takes effect on a later day',
   rejected: 'cannot be read',
   outOfScope: 'out of scope',

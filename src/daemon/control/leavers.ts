@@ -10,14 +10,18 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { clockOf, figuresOf, legs } from '../../identity/leaving-clock.ts'
 import { auditExcerpt } from '../../store/audit/excerpt.ts'
+import type { Act } from '../../store/audit/trail.ts'
 import { keyOf } from '../../store/audit/key.ts'
 import { listLeavers, type StoredLeaver } from '../../store/leavers/list.ts'
+import { exportedKeys, populationChange } from '../../store/statement/movements.ts'
+import { everybodyIn } from '../../store/statement/read.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { version } from '../../version.ts'
 import type { MonitoredConnections } from '../alerts/freshness.ts'
 import type { AuditService } from '../audit/service.ts'
-import { leaversPack } from '../reports/leavers-pack.ts'
+import { auditPack } from '../reports/audit-pack.ts'
+import type { Population } from '../reports/population-files.ts'
 import type { ControlContext } from './control-context.ts'
 import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
 import { requireConnection } from './require-connection.ts'
@@ -128,12 +132,46 @@ async function leaverPack(
     )
   const report = await leaverReport(ctx, desired)
   await ctx.audit.seal()
-  const people = new Set(report.leavers.map(({ identityId }) => identityId))
+  const populations = await readPopulations(ctx, desired)
+  const moved = populations.flatMap(({ movements }) => movements)
+  const people = new Set([...report.leavers, ...moved].map(({ identityId }) => identityId))
   const { connection } = desired
   const audit: string[] = []
-  for await (const line of auditExcerpt(db, { people, ...(connection !== undefined && { connection }) }))
+  for await (const line of auditExcerpt(db, {
+    people,
+    acts: statementActs,
+    ...(connection !== undefined && { connection }),
+  }))
     audit.push(escapeJson(JSON.stringify(line)))
-  return { leavers: report.leavers.length, files: await leaversPack(report, { audit, key }) }
+  return { leavers: report.leavers.length, files: await auditPack(report, { audit, key, populations }) }
+}
+
+const statementActs: ReadonlySet<Act> = new Set(['statement.made'])
+
+/** The population of each connection at the start and the end of the period, in the time zone of its source. */
+async function readPopulations(
+  { sync }: Pick<LeaverContext, 'sync'>,
+  { from, to, connection }: ReportWanted,
+): Promise<readonly Population[]> {
+  const { db } = sync.store
+  const populations: Population[] = []
+  for (const name of connection === undefined ? [...sync.connections.keys()].sort() : [connection]) {
+    const { source, webhook } = sync.connections.get(name)?.feeds ?? {}
+    const startOf = (day: Temporal.PlainDate) =>
+      new Date(day.toZonedDateTime((source ?? webhook)?.timeZone ?? 'UTC').epochMilliseconds)
+    const first = Temporal.PlainDate.from(from)
+    const period = { connection: name, from: startOf(first), to: startOf(Temporal.PlainDate.from(to).add({ days: 1 })) }
+    const change = await populationChange(db, period)
+    const statement = change.end?.id ?? 0
+    const exported = await exportedKeys(db, { connection: name, statement })
+    populations.push({
+      connection: name,
+      ...change,
+      exported,
+      accounted: await everybodyIn(db, { connection: name, statement }),
+    })
+  }
+  return populations
 }
 
 function summaryOf(

@@ -1,6 +1,6 @@
 // Verifies the files beside it: node verify.mjs [the public key that you were given, if not the one beside it]
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const beside = (name) => readFileSync(new URL(name, import.meta.url))
 const sha = (data) => createHash('sha256').update(data).digest('hex')
@@ -37,4 +37,18 @@ for (const line of beside('audit.jsonl').toString().split('\n').filter(Boolean))
 if (!proven) refuse(`no signature stands for entry ${at} of the audit trail`)
 if (signer !== null && signer !== key.export({ type: 'spki', format: 'der' }).toString('base64'))
   refuse('the audit trail was signed with another key')
+const folder = new URL('population/', import.meta.url)
+for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+  const lines = (file) =>
+    beside(`population/${encodeURIComponent(name)}/${file}`)
+      .toString()
+      .split('\n')
+      .filter(Boolean)
+  const [before, after] = [
+    [...lines('start.txt'), ...lines('entered.txt')],
+    [...lines('end.txt'), ...lines('left.txt')],
+  ]
+  if (before.sort().join('\n') !== after.sort().join('\n'))
+    refuse(`${name}: the start and who entered are not the end and who left`)
+}
 console.log(`valid: the files are those that were signed, and ${acts} acts of the audit trail are as they were signed`)

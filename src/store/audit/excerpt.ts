@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { type Checkpoint, digestOf, firstHash } from './chain.ts'
-import { type Entry, readEntry } from './trail.ts'
+import { type Act, type Entry, readEntry } from './trail.ts'
 
 /** Which entries an excerpt shows; an omitted property does not filter. */
 export type ExcerptFilter = {
@@ -11,6 +11,8 @@ export type ExcerptFilter = {
   readonly runId?: string
   /** Their keys. */
   readonly people?: ReadonlySet<string>
+  /** With `people`: also entries of these acts, whomever they are about. */
+  readonly acts?: ReadonlySet<Act>
 }
 
 /**
@@ -79,7 +81,7 @@ function lineOf(row: Row, filter: ExcerptFilter): ExcerptLine {
     : { kind: 'link', ordinal, digest: digestOf(entry) }
 }
 
-function matchesFilter({ entry: text }: Row, { from, to, connection, runId, people }: ExcerptFilter): boolean {
+function matchesFilter({ entry: text }: Row, { from, to, connection, runId, people, acts }: ExcerptFilter): boolean {
   if (!from && !to && connection === undefined && runId === undefined && !people) return true
   const entry = readEntry(text)
   if (!entry) return true
@@ -87,7 +89,7 @@ function matchesFilter({ entry: text }: Row, { from, to, connection, runId, peop
   if (to && entry.at >= to.toISOString()) return false
   if (connection !== undefined && entry.connection !== connection) return false
   if (runId !== undefined && entry.runId !== runId) return false
-  return !people || peopleOf(entry).some((key) => people.has(key))
+  return !people || (acts?.has(entry.act) ?? false) || peopleOf(entry).some((key) => people.has(key))
 }
 
 /** The keys of the people that an entry is about. */

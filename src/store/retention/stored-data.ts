@@ -89,7 +89,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'in which part of the statements each key was; a digest of the key after `rollcall forget`',
       removedWhen: 'no statement that names the part is kept',
-      columns: named('connection identity_id stated part on_platform detail since until'),
+      columns: named('connection identity_id stated exported part on_platform detail since until'),
     },
   ],
   in_doubt: [

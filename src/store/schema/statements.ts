@@ -34,6 +34,7 @@ export type StatementTables = {
     connection: string
     identity_id: string
     stated: boolean
+    exported: boolean
     part: string
     on_platform: string | null
     detail: string | null

@@ -23,12 +23,12 @@ export function classifiedPeople(input: Classification): RawBuilder<unknown> {
   return sql`(
     with recursive ${smallTables(input)}
     select * from (
-      select key as identity_id, is_stated as stated, on_platform,
+      select key as identity_id, is_stated as stated, is_exported as exported, on_platform,
         case when is_stated then ${statedPart} else ${platformPart} end as part, ${detail} as detail
       from (${subjects(input)}) person
       where is_stated or on_platform is not null
       union all
-      select identity_id, false, case when is_separated then 'left' else 'employed' end, ${part('foreign')}, null
+      select identity_id, false, false, case when is_separated then 'left' else 'employed' end, ${part('foreign')}, null
       from foreign_people listed
       where connection = ${connection}
         and not exists (select from roster where connection = ${connection} and identity_id = listed.identity_id)
@@ -115,7 +115,7 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
   const separatedAt = sql`(held.record ->> 'separatedAt')`
   const hasLeft = sql`coalesce(${separatedAt} collate "C" <= ${now.toISOString()}, false)`
   return sql`
-    select key, is_stated, treatment, notes.*, retracted_at, is_departure_held, deferred_to, absences, desired, is_silent_about,
+    select key, is_stated, is_exported, treatment, notes.*, retracted_at, is_departure_held, deferred_to, absences, desired, is_silent_about,
       ${hasNextRun}::boolean as has_next_run, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
@@ -125,7 +125,7 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
     from (
       select coalesce(exported.identity_id, roster.identity_id) as key,
         exported.identity_id is not null or (${own} and roster.desired is not null and roster.retracted_at is null and ${isNewer})
-          as is_stated,
+          as is_stated, exported.identity_id is not null as is_exported,
         exported.treatment, coalesce(aliased.identity_id, roster.identity_id, exported.identity_id) as subject, ${own} as is_own,
         ${of('desired')} as desired, ${of('retracted_at')} as retracted_at, ${of('held_departure')} is not null as is_departure_held,
         ${of('deferred_to')} as deferred_to, ${of('absences')} as absences, ${of('inferred')} as inferred,

@@ -262,7 +262,7 @@ async function insertStatement(tx: Db, { statement, digest }: MadeStatement): Pr
 /** Stores the people whose part has changed since the last statement. */
 async function storePeople(tx: Db, classified: Classification, id: string): Promise<void> {
   const { connection } = classified
-  const isSame = sql`known.identity_id = people.identity_id and known.stated = people.stated and known.part = people.part
+  const isSame = sql`known.identity_id = people.identity_id and known.stated = people.stated and known.exported = people.exported and known.part = people.part
     and known.on_platform is not distinct from people.on_platform and known.detail is not distinct from people.detail`
   await sql`
     with people as materialized (select * from ${classifiedPeople(classified)} classified),
@@ -273,7 +273,7 @@ async function storePeople(tx: Db, classified: Classification, id: string): Prom
       where connection = ${connection} and until is null
         and not exists (select from same where same.identity_id = accounted_people.identity_id)
     )
-    insert into accounted_people (connection, identity_id, stated, part, on_platform, detail, since)
-    select ${connection}, identity_id, stated, part, on_platform, detail, ${id} from people
+    insert into accounted_people (connection, identity_id, stated, exported, part, on_platform, detail, since)
+    select ${connection}, identity_id, stated, exported, part, on_platform, detail, ${id} from people
     where not exists (select from same where same.identity_id = people.identity_id)`.execute(tx)
 }

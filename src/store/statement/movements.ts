@@ -46,11 +46,11 @@ async function populationAt(db: Db, { connection, statement }: StatementKey): Pr
   return rows.map(({ key }) => key)
 }
 
-/** The keys that HR states by a statement, in byte order. */
-export async function statedKeysAt(db: Db, { connection, statement }: StatementKey): Promise<readonly string[]> {
+/** The keys of the export that a statement rests on, in byte order. Their SHA-256, each with a line end, is in the statement. */
+export async function exportedKeys(db: Db, { connection, statement }: StatementKey): Promise<readonly string[]> {
   const { rows } = await sql<{ key: string }>`
     select identity_id as key from accounted_people
-    where connection = ${connection} and since <= ${statement} and (until is null or until > ${statement}) and stated
+    where connection = ${connection} and since <= ${statement} and (until is null or until > ${statement}) and exported
     order by identity_id`.execute(db)
   return rows.map(({ key }) => key)
 }

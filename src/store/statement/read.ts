@@ -57,3 +57,17 @@ export async function statementPeople(db: Db, query: PeopleQuery): Promise<reado
   const names = await namesByKey(db, { connection, keys: rows.map(({ identityId }) => identityId) })
   return rows.map((person) => ({ ...person, name: names.get(person.identityId) ?? null }))
 }
+
+/** Everybody in a statement, on both sides, by key. */
+export async function everybodyIn(
+  db: Db,
+  { connection, statement }: Pick<PeopleQuery, 'connection' | 'statement'>,
+): Promise<readonly AccountedPerson[]> {
+  const { rows } = await sql<AccountedPerson>`
+    select identity_id as "identityId", stated, part, on_platform as "onPlatform", detail,
+      (select run_id::text from statements where statements.id = since) as "sinceRunId"
+    from accounted_people
+    where connection = ${connection} and since <= ${statement} and (until is null or until > ${statement})
+    order by identity_id`.execute(db)
+  return rows
+}

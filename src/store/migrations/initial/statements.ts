@@ -44,7 +44,9 @@ create index statements_by_run on statements (run_id);
 create table accounted_people (
   connection text not null,
   identity_id text collate "C" not null,
+  -- Whether HR states the key, and whether the newest accepted export does.
   stated boolean not null,
+  exported boolean not null,
   part text not null,
   -- employed or left, as the platform has the person; null: the platform does not have them.
   on_platform text,

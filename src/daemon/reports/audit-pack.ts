@@ -3,18 +3,19 @@ import { readFile } from 'node:fs/promises'
 import type { LeaverReport } from '../../contract/control/leavers.ts'
 import { type AuditKey, publicPem } from '../../store/audit/key.ts'
 import { jsonText } from '../../text/escape.ts'
+import { type Population, populationFiles } from './population-files.ts'
 import { leaversCsv } from './leavers-csv.ts'
 
 /** A file of a pack. Content that is not text is in base64. */
 type PackFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' }
 
 /**
- * The pack for an auditor: the report, the audit entries about its people, and the proof that the installation with this key made both. It
+ * The pack for an auditor: the report, the populations at both ends of its period, the audit entries about its people, and the proof that the installation with this key made both. It
  * is verified without Rollcall.
  */
-export async function leaversPack(
+export async function auditPack(
   report: LeaverReport,
-  { audit, key }: { audit: readonly string[]; key: AuditKey },
+  { audit, key, populations }: { audit: readonly string[]; key: AuditKey; populations: readonly Population[] },
 ): Promise<PackFile[]> {
   const publicKey = publicPem(key.publicKey)
   // Loading the chart library takes as long as a status.
@@ -23,6 +24,7 @@ export async function leaversPack(
     'report.html': leaversPage(report),
     'report.csv': leaversCsv(report),
     'report.json': jsonText(report),
+    ...populationFiles(populations),
     'audit.jsonl': audit.map((line) => `${line}\n`).join(''),
     'HOW-TO-VERIFY.txt': howToVerify(report),
     'verify.mjs': await readFile(new URL('verify.mjs', import.meta.url), 'utf8'),
@@ -44,10 +46,13 @@ function howToVerify({ from, to, madeAt }: LeaverReport): string {
   return `How to verify this pack
 =======================
 
-It reports on the people whose last day of employment lies from ${from} to ${to}. Rollcall made it at ${madeAt}.
+It reports on the people whose last day of employment lies from ${from} to ${to}, and on the population of each connection at the
+start and the end of this period. Rollcall made it at ${madeAt}.
 
   report.html      the report, to be read and printed; report.csv and report.json hold the same
-  audit.jsonl      the acts of the audit trail about these people, with what proves them
+  population/      the population of each connection, see step 4
+  audit.jsonl      the acts of the audit trail about these people and the
+                   population statements, with what proves them
   MANIFEST         the sha256 sum of each file
   MANIFEST.sig     the ed25519 signature of MANIFEST
   public-key.pem   the public half of the key of the installation
@@ -77,6 +82,28 @@ folder). A pack with another key and another signature can be made by anybody, s
           "rollcall audit head", ordinal, previous, hash, at
 
   Hashes are small hexadecimals, and are hashed again in that form. The file ends with a head whose key is the one you were given.
+
+4. Nobody came or left unseen. In the folder of each connection below population/:
+
+  statement-start.json, statement-end.json   the population statements before and at the end of the period: how many people HR stated
+                 and the platform had, by part. "addsUp" must be true. The entry "statement.made" of audit.jsonl with the same runId
+                 has the same counts
+  start.txt, end.txt       who was employed on the platform, as it acknowledged
+  entered.txt, left.txt    who came into the population and who left it; movements.csv has for each of them the kind, the run, the row
+                 of HR's export and the answer of the platform
+  export-end.txt           the keys of HR's newest export
+  accounted-end.csv        the part of everybody
+
+  Who was there at the start and who came are who is there at the end and who left:
+
+    LC_ALL=C sort start.txt entered.txt > a; LC_ALL=C sort end.txt left.txt > b; cmp a b
+
+  The keys are those that the statement names ("export", "keys"):
+
+    sha256sum export-end.txt
+
+  With the export of that night, which HR has: "rollcall statement verify --export FILE --pack ZIP" reads it again and compares. A key
+  that begins with "forgotten:" is the digest of somebody whose data was removed on request.
 
 All of it at once, with Node.js 20 or newer, which needs nothing else:
 
