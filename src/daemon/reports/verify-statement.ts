@@ -128,7 +128,8 @@ async function readStated(
   if (source === null || !requireConnectorKind(source.settings.type).isTextExport(source.settings))
     throw new Failure('usage', `connection "${name}" reads no files, so there is no export to read again`)
   const file = await exportFileAt(resolve(exportPath))
-  const format = ExportFormat.parse(source.settings)
+  const settings = Object.entries(source.settings).filter(([setting]) => setting in ExportFormat.shape)
+  const format = ExportFormat.parse(Object.fromEntries(settings))
   const opened = await openExport(file, format, { signal, secret: (path) => source.secrets.get(path) ?? null })
   const identity = { name: file.name, bytes: file.bytes, version: file.version }
   const raw: Reading = { ...opened, mode: 'snapshot', asOf, source: identity }

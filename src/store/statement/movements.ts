@@ -66,6 +66,8 @@ type MovementRow = {
   readonly change: string | null
   readonly changeRunId: string | null
   readonly origin: Origin | null
+  readonly isInferred: boolean | null
+  readonly sourceName: string | null
   readonly answer: Answer | null
   readonly answeredAt: Date | null
 }
@@ -88,9 +90,10 @@ async function movementsBetween(db: Db, { connection, after, until }: Range): Pr
     select moves.identity_id as "identityId", entered, part, detail, statements.made_at as "madeAt", statements.run_id as "runId",
       exists (select from parts earlier where earlier.identity_id = moves.identity_id and earlier.counted and earlier.since < moves.at)
         as "wasCounted",
-      change.kind as change, change.run_id as "changeRunId", change.origin, change.answer, change.answered_at as "answeredAt"
+      change.kind as change, change.run_id as "changeRunId", change.origin, change.inferred as "isInferred",
+      change.source ->> 'name' as "sourceName", change.answer, change.answered_at as "answeredAt"
     from moves left join statements on statements.id = moves.at left join lateral (
-      select changes.kind, changes.run_id, changes.origin, coalesce(changes.answer, deliveries.answer) as answer,
+      select changes.kind, changes.run_id, changes.origin, changes.inferred, runs.source, coalesce(changes.answer, deliveries.answer) as answer,
         coalesce(changes.answered_at, deliveries.answered_at) as answered_at
       from changes join runs on runs.id = changes.run_id left join deliveries using (run_id, batch)
       where runs.connection = ${connection} and changes.identity_id = moves.identity_id and changes.state in ('due', 'confirmed')
@@ -104,7 +107,7 @@ async function movementsBetween(db: Db, { connection, after, until }: Range): Pr
     at: row.madeAt?.toISOString() ?? null,
     statementRunId: row.runId,
     runId: row.changeRunId,
-    evidence: row.origin && originText(row.origin),
+    evidence: evidenceOf(row),
     status: row.answer === null ? null : String(row.answer.status),
     answeredAt: row.answeredAt?.toISOString() ?? null,
   }))
@@ -116,6 +119,8 @@ function kindOf({ entered, wasCounted, part, detail, change }: MovementRow): Mov
   return part === null || part === 'foreign' ? 'removal' : 'leave'
 }
 
-function originText(origin: Origin): string {
+/** The row or event that states a movement; for a departure by absence, the export that has no row. */
+function evidenceOf({ origin, isInferred, sourceName }: MovementRow): string | null {
+  if (origin === null) return isInferred && sourceName !== null ? `no row in ${sourceName}` : null
   return 'file' in origin ? `${origin.file}, line ${origin.line}` : `event ${origin.event}`
 }
