@@ -76,7 +76,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     roster: [top, 'connections', 'audit/key.ts'],
     leavers: [top, 'roster'],
     deliveries: [top, 'connections', 'runs', 'workers', 'leavers', 'audit/trail.ts'],
-    statement: [top, 'audit/trail.ts'],
+    statement: [top, 'audit/trail.ts', 'roster/names.ts'],
     plans: [
       ...[top, 'connections', 'runs', 'deliveries', 'inbox', 'rejects', 'roster', 'audit/trail.ts'],
       'statement/intake.ts',
@@ -84,7 +84,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     foreign: [top, 'plans/entries.ts'],
     history: [top, 'plans', 'roster', 'inbox'],
     alerts: [top, 'connections', 'rejects', 'leavers', 'workers', 'foreign'],
-    retention: [top, 'audit/trail.ts', 'runs', 'roster'],
+    retention: [top, 'audit/trail.ts', 'runs', 'roster', 'statement/forget.ts'],
     backup: [top, 'migrations', 'connections', 'runs', 'plans', 'inbox', 'workers', 'audit/trail.ts'],
   },
   console: {
@@ -121,7 +121,14 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     installation: ['config', 'audit'],
     proposal: ['config', 'probe/key-permissions.ts'],
     control: [
-      ...['config', 'alerts', 'schedules/schedules.ts', 'audit/service.ts', 'reports/audit-pack.ts', 'reports/population-files.ts'],
+      ...[
+        'config',
+        'alerts',
+        'schedules/schedules.ts',
+        'audit/service.ts',
+        'reports/audit-pack.ts',
+        'reports/population-files.ts',
+      ],
       ...['installation', 'access', 'live', 'proposal'],
     ],
   },

@@ -31,7 +31,7 @@ export function statementPages(site: Site): void {
     const content = html`${heading({
       title: `Population of ${connection}`,
       crumbs: [{ name: 'Reports', href: '/reports' }],
-      lead: `Where everybody was at ${formatInstant(madeAt)}, after the last accepted run.`,
+      lead: html`Where everybody was at ${formatInstant(madeAt)}, after the last accepted run.`,
     })}
 ${filterForm({
   action: page,

@@ -6,6 +6,7 @@ import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
 import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
+import { forgetInStatements } from '../statement/forget.ts'
 import { removedReason, withoutValues } from './retain.ts'
 
 /** The person whose values are removed, and who requested it. */
@@ -61,9 +62,10 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       delete from run_accounts using runs
       where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id
         and runs.connection = ${connection}`.execute(tx)
-    for (const key of [identityId, ...(await laterKeys(tx, { connection, identityId }))])
-      await dropWaiting(tx, { connection, identityId: key })
+    const later = await laterKeys(tx, { connection, identityId })
+    for (const key of [identityId, ...later]) await dropWaiting(tx, { connection, identityId: key })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+    await forgetInStatements(tx, { connection, keys: [identityId, ...later] })
     const changes = Number(changed.numAffectedRows ?? 0n)
     await recordAuditEntry(tx, {
       act: 'person.forgotten',

@@ -4,6 +4,7 @@ import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import { endStates } from '../runs/runs.ts'
 import { purposeOf } from '../runs/slots.ts'
 import type { Db } from '../schema.ts'
+import { removeUnstatedParts } from '../statement/forget.ts'
 
 /** How many days values and history are kept after a run has ended. */
 export type Retention = { readonly valuesDays: number; readonly historyDays: number }
@@ -204,6 +205,7 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
     const gone = await sql`delete from runs old where id = ${id} and ${isPast}`.execute(db)
     removed += Number(gone.numAffectedRows ?? 0n)
   }
+  if (removed > 0) await removeUnstatedParts(db)
   return removed
 }
 

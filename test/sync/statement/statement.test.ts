@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { populationChange } from '../../../src/store/statement/movements.ts'
 import { statementAt, statementPeople } from '../../../src/store/statement/read.ts'
@@ -220,4 +221,29 @@ test('over a year, who was there at the start and who came are who is there at t
   expect([...kinds].toSorted()).toEqual(['join', 'leave', 'retraction', 'return'])
   // Everybody who moved has the run that sent it and the answer of the platform.
   expect(all.movements.filter(({ runId, status }) => runId === null || status === null)).toEqual([])
+})
+
+test('the key of a forgotten person becomes a digest in all statements, and the counts stay', async () => {
+  const { world } = await openOwn()
+  await using _ = world
+  const { db } = world.sync.store
+  const people = staff(12)
+  await world.night(people, { asOf: '2026-11-18T01:00:00.000Z' })
+  const left = change(people, { id: 'E0004', leavingDate: '2026-11-18', status: 'Inactive' })
+  await world.night(left, { asOf: '2026-11-19T01:00:00.000Z' })
+  const before = await newest(world)
+
+  const [now, today] = [world.clock.now, '2026-11-20']
+  await forgetPerson(db, { connection: 'acme', identityId: 'E0004', reason: 'asked for', by: 'ana', today, now })
+  await world.night(left, { asOf: '2026-11-20T01:00:00.000Z' })
+
+  const after = await newest(world)
+  expect([after.stated, after.platform, after.addsUp]).toEqual([before.stated, before.platform, true])
+  const everywhere = await db.selectFrom('accounted_people').select('identity_id').execute()
+  expect(everywhere.map((row) => row.identity_id).filter((key) => key === 'E0004')).toEqual([])
+  const { movements } = await populationChange(db, {
+    ...{ connection: 'acme', from: new Date('2026-01-01'), to: new Date('2027-01-01') },
+  })
+  const ofPerson = movements.filter(({ identityId }) => identityId.startsWith('forgotten:'))
+  expect(ofPerson.map(({ kind }) => kind)).toEqual(['join', 'leave'])
 })
