@@ -1,6 +1,6 @@
 import { statementCsv } from '../../daemon/reports/statement-csv.ts'
 import { statementPage } from '../../daemon/reports/statement-page.ts'
-import { verifyStatement } from '../../daemon/reports/verify-statement.ts'
+import { verifyStatement } from '../../daemon/verify-statement.ts'
 import { failures } from '../../errors.ts'
 import { jsonText } from '../../text/escape.ts'
 import { standardOutput } from '../../text/print.ts'
@@ -11,7 +11,7 @@ import { type CommonOptions, configOf, requireConnection, withSession } from '..
 import { listenForStop } from '../session/stop-signal.ts'
 
 /** A file format of a population statement. */
-export type StatementFormat = 'csv' | 'json' | 'html'
+type StatementFormat = 'csv' | 'json' | 'html'
 /** The options of `rollcall statement`. */
 export type StatementOptions = CommonOptions & {
   readonly at?: string

@@ -1,5 +1,5 @@
 import { platformParts, rowParts, type Statement, statedParts } from '../../contract/control/statements.ts'
-import type { StatementComparison } from '../../daemon/reports/verify-statement.ts'
+import type { StatementComparison } from '../../daemon/verify-statement.ts'
 import { aligned, escapeText, formatInstant, number, type Paint } from './text.ts'
 
 /** A population statement: what HR stated, what the platform has, and whether both are accounted for. Parts without people are left out. */

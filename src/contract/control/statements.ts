@@ -46,8 +46,11 @@ export const rowParts = {
   unmapped: 'in an export whose columns are missing',
 } as const
 
+/** A part of the keys that HR states. */
 export type StatedPart = keyof typeof statedParts
+/** A part of the people on the platform. */
 export type PlatformPart = keyof typeof platformParts
+/** A part of the rows of an export. */
 export type RowPart = keyof typeof rowParts
 
 const countsOf = <T extends Readonly<Record<string, string>>>(parts: T) =>
@@ -145,15 +148,11 @@ export const statementOperations = operations({
   },
 })
 
-/** How somebody comes into the population, or leaves it. */
-export const movementKinds = {
-  join: 'joined',
-  return: 'came back, or was retracted and sent again',
-  leave: 'left',
-  retraction: 'was sent by mistake and deleted',
-  removal: 'is no longer on the platform as HR states',
-} as const
-export type MovementKind = keyof typeof movementKinds
+/**
+ * How somebody came into the population or left it. `return`: came back, or was retracted and sent again. `retraction`: was sent by mistake and
+ * deleted. `removal`: is no longer on the platform as HR states.
+ */
+export type MovementKind = 'join' | 'return' | 'leave' | 'retraction' | 'removal'
 
 /** Somebody who came into the population or left it, with what proves it. */
 export type Movement = {

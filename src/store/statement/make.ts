@@ -204,7 +204,7 @@ function summarize(parts: Parts, { basis, runId, connection, now }: Summary): St
 type Counted = Pick<Statement, 'rows' | 'stated' | 'platform'>
 
 /** What does not add up, a sentence each. */
-export function differencesOf({ rows, stated, platform }: Counted): string[] {
+function differencesOf({ rows, stated, platform }: Counted): string[] {
   const unaccounted = stated.parts.unaccounted + platform.parts.unaccounted
   const known = total(stated.parts)
   const treated = rows === null ? 0 : total(rows.parts)

@@ -8,10 +8,10 @@ import { type StoredStatement, statementAt } from './read.ts'
 const isCounted = sql`(on_platform is not distinct from 'employed' and part <> 'foreign')`
 
 /** A period: from the last statement before it to its last statement. */
-export type Period = { readonly connection: string; readonly from: Date; readonly to: Date }
+type Period = { readonly connection: string; readonly from: Date; readonly to: Date }
 
 /** The population at both ends of a period, and everybody who came into it or left it. */
-export type PopulationChange = {
+type PopulationChange = {
   readonly start: StoredStatement | null
   readonly end: StoredStatement | null
   readonly startKeys: readonly string[]

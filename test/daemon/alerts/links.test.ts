@@ -35,6 +35,7 @@ test.each([
   ['blockedPeople', null, '/problems?connection=a%26b'],
   ['overdue', null, '/problems?connection=a%26b'],
   ['leaver_late', null, '/problems?connection=a%26b'],
+  ['unaccounted', null, '/connections/a%26b/statement'],
   ['paused', null, '/schedules'],
   ['blocked', null, '/'],
   ['settings_differ', null, '/'],
