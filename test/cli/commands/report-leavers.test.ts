@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fromBufferPromise } from 'yauzl'
 import { install } from '../../helpers/installation.ts'
+import { unpack } from '../../helpers/unpack.ts'
 import { change, type Host, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
@@ -121,17 +121,3 @@ test.each([
   expect(refused.exit).not.toBe(0)
   expect(refused.stderr).toContain(sentence)
 })
-
-/** Writes what a zip holds into a folder, and answers it as text by name. */
-async function unpack(file: string, folder: string): Promise<Record<string, string>> {
-  await mkdir(folder)
-  const files: Record<string, string> = {}
-  const zip = await fromBufferPromise(await readFile(file), { lazyEntries: true })
-  for await (const entry of zip.eachEntry()) {
-    const chunks = await Array.fromAsync(await zip.openReadStreamPromise(entry))
-    const content = Buffer.concat(chunks)
-    await writeFile(join(folder, entry.fileName), content)
-    files[entry.fileName] = content.toString()
-  }
-  return files
-}
