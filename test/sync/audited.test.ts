@@ -117,6 +117,7 @@ test('the audit trail has what a night read and planned, each leaver with what w
     { ...planned, details: { rows: 3, counts: { join: 3 }, digest: joined.digest } },
     { act: 'run.passed', details: { digest: joined.digest, batches: 1 } },
     { act: 'batch.delivered', details: { batch: 1, people: ['E0001', 'E0002', 'E0003'], refused: [] } },
+    { act: 'statement.made', details: { addsUp: true, exported: 3, records: 3, keys: expect.any(String) } },
     { act: 'run.finished', details: { confirmed: 3, problems: 0 } },
   ])
   const [record] = await store.db.selectFrom('changes').select('record').where('run_id', '=', departureRun.id).execute()
@@ -134,6 +135,7 @@ test('the audit trail has what a night read and planned, each leaver with what w
         sent: key.digest('record', JSON.stringify(record?.record)),
       },
     },
+    { act: 'statement.made' },
     { act: 'run.finished' },
   ])
   expect(ofRun(held.id)).toMatchObject([

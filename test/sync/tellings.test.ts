@@ -16,7 +16,7 @@ import {
   rules,
 } from '../helpers/model/tellings.ts'
 import { seed } from '../helpers/seed.ts'
-import { differencesStated } from '../helpers/statements.ts'
+import { differencesStated, statementsOf } from '../helpers/statements.ts'
 import { isFull } from '../helpers/tier.ts'
 import { reportTrials } from '../helpers/trials.ts'
 import { type Host, headers, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
@@ -59,7 +59,7 @@ test('leavers follow from what HR stated, whatever is silent, late, early or wit
   await fc.assert(
     fc.asyncProperty(rules, fc.array(day, { minLength: days, maxLength: days }), async (ruled, story) => {
       await using opened = await openWorldOf(ruled)
-      const { world, gone } = opened
+      const { world, gone, onPlatform } = opened
       const hr = createHrWithEvents(ruled)
       const arriving = new Map<string, EmploymentEvent[]>()
       for (const [at, { actions: deeds, exports, renames }] of [quiet, ...story].entries()) {
@@ -89,6 +89,8 @@ test('leavers follow from what HR stated, whatever is silent, late, early or wit
         await later(world, 6)
         expect({ today, byDay: await gone(today) }).toEqual({ today, byDay: hr.gone(today) })
         expect({ today, differences: await differencesStated(world) }).toEqual({ today, differences: [] })
+        const { platform, rows } = (await statementsOf(world)).at(-1) ?? {}
+        expect([platform?.records, rows?.delivered]).toEqual([await onPlatform(), world.source.rows.length])
         total.nights += 1
       }
       total.departures += hr.gone(firstDay.add({ days }).toString()).length
@@ -125,7 +127,8 @@ async function openWorldOf(ruled: Rules) {
     [...(await peopleOn(client))]
       .flatMap(([id, { separatedAt }]) => (separatedAt && separatedAt.slice(0, 10) <= today ? [id] : []))
       .toSorted()
-  return { world, gone, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  const onPlatform = async () => (await peopleOn(client)).size
+  return { world, gone, onPlatform, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
 /** A run that a person asks for at 03:00, of an export of 01:00. Null: there is none. */

@@ -125,7 +125,7 @@ class KeyDigest {
     this.add(this.#text, 0, this.#text.write(key, 'utf8'))
   }
 
-  // Two mixing hashes of 32 bits with the multipliers of cyrb53.
+  // Two mixing hashes of 32 bits, which share nothing but their input.
   add(bytes: Buffer, start: number, end: number): void {
     let first = 0xdeadbeef ^ (end - start)
     let second = 0x41c6ce57 ^ (end - start)
