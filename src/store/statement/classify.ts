@@ -199,11 +199,14 @@ const detail = sql`case
   when leaves_later and separated_at is null then waits_until
   end`
 
+/** All that the parts of people follow from, as a digest, and how many keys the accepted export states. */
+type PopulationDigest = { readonly digest: string; readonly exported: number }
+
 /**
  * A digest of all that the parts of people follow from. If it is that of the last statement, so are the parts. Each table of everybody is
  * read once, which is much faster than comparing them.
  */
-export async function populationDigest(tx: Db, input: Classification): Promise<string> {
+export async function populationDigest(tx: Db, input: Classification): Promise<PopulationDigest> {
   const { connection, acceptedAsOf, hasNextRun, now } = input
   const hasLeft = sql`(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()})`
   const isNewer = sql`coalesce(as_of >= ${acceptedAsOf}::timestamptz + interval '1 millisecond', true)`
@@ -214,13 +217,15 @@ export async function populationDigest(tx: Db, input: Classification): Promise<s
     ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null)`
   const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end
     else hashtextextended(${particulars}, 0) end`
-  const { rows } = await sql<{ digest: string }>`
-    with recursive ${smallTables(input)}
-    select concat_ws(' ', ${hasNextRun}::boolean,
-      (select concat_ws(' ', count(*), bit_xor(hashtextextended(identity_id, coalesce(hashtextextended(treatment, 0), 0))))
-        from stated_keys where connection = ${connection}),
+  const { rows } = await sql<PopulationDigest>`
+    with recursive ${smallTables(input)}, exported as materialized (
+      select count(*)::int as keys, bit_xor(hashtextextended(identity_id, coalesce(hashtextextended(treatment, 0), 0))) as digest
+      from stated_keys where connection = ${connection}
+    )
+    select exported.keys as exported, concat_ws(' ', ${hasNextRun}::boolean, exported.keys, exported.digest,
       (select concat_ws(' ', count(*), bit_xor(hashtextextended(identity_id, ${state}))) from roster where connection = ${connection}),
       (select md5(string_agg(notes::text, E'\n' order by identity_id)) from notes),
-      (select md5(string_agg(first_keys::text, E'\n' order by key)) from first_keys)) as digest`.execute(tx)
-  return rows[0]?.digest ?? ''
+      (select md5(string_agg(first_keys::text, E'\n' order by key)) from first_keys)) as digest
+    from exported`.execute(tx)
+  return rows[0] ?? { digest: '', exported: 0 }
 }

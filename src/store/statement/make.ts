@@ -32,11 +32,11 @@ export async function makeStatement(tx: Db, { runId, connection, removes, now }:
     acceptedAsOf: basis.accepted_as_of,
     hasNextRun: basis.hasNextRun,
   }
-  const digest = await populationDigest(tx, classified)
+  const { digest, exported } = await populationDigest(tx, classified)
   const last = await lastStatement(tx, connection)
   const isSame = last !== null && last.people_digest === digest
-  const parts = isSame ? partsOf(last.content) : await countParts(tx, classified, basis.exported)
-  const statement = summarize(parts, { basis, runId, connection, now })
+  const parts = isSame ? partsOf(last.content) : await countParts(tx, classified, exported)
+  const statement = summarize(parts, { basis, exported, runId, connection, now })
   const id = await insertStatement(tx, { statement, digest })
   if (!isSame) await storePeople(tx, classified, id)
   await recordStatement(tx, statement, now)
@@ -98,7 +98,6 @@ async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
     configuration: string | null
     accepted_as_of: Date | null
     hasNextRun: boolean
-    exported: number
     exportRun: string | null
     as_of: Date | null
     list_digest: string | null
@@ -108,7 +107,6 @@ async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
   }>`
     select own.configuration, connections.accepted_as_of, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
       reading.source, reading.mode, intakes.counts,
-      (select count(*)::int from stated_keys where connection = own.connection) as exported,
       exists (select from runs next where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned')
         and next.id <> own.id) as "hasNextRun"
     from runs own join connections on connections.name = own.connection
@@ -170,12 +168,12 @@ async function countRecords(tx: Db, { connection, removes, now }: Classification
   return rows[0]?.records ?? 0
 }
 
-type Summary = RunOfConnection & { readonly basis: Basis; readonly now: Date }
+type Summary = RunOfConnection & { readonly basis: Basis; readonly exported: number; readonly now: Date }
 
-function summarize(parts: Parts, { basis, runId, connection, now }: Summary): Statement {
+function summarize(parts: Parts, { basis, exported: known, runId, connection, now }: Summary): Statement {
   const { counts, source, as_of: asOf, mode } = basis
   // A delta adds to what earlier ones stated, so only the store knows how many keys there are.
-  const exported = mode === 'snapshot' && counts !== null ? counts.keys : basis.exported
+  const exported = mode === 'snapshot' && counts !== null ? counts.keys : known
   const rows = counts && {
     delivered: counts.rows,
     announced: source?.records ?? null,
