@@ -268,11 +268,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     firstReadingFailed: define('warn', 'first_visit.unread', 'a list for the first connection could not be read'),
     scheduleMissed: define('warn', 'schedule.missed', 'scheduled run did not start on time and starts now'),
     inDoubtVerified: define('info', 'in_doubt.verified', 'people in doubt verified on the platform'),
-    storeMarked: define(
-      'warn',
-      'store.marked',
-      'the data folder did not say to which store it belongs; it belongs to this one now',
-    ),
+    storeMarked: define('warn', 'store.marked', 'the data folder did not name its store; it names this one now'),
     storeRestored: define('warn', 'store.restored', 'the store was restored from a backup'),
     valuesRemoved: define('info', 'values.removed', 'expired values removed'),
     auditSigned: define('info', 'audit.signed', 'audit trail signed'),
