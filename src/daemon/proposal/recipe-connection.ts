@@ -62,10 +62,10 @@ function exampleAnswers(recipe: Recipe): RecipeAnswers {
   return { parameters: Object.fromEntries(parameters), credentials: Object.fromEntries(credentials), settings: {} }
 }
 
-function exampleOf(path: string, { is, example }: RecipeCredential): string {
-  const last = path.split('.').at(-1) ?? path
-  const file = `/run/secrets/hr_${last.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replaceAll('-', '_')}`
-  return is === 'secret' ? `\${file:${file}}` : (example ?? last)
+/** A secret is in a file that is named after what the HR system calls it, such as hr_client_secret. */
+function exampleOf(path: string, { is, example, label }: RecipeCredential): string {
+  const words = label.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  return is === 'secret' ? `\${file:/run/secrets/hr_${words.join('_')}}` : (example ?? path.split('.').at(-1) ?? path)
 }
 
 /** Settings by their paths, as the groups that they are in. */

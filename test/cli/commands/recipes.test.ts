@@ -27,7 +27,7 @@ test('one recipe is shown with the steps in the HR system, and a configuration t
   expect(stdout).toMatch(/\n {2}bearer +bearer token +The system shows it once/)
   expect(stdout).toContain('\nconnections:\n  hr:\n')
   expect(stdout).toMatch(/\n {6}preset: scim .*\n {6}parameters:\n {8}host: hr\.example\.com\n/)
-  expect(stdout).toContain(`\n      bearer: \${file:/run/secrets/hr_bearer}\n`)
+  expect(stdout).toContain(`\n      bearer: \${file:/run/secrets/hr_bearer_token}\n`)
 })
 
 test('programs get the same as documents', async () => {
