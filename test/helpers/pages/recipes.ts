@@ -9,7 +9,8 @@ A recipe is a [preset](presets.md) with a source: it knows the address, the page
 \`rollcall init --recipe NAME\` asks for the rest, shows the first people and writes the configuration, as does the console's first visit. By hand, the
 \`source\` of a connection is as below; \`rollcall recipes NAME\` prints the whole connection, and says where each value is found. Give the credentials the right to read people and nothing else.
 
-What the connection says overrides the recipe, member by member. Lists are replaced, \`null\` removes:
+What the connection says overrides the recipe, member by member. A list is replaced, unless numbers as names change single items,
+counted from 0, as [Odoo's key](#odoo-employees-json-rpc) does. \`null\` removes:
 
 \`\`\`yaml
 source:
