@@ -58,7 +58,7 @@ const sftpSettings = {
     .prefault({}),
   connectTimeoutMs: Milliseconds.default(20_000).describe('How long logging in may take, in milliseconds.'),
   idleTimeoutMs: Milliseconds.default(30_000).describe(
-    'How long the server may be silent, in milliseconds. It may take twice as long to send 30 KiB of a file.',
+    'How long the server may be silent, in milliseconds. Twice this time is the longest that it may take to send 30 KiB of a file.',
   ),
   totalTimeoutMs: Milliseconds.default(60 * 60 * 1000).describe(
     'How long the whole download may take, in milliseconds. The part that was fetched by then is not fetched again.',

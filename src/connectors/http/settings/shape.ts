@@ -91,8 +91,8 @@ export const HttpSettings = z.strictObject({
     .max(100)
     .optional()
     .describe(
-      'Pointers to members of an answer, and names of headers, that read as if they spoke of the list and do not, such as ' +
-        '/statistics/total. They and what is below them say nothing about the end of the list.',
+      'Parts of an answer that look as if they stated where the list ends, but are about something else: pointers such as ' +
+        '/statistics/total, and names of headers. Nothing in them is used to recognise the end of the list.',
     ),
   maxPages: z
     .int()
