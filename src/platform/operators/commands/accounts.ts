@@ -4,14 +4,14 @@ import { escapeText } from '../../../text/escape.ts'
 import { pluralize } from '../../../web/words.ts'
 import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
-import { type OperatorOptions, parseInput, runAsOperator, table, withOperatorOptions } from './operating.ts'
+import { type PlatformOptions, parseInput, runOnPlatform, table, withPlatformOptions } from './operating.ts'
 
 /** The options of a command about one account. */
-export type AccountOptions = OperatorOptions & { readonly account: string }
+export type AccountOptions = PlatformOptions & { readonly account: string }
 
 const AccountName = z.object({ account: Name })
 
-type CreateOptions = OperatorOptions & {
+type CreateOptions = PlatformOptions & {
   readonly name: string
   readonly entitlement: string[]
   readonly acceptTerms?: boolean
@@ -20,7 +20,7 @@ type CreateOptions = OperatorOptions & {
 /** Adds `platform accounts …` and `platform terms …`. */
 export function accountCommands(platform: Command): void {
   const accounts = platform.command('accounts').description('Accounts of the platform')
-  withOperatorOptions(accounts.command('create').description('Open an account'))
+  withPlatformOptions(accounts.command('create').description('Open an account'))
     .requiredOption('--name <name>', 'the name of the account')
     .option('--entitlement <name...>', 'the features of its plan', ['CUSTOM_CONNECTIONS_AND_TESTS'])
     .option('--accept-terms', 'record that its terms are accepted')
@@ -30,17 +30,17 @@ export function accountCommands(platform: Command): void {
         entitlements: options.entitlement,
         termsAcceptedAt: options.acceptTerms ? new Date().toISOString() : null,
       })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         (operator) => operator.createAccount({ body: account }),
         ({ id, name }) => `account ${id}: ${escapeText(name)}`,
       )
     })
-  withOperatorOptions(accounts.command('list').description('List all accounts')).action((options: OperatorOptions) =>
-    runAsOperator(options, async (operator) => (await operator.listAccounts({})).data, renderAccounts),
+  withPlatformOptions(accounts.command('list').description('List all accounts')).action((options: PlatformOptions) =>
+    runOnPlatform(options, async (operator) => (await operator.listAccounts({})).data, renderAccounts),
   )
   withAccountOption(accounts.command('show').description('Show one account')).action((options: AccountOptions) =>
-    runAsOperator(
+    runOnPlatform(
       options,
       (operator) => operator.showAccount({ params: { account: accountName(options) } }),
       renderAccount,
@@ -50,7 +50,7 @@ export function accountCommands(platform: Command): void {
   withAccountOption(
     terms.command('accept').description('Record that an account accepts them; a second time changes nothing'),
   ).action((options: AccountOptions) =>
-    runAsOperator(
+    runOnPlatform(
       options,
       (operator) => operator.acceptTerms({ params: { account: accountName(options) } }),
       ({ name, termsAcceptedAt }) => `account ${escapeText(name)} accepted the terms at ${termsAcceptedAt}`,
@@ -60,7 +60,7 @@ export function accountCommands(platform: Command): void {
 
 /** Adds the operator's options and `--account`. */
 export function withAccountOption(command: Command): Command {
-  return withOperatorOptions(command).requiredOption('--account <name>', 'the account')
+  return withPlatformOptions(command).requiredOption('--account <name>', 'the account')
 }
 
 /** The value of `--account`; fails with `usage` if no account can have that name. */

@@ -3,9 +3,9 @@ import { AuditId } from '../../../contract/platform/audits.ts'
 import { NewAuditMessage, NewAuditRequest } from '../../audits/audit-input.ts'
 import { readAuditRequest } from '../../seed/file.ts'
 import { RequestMove } from '../audit-contract.ts'
-import { type OperatorOptions, parseInput, runAsOperator, wholeNumber, withOperatorOptions } from './operating.ts'
+import { type PlatformOptions, parseInput, runOnPlatform, wholeNumber, withPlatformOptions } from './operating.ts'
 
-type CreateOptions = OperatorOptions & {
+type CreateOptions = PlatformOptions & {
   readonly audit: string
   readonly file?: string
   readonly code?: string
@@ -19,7 +19,7 @@ type CreateOptions = OperatorOptions & {
 /** Adds `platform requests …`. */
 export function auditRequestCommands(platform: Command): void {
   const requests = platform.command('requests').description('Requests of auditors')
-  withOperatorOptions(requests.command('create').description('Add a request to an audit and print its number'))
+  withPlatformOptions(requests.command('create').description('Add a request to an audit and print its number'))
     .requiredOption('--audit <id>', 'the id of the audit in the public API')
     .option(
       '--file <path>',
@@ -38,30 +38,30 @@ export function auditRequestCommands(platform: Command): void {
         ...(file === undefined ? {} : await readAuditRequest(file)),
         ...requestFields(options),
       })
-      await runAsOperator(
+      await runOnPlatform(
         options,
         (operator) => operator.createAuditRequest({ params: { auditId }, body: request }),
         ({ id, status }) => `request ${id}: ${status}`,
       )
     })
-  withOperatorOptions(requests.command('set-status').description('Move a request to another status'))
+  withPlatformOptions(requests.command('set-status').description('Move a request to another status'))
     .argument('<id>', 'its number', wholeNumber)
     .argument('<status>', 'OUTSTANDING, IN_REVIEW, ACCEPTED or CHANGES_REQUESTED')
-    .action((id: number, status: string, options: OperatorOptions) => {
+    .action((id: number, status: string, options: PlatformOptions) => {
       const move = parseInput(RequestMove, { status })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         (operator) => operator.setAuditRequestStatus({ params: { requestId: id }, body: move }),
         (moved) => `request ${moved.id}: ${moved.status}`,
       )
     })
-  withOperatorOptions(requests.command('message').description('Add a message to a request'))
+  withPlatformOptions(requests.command('message').description('Add a message to a request'))
     .argument('<id>', 'its number', wholeNumber)
     .argument('<text>', 'the message')
     .option('--by <email>', 'a user of the account or an auditor of the audit (default: the system)')
-    .action((id: number, text: string, options: OperatorOptions & { by?: string }) => {
+    .action((id: number, text: string, options: PlatformOptions & { by?: string }) => {
       const message = parseInput(NewAuditMessage, { message: text, by: options.by ?? null })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         (operator) => operator.addAuditRequestMessage({ params: { requestId: id }, body: message }),
         (added) => `message ${added.id} about request ${id}`,

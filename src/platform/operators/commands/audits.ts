@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
 import { readAudit } from '../../seed/file.ts'
 import { AuditInput, AuditMove } from '../audit-contract.ts'
-import { type OperatorOptions, parseInput, runAsOperator, withOperatorOptions } from './operating.ts'
+import { type PlatformOptions, parseInput, runOnPlatform, withPlatformOptions } from './operating.ts'
 
-type CreateOptions = OperatorOptions & {
+type CreateOptions = PlatformOptions & {
   readonly account: string
   readonly workspace: string
   readonly file?: string
@@ -22,7 +22,7 @@ type CreateOptions = OperatorOptions & {
 /** Adds `platform audits …`. */
 export function auditCommands(platform: Command): void {
   const audits = platform.command('audits').description('Audits of workspaces, which the public API only reads')
-  withOperatorOptions(audits.command('create').description('Open an audit and print its id'))
+  withPlatformOptions(audits.command('create').description('Open an audit and print its id'))
     .requiredOption('--account <name>', 'the account')
     .requiredOption('--workspace <name>', 'the audited workspace')
     .option('--file <path>', 'a YAML or JSON file with the audit as in a seed; the options below overwrite its fields')
@@ -39,21 +39,21 @@ export function auditCommands(platform: Command): void {
       const { account, workspace, file } = options
       const audit = { ...(file === undefined ? {} : await readAudit(file)), ...auditFields(options) }
       const input = parseInput(AuditInput, { account, workspace, audit })
-      await runAsOperator(
+      await runOnPlatform(
         options,
         (operator) => operator.createAudit({ body: input }),
         ({ id, status }) => `audit ${id}: ${status}`,
       )
     })
-  withOperatorOptions(audits.command('set-status').description('Move an audit to another status'))
+  withPlatformOptions(audits.command('set-status').description('Move an audit to another status'))
     .argument('<id>', 'its id in the public API')
     .argument('<status>', 'PREPARING, ACTIVE or COMPLETED')
     .option('--completed-at <instant>', 'when it was completed (default: now)')
-    .action((id: string, status: string, options: OperatorOptions & { completedAt?: string }) => {
+    .action((id: string, status: string, options: PlatformOptions & { completedAt?: string }) => {
       const auditId = parseInput(AuditId, id)
       const { completedAt } = options
       const move = parseInput(AuditMove, { status, completedAt })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         (operator) => operator.setAuditStatus({ params: { auditId }, body: move }),
         (moved) => `audit ${moved.id}: ${moved.status}`,

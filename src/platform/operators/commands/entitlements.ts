@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import type { AccountListing } from '../../accounts/contract.ts'
 import { Entitlements } from '../contract.ts'
 import { type AccountOptions, accountName, withAccountOption } from './accounts.ts'
-import { parseInput, runAsOperator } from './operating.ts'
+import { parseInput, runOnPlatform } from './operating.ts'
 
 /** Adds `platform entitlements …`. */
 export function entitlementCommands(platform: Command): void {
   const entitlements = platform.command('entitlements').description("The features of an account's plan")
   withAccountOption(entitlements.command('list').description('List them')).action((options: AccountOptions) =>
-    runAsOperator(
+    runOnPlatform(
       options,
       async (operator) => namesOf(await operator.showAccount({ params: { account: accountName(options) } })),
       render,
@@ -18,7 +18,7 @@ export function entitlementCommands(platform: Command): void {
     .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
     .action((argument: string[], options: AccountOptions) => {
       const { names } = parseInput(Entitlements, { names: argument })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         async (operator) =>
           namesOf(
@@ -31,7 +31,7 @@ export function entitlementCommands(platform: Command): void {
     .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
     .action((argument: string[], options: AccountOptions) => {
       const { names } = parseInput(Entitlements, { names: argument })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         async (operator) =>
           namesOf(

@@ -5,11 +5,11 @@ import { jsonOutput } from '../../../text/json-output.ts'
 import { writeOwnFile } from '../../export/owner-only-file.ts'
 import {
   type DatabaseOptions,
-  type OperatorOptions,
+  type PlatformOptions,
   printResult,
   withDatabaseOption,
-  withOperator,
-  withOperatorOptions,
+  withPlatform,
+  withPlatformOptions,
 } from './operating.ts'
 
 type FileOption = { readonly file: string }
@@ -18,12 +18,12 @@ const standardOutput = '-'
 
 /** Adds `platform export` and `platform import`. */
 export function exportCommands(platform: Command): void {
-  withOperatorOptions(platform.command('export').description('Write all data of the platform as one JSON document'))
+  withPlatformOptions(platform.command('export').description('Write all data of the platform as one JSON document'))
     .requiredOption('--file <path>', 'the file to write, readable by you only; - for the standard output')
-    .action(async (options: OperatorOptions & FileOption) => {
+    .action(async (options: PlatformOptions & FileOption) => {
       const { file } = options
-      if (file === standardOutput) return withOperator(options, (operator) => operator.writeExport(jsonOutput()))
-      const bytes = await writeOwnFile(file, (sink) => withOperator(options, (operator) => operator.writeExport(sink)))
+      if (file === standardOutput) return withPlatform(options, (operator) => operator.writeExport(jsonOutput()))
+      const bytes = await writeOwnFile(file, (sink) => withPlatform(options, (operator) => operator.writeExport(sink)))
       printResult(options, { file, bytes }, () => `wrote all data of the platform to ${file} (${bytes} bytes)`)
     })
   withDatabaseOption(platform.command('import').description('Import an export into an empty platform'))

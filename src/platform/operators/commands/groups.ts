@@ -3,7 +3,7 @@ import { escapeText } from '../../../text/escape.ts'
 import { pluralize } from '../../../web/words.ts'
 import { GroupInput, GroupRemoval } from '../group-contract.ts'
 import { type AccountOptions, withAccountOption } from './accounts.ts'
-import { parseInput, runAsOperator } from './operating.ts'
+import { parseInput, runOnPlatform } from './operating.ts'
 
 type GroupOptions = AccountOptions & { readonly provider: string; readonly externalId: string }
 type SetOptions = GroupOptions & { readonly providerType: string; readonly name: string; readonly member?: string[] }
@@ -19,7 +19,7 @@ export function groupCommands(platform: Command): void {
       const { account, provider, providerType: clientType, externalId, name, member: members } = options
       const group = { externalId, name, members }
       const input = parseInput(GroupInput, { account, provider: { name: provider, clientType }, group })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         (operator) => operator.setGroup({ body: input }),
         ({ id, members: count }) => `group ${id}: ${pluralize(count, 'member')}`,
@@ -28,7 +28,7 @@ export function groupCommands(platform: Command): void {
   withGroupOptions(groups.command('remove').description('Remove a group')).action((options: GroupOptions) => {
     const { account, provider, externalId } = options
     const input = parseInput(GroupRemoval, { account, provider, externalId })
-    return runAsOperator(
+    return runOnPlatform(
       options,
       (operator) => operator.removeGroup({ body: input }),
       () => `group ${escapeText(externalId)} of ${escapeText(provider)} is removed`,

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { pluralize } from '../../../web/words.ts'
 import type { SyncResult } from '../../identity-sync/sync-result.ts'
-import { type OperatorOptions, runAsOperator, withOperatorOptions } from './operating.ts'
+import { type PlatformOptions, runOnPlatform, withPlatformOptions } from './operating.ts'
 
 /** Adds `platform sync-identities`. */
 export function identitySyncCommands(platform: Command): void {
-  withOperatorOptions(platform.command('sync-identities').description('Run the identity sync of an account now'))
+  withPlatformOptions(platform.command('sync-identities').description('Run the identity sync of an account now'))
     .requiredOption('--account <name>', 'the account')
-    .action((options: OperatorOptions & { account: string }) =>
-      runAsOperator(options, (operator) => operator.syncIdentities({ body: { account: options.account } }), renderSync),
+    .action((options: PlatformOptions & { account: string }) =>
+      runOnPlatform(options, (operator) => operator.syncIdentities({ body: { account: options.account } }), renderSync),
     )
 }
 

@@ -3,16 +3,16 @@ import { Failure } from '../../../errors.ts'
 import { KeyInput, type KeyListing } from '../../accounts/contract.ts'
 import { knownPermissions } from '../../accounts/permissions.ts'
 import {
-  type OperatorOptions,
+  type PlatformOptions,
   parseInput,
   printResult,
-  runAsOperator,
+  runOnPlatform,
   table,
   wholeNumber,
-  withOperatorOptions,
+  withPlatformOptions,
 } from './operating.ts'
 
-type CreateOptions = OperatorOptions & {
+type CreateOptions = PlatformOptions & {
   readonly account: string
   readonly name: string
   readonly permission?: string[]
@@ -26,14 +26,14 @@ type CreateOptions = OperatorOptions & {
 export function keyCommands(platform: Command): void {
   const keys = platform.command('keys').description('API keys of the platform')
   addCreate(keys)
-  withOperatorOptions(keys.command('list').description('List all API keys, without the keys themselves')).action(
-    (options: OperatorOptions) =>
-      runAsOperator(options, async (operator) => (await operator.listKeys({})).data, renderKeys),
+  withPlatformOptions(keys.command('list').description('List all API keys, without the keys themselves')).action(
+    (options: PlatformOptions) =>
+      runOnPlatform(options, async (operator) => (await operator.listKeys({})).data, renderKeys),
   )
-  withOperatorOptions(keys.command('revoke').description('Revoke an API key'))
+  withPlatformOptions(keys.command('revoke').description('Revoke an API key'))
     .argument('<id>', 'its number, as `keys list` shows it', wholeNumber)
-    .action((id: number, options: OperatorOptions) =>
-      runAsOperator(
+    .action((id: number, options: PlatformOptions) =>
+      runOnPlatform(
         options,
         async (operator) => {
           await operator.revokeKey({ params: { keyId: id } })
@@ -55,7 +55,7 @@ export function keyCommands(platform: Command): void {
 }
 
 function addCreate(keys: Command): void {
-  withOperatorOptions(keys.command('create').description('Create an API key and print it once'))
+  withPlatformOptions(keys.command('create').description('Create an API key and print it once'))
     .requiredOption('--account <name>', 'the account of the key')
     .requiredOption('--name <name>', 'what it is for')
     .option('--permission <key...>', 'the permissions of the key')
@@ -71,7 +71,7 @@ function addCreate(keys: Command): void {
         expiresAt: options.expires === 'never' ? null : options.expires,
         allowedAddresses: options.allowAddress,
       })
-      return runAsOperator(
+      return runOnPlatform(
         options,
         (operator) => operator.createKey({ body: key }),
         (created) => created.key,

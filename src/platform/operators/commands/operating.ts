@@ -9,7 +9,7 @@ import type { Operator } from '../operator.ts'
 /** The options of a command that works on a database. */
 export type DatabaseOptions = { readonly json?: boolean; readonly database: string }
 /** The options of a command that works on a database or through a running platform. */
-export type OperatorOptions = DatabaseOptions & { readonly url?: string }
+export type PlatformOptions = DatabaseOptions & { readonly url?: string }
 
 const defaultFolder = './data/platform'
 
@@ -26,7 +26,7 @@ export function withDatabaseOption(command: Command): Command {
 }
 
 /** Adds the same and `--url`, for a command that also works through a running platform. */
-export function withOperatorOptions(command: Command): Command {
+export function withPlatformOptions(command: Command): Command {
   return withDatabaseOption(command).option(
     '--url <address>',
     'a running platform, such as http://127.0.0.1:4010/operator/v1',
@@ -34,17 +34,17 @@ export function withOperatorOptions(command: Command): Command {
 }
 
 /** Runs `work` on the platform of the options and prints the result. */
-export async function runAsOperator<T>(
-  options: OperatorOptions,
+export async function runOnPlatform<T>(
+  options: PlatformOptions,
   work: (operator: Operator) => Promise<T>,
   render: (result: T) => string,
 ): Promise<void> {
-  printResult(options, await withOperator(options, work), render)
+  printResult(options, await withPlatform(options, work), render)
 }
 
 /** Runs `work` on the platform of the options. */
-export async function withOperator<T>(
-  { database, url }: OperatorOptions,
+export async function withPlatform<T>(
+  { database, url }: PlatformOptions,
   work: (operator: Operator) => Promise<T>,
 ): Promise<T> {
   const { openOperator } = await import('../access.ts')

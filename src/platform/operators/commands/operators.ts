@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { escapeText } from '../../../text/escape.ts'
 import { OperatorInput, type OperatorListing, OperatorPassword } from '../contract.ts'
-import { type OperatorOptions, parseInput, runAsOperator, table, withOperatorOptions } from './operating.ts'
+import { type PlatformOptions, parseInput, runOnPlatform, table, withPlatformOptions } from './operating.ts'
 import { readPassword } from './read-password.ts'
 
-type PasswordOptions = OperatorOptions & { readonly name: string; readonly passwordFile?: string }
+type PasswordOptions = PlatformOptions & { readonly name: string; readonly passwordFile?: string }
 
 /** Adds `platform operators …`. */
 export function operatorCommands(platform: Command): void {
@@ -17,15 +17,15 @@ export function operatorCommands(platform: Command): void {
         account: options.account ?? null,
         password: await readPassword(options.passwordFile),
       })
-      await runAsOperator(
+      await runOnPlatform(
         options,
         (access) => access.createOperator({ body: operator }),
         ({ id, name, account }) => `operator ${id}: ${escapeText(name)}, ${escapeText(account ?? 'all accounts')}`,
       )
     })
-  withOperatorOptions(operators.command('list').description('List the operators of the Personnel page')).action(
-    (options: OperatorOptions) =>
-      runAsOperator(options, async (access) => (await access.listOperators({})).data, renderOperators),
+  withPlatformOptions(operators.command('list').description('List the operators of the Personnel page')).action(
+    (options: PlatformOptions) =>
+      runOnPlatform(options, async (access) => (await access.listOperators({})).data, renderOperators),
   )
   withPassword(
     operators.command('set-password').description('Replace a password and end all sessions of the operator'),
@@ -34,7 +34,7 @@ export function operatorCommands(platform: Command): void {
       name: options.name,
       password: await readPassword(options.passwordFile),
     })
-    await runAsOperator(
+    await runOnPlatform(
       options,
       async (access) => {
         await access.setOperatorPassword({ params: { operatorName: name }, body: { password } })
@@ -43,10 +43,10 @@ export function operatorCommands(platform: Command): void {
       () => `the password of ${name} is changed; all their sessions have ended`,
     )
   })
-  withOperatorOptions(operators.command('remove').description('Remove an operator of the Personnel page'))
+  withPlatformOptions(operators.command('remove').description('Remove an operator of the Personnel page'))
     .requiredOption('--name <name>', 'the operator')
-    .action(({ name, ...options }: OperatorOptions & { name: string }) =>
-      runAsOperator(
+    .action(({ name, ...options }: PlatformOptions & { name: string }) =>
+      runOnPlatform(
         options,
         async (access) => {
           await access.removeOperator({ params: { operatorName: name } })
@@ -58,7 +58,7 @@ export function operatorCommands(platform: Command): void {
 }
 
 function withPassword(command: Command): Command {
-  return withOperatorOptions(command)
+  return withPlatformOptions(command)
     .requiredOption('--name <name>', 'the sign-in name')
     .option('--password-file <path>', 'a file that holds the password (default: standard input)')
 }
