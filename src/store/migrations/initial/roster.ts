@@ -5,13 +5,17 @@ create table roster (
   connection text not null,
   identity_id text collate "C" not null,
   desired jsonb,
+  -- The leaving date in \`desired\` was inferred: from absence, or from a status without a date.
   inferred boolean not null default false,
-  -- A leaving date in the future, the time zone of that day, and the instant at which the day begins.
+  -- A leaving date in the future that is not sent yet.
   deferred_to text,
+  -- A leaving date that a later start has cleared. HR systems keep stating it, and it no longer applies.
   cleared_date text,
+  -- The time zone of deferred_to, and the instant at which that day begins.
   deferred_zone text,
   due_at timestamptz,
-  -- A departure that an operator holds back until a day. due_at is then the beginning of that day.
+  -- The departure that HR states and that \`desired\` lacks, as a row of hold_backs holds it back. due_at is then the beginning of the day on
+  -- which the hold ends.
   held_departure jsonb,
 
   -- The time of the newest fact, and that of the newest fact about employment, which may be earlier; null: there is none.
@@ -19,8 +23,10 @@ create table roster (
   employment_as_of timestamptz,
   -- The times of fields that are before as_of, by name.
   field_times jsonb,
-  -- How many exports were accepted before this row was written. The newest accepted export covers everyone whose row is older than it.
+  -- How many exports were accepted before this row was written. If the connection has accepted more since, the newest of them confirmed this
+  -- row without rewriting it.
   exports_before integer not null default 0,
+  -- The number of consecutive accepted snapshots without this person.
   absences integer not null default 0,
 
   retracted_reason text,
@@ -31,16 +37,16 @@ create table roster (
 
   -- A request may have reached the platform, and its outcome is unknown. The next run looks up what the platform holds.
   uncertain boolean not null default false,
-  -- The newest accepted export does not say whether the person is employed, so its time does not make older facts about that old.
+  -- The newest accepted export does not state whether the person is employed, so older facts about employment still apply.
   export_is_silent boolean not null default false,
   primary key (connection, identity_id)
 );
 create index roster_due on roster (due_at) where due_at is not null;
 create index roster_uncertain on roster (connection) where uncertain;
 
--- What the platform acknowledged last, of people of whom HR then desired something else; null: nothing yet. Nearly all people are on the
--- platform as desired and have no row here. A batch that was taken as a whole says so once: a row whose run sent such a batch no longer
--- applies, and is removed later.
+-- What the platform acknowledged last, of people for whom it differs from \`desired\`; null: nothing yet. People without a row are confirmed
+-- as desired, which are nearly all. run_id: the run with the change to send, if any. If the platform takes a whole batch of that run, only
+-- the delivery records the answer: the rows of its people no longer apply (view out_of_sync), and are removed later.
 create table acknowledged (
   connection text not null,
   identity_id text collate "C" not null,
@@ -78,7 +84,8 @@ create table key_answers (
 -- A key names one person.
 create unique index key_answers_same on key_answers (connection, identity_id) where same;
 
--- The pairs of keys in a plan that look like one person each, kept while the plan waits.
+-- The pairs of keys in a plan that look like one person each, kept while the plan waits. in_common: what both keys share (email, name, both).
+-- clear: neither key is in another pair.
 create table key_change_candidates (
   run_id uuid not null references runs (id) on delete cascade,
   former text collate "C" not null,
@@ -99,8 +106,8 @@ create table foreign_people (
   primary key (connection, identity_id)
 );
 
--- People who were delivered after an earlier request about them was given up that may still reach the platform. They are looked up until
--- the platform has given the same answer several times in a row, counted from when no such request can arrive any more.
+-- People who were delivered although an earlier request about them, which was given up, may still reach the platform. They are looked up
+-- until the platform has given the same answer several times in a row, after it is too late for that request to arrive.
 create table in_doubt (
   connection text not null references connections (name),
   identity_id text collate "C" not null,
@@ -109,7 +116,7 @@ create table in_doubt (
   since timestamptz not null,
   -- When the person is looked up next.
   due_at timestamptz not null,
-  -- How many answers in a row were the same since no such request can arrive any more.
+  -- How many answers in a row were the same, counted once it is too late for the request to arrive.
   answers integer not null default 0,
   primary key (connection, identity_id)
 );
