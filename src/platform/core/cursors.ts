@@ -3,7 +3,10 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { PlatformSchema } from './schema.ts'
 
-/** The position of a cursor: sort value and id of the last row, and for a list from the newest change its snapshot. */
+/**
+ * The position of a cursor: sort value and id of the last row. A list whose rows may move to pages that were already read, such as one with
+ * the newest changes first, also has the snapshot of its first page.
+ */
 export type Position = {
   /** The sort value; times in milliseconds since 1970. */
   readonly at: number | string
@@ -39,7 +42,7 @@ export async function cursorSecret(db: Kysely<PlatformSchema>): Promise<string> 
   return stored.value
 }
 
-/** A signed token of the position that is valid only for the same `scope`. */
+/** A signed token of the position that is valid only for the same `scope`: the list with its account, filter and order. */
 export function writeCursor(secret: string, scope: string, position: Position): string {
   const payload = Buffer.from(JSON.stringify(position))
   return Buffer.concat([mac(secret, scope, payload), payload]).toString('base64url')

@@ -72,8 +72,8 @@ export async function findRestore(
 }
 
 /**
- * The connections that still have to learn and have no run for it. If the last run failed, the connection is left out until
- * `failedBefore`.
+ * The connections that still have to learn and have no open run. A connection whose run failed at `failedBefore` or later is left out, so
+ * that it is not tried again at once.
  */
 export async function connectionsToLearn(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
