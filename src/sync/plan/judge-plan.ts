@@ -81,8 +81,8 @@ async function guardFacts(db: Db, connection: string, input: JudgeInput): Promis
   })
 }
 
-/** Finds the people who seem to have a new key. Leaves out those who only share a mailbox with others. */
-export async function findKeyChanges(
+/** Returns the people who seem to have a new key, and counts them in the decider. Leaves out those who only share a mailbox with others. */
+export async function collectKeyChanges(
   db: Db,
   connection: string,
   decider: Decider,
@@ -115,8 +115,10 @@ function missingColumns(
   { source, fields }: Pick<ReadOutcome, 'source' | 'fields'>,
 ): readonly string[] {
   if (source === null) return []
+  // Without these columns no row can be mapped.
   if (!mapping.ok) return mapping.missing()
   if (isSparse) return []
+  // Rows are mapped, but no record has these members, so that they would all become blank.
   if (mapping.lacking.length > 0) return mapping.lacking
   const { fields: known, record = {}, status } = rules.mapping
   const own = Object.keys(record).map((name) => `.${name}`)

@@ -4,7 +4,7 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import type { OnProgress } from './collect-rows.ts'
 import { decideAbsent, decidePage } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
-import { findKeyChanges, judgePlan } from './judge-plan.ts'
+import { collectKeyChanges, judgePlan } from './judge-plan.ts'
 import { loadPlanInputs } from './plan-inputs.ts'
 import { openWorkspace, readFeed } from './read-feed.ts'
 import { splitPlan, verdictsOnRest } from './split-plan.ts'
@@ -43,7 +43,7 @@ export async function planEvents(
     decidePage: (page) => decidePage(workspace, page),
     decideAbsent: () => decideAbsent(workspace, null),
   })
-  const keyChanges = await findKeyChanges(db, name, outcome.decider)
+  const keyChanges = await collectKeyChanges(db, name, outcome.decider)
   const verdicts = await judgePlan(db, connection, { inputs, outcome, keyChanges, countedWith: feed.name })
 
   const result = split && (await splitPlan(workspace, { verdicts, keyChanges, ...split }))

@@ -12,7 +12,7 @@ import type { OnProgress } from './collect-rows.ts'
 import { decideAbsent, decidePage, type PlanWorkspace } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { IntakeCounter } from './intake-counter.ts'
-import { findKeyChanges, judgePlan, type ReadOutcome } from './judge-plan.ts'
+import { collectKeyChanges, judgePlan, type ReadOutcome } from './judge-plan.ts'
 import { loadPlanInputs, type PlanInputs } from './plan-inputs.ts'
 import { openWorkspace, readFeed } from './read-feed.ts'
 import type { Stage } from './stage.ts'
@@ -85,7 +85,7 @@ async function planExportOnce(
   const workspace = await openWorkspace(db, connection, { inputs, stage, rows: exportRows, signal, sending, filter })
   const deciding = decidingWith(workspace, filter)
   const outcome = await readFeed(ctx, workspace, { inputs, filter, intake, onProgress, ...deciding })
-  const keyChanges = await findKeyChanges(db, name, outcome.decider)
+  const keyChanges = await collectKeyChanges(db, name, outcome.decider)
   const verdicts = await judgePlan(db, connection, { inputs, outcome, keyChanges, countedWith: feed.name })
 
   const makeIndex = async () =>

@@ -15,7 +15,7 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import type { OnProgress } from './collect-rows.ts'
 import { decideAbsenceOfOne, decidePageOfOne } from './decide-one-person.ts'
 import { type OpenedFeed, openSource } from './feeds.ts'
-import { findKeyChanges, judgePlan } from './judge-plan.ts'
+import { collectKeyChanges, judgePlan } from './judge-plan.ts'
 import { emailTest, PersonWatch, requestedPerson } from './person-watch.ts'
 import { loadPlanInputs, type PlanInputs } from './plan-inputs.ts'
 import { openWorkspace, readFeed } from './read-feed.ts'
@@ -95,7 +95,7 @@ async function readForPerson(
     decidePage: (page) => decidePageOfOne(workspace, person, page),
     decideAbsent: () => decideAbsenceOfOne(workspace, person),
   })
-  const allKeyChanges = await findKeyChanges(db, connection.name, outcome.decider)
+  const allKeyChanges = await collectKeyChanges(db, connection.name, outcome.decider)
   const keyChanges = allKeyChanges.filter(
     ({ former, identityId }) => person.isRequested(former) || person.isRequested(identityId),
   )

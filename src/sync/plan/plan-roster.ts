@@ -4,7 +4,7 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import type { OnProgress } from './collect-rows.ts'
 import { decideAbsent, decidePage } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
-import { findKeyChanges, judgePlan } from './judge-plan.ts'
+import { collectKeyChanges, judgePlan } from './judge-plan.ts'
 import { loadPlanInputs } from './plan-inputs.ts'
 import { openWorkspace, readFeed } from './read-feed.ts'
 import type { Stage } from './stage.ts'
@@ -40,7 +40,7 @@ export async function planRoster(
     decidePage: (page) => decidePage(workspace, page),
     decideAbsent: () => decideAbsent(workspace, null),
   })
-  const keyChanges = await findKeyChanges(db, name, outcome.decider)
+  const keyChanges = await collectKeyChanges(db, name, outcome.decider)
   const verdicts = await judgePlan(db, connection, { inputs, outcome, keyChanges, countedWith: feed.name })
   const digest = await stage.digest()
   const plan = await summarizePlan(db, name, { inputs, outcome, verdicts, keyChanges, digest })
