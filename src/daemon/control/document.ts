@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { controlExamples } from '../../contract/control/examples.ts'
 import { live } from '../../contract/control/live.ts'
+import { restingStates } from '../../contract/control/shapes.ts'
 import type { OperationTable } from '../../contract/operation.ts'
 import { type Area, openapi } from '../../http/openapi.ts'
 import { compressed } from '../../http/server/app.ts'
@@ -55,8 +56,8 @@ costs the same.
 
 ## Runs
 
-A run goes on by itself after the request that asked for it was answered. Ask for it until its state is one that rests, or watch
-\`${controlPrefix}/events/live\`, which tells what happens as it happens. A held run waits for a person: an approval repeats the digest of the
+A run goes on by itself after the request that asked for it was answered. Ask for it until its state is ${restingStates.slice(0, -1).join(', ')}
+or ${restingStates.at(-1)}, or watch \`${controlPrefix}/events/live\`, which tells what happens as it happens. A held run waits for a person: an approval repeats the digest of the
 plan, so that nobody approves another plan than the one that was read.
 `.trim()
 
