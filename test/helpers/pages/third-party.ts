@@ -15,9 +15,9 @@ Made from \`package-lock.json\` by \`npx vitest run test/packages/packages.test.
 |---|---|---|---|
 `
 
-const optional = `
+const optionalHead = `
 These are installed where the machine can use them, unless \`npm ci --omit=optional\` leaves them out; their folders hold the words too. The container
-image has all of them that fit it but the Node, which is its own there.
+image has those that fit its system, except the packages with a Node: it has a Node of its own.
 
 | Package | Version | Licence |
 |---|---|---|
@@ -26,15 +26,15 @@ image has all of them that fit it but the Node, which is its own there.
 /** The page THIRD-PARTY-NOTICES.md. */
 export async function thirdPartyPage(): Promise<string> {
   const packages = (await lockedPackages()).filter(({ dev }) => !dev)
-  const always = await rows(
+  const required = await rows(
     packages.filter((one) => !one.optional),
     async (one) => `${(await licenseFiles(one)).join(', ') || 'README'} |`,
   )
-  const elsewhere = await rows(
+  const optional = await rows(
     packages.filter((one) => one.optional),
     async () => '',
   )
-  return `${head}${always}${optional}${elsewhere}`
+  return `${head}${required}${optionalHead}${optional}`
 }
 
 async function rows(packages: readonly Locked[], last: (one: Locked) => Promise<string>): Promise<string> {
@@ -43,5 +43,6 @@ async function rows(packages: readonly Locked[], last: (one: Locked) => Promise<
       `| \`${one.name}\` | ${one.version} | ${await licenseOf(one)} | ${await last(one)}`.trimEnd(),
     ),
   )
+  // A package that is installed at several places is listed once.
   return [...new Set(made)].map((row) => `${row}\n`).join('')
 }
