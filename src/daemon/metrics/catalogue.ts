@@ -47,7 +47,7 @@ export const catalogue = {
   },
   rollcall_blocked_people: {
     type: 'store',
-    help: 'People who need attention because what HR states of them cannot be sent. who: all, or leavers (counted in all too).',
+    help: 'People who need attention: what HR states of them cannot be sent. Unlike with rollcall_blocked, the connection works. who: all, or leavers (counted in all too).',
     labels: ['connection', 'who'],
   },
   rollcall_unserved_people: {
@@ -77,7 +77,7 @@ export const catalogue = {
   },
   rollcall_source_read_timestamp_seconds: {
     type: 'store',
-    help: 'When the newest run that read its source completely, and did not fail, started.',
+    help: 'When the newest run started that read its source completely and did not fail.',
     labels: ['connection'],
   },
   rollcall_source_as_of_timestamp_seconds: {
@@ -119,7 +119,7 @@ export const catalogue = {
   },
   rollcall_changes_planned_total: {
     type: 'counter',
-    help: 'Changes of plans, by kind.',
+    help: 'Planned changes, by kind.',
     labels: ['connection', 'kind'],
   },
   rollcall_rows_rejected_total: {
