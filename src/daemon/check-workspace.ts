@@ -16,14 +16,14 @@ export type CheckWorkspace = AsyncDisposable & {
   withRealPath(text: string): string
 }
 
-/** Opens the data folder, or a temporary one inside it before the first run, so that a check leaves nothing behind. */
+/** Opens the data folder. Before Rollcall has used it, opens a temporary folder in it instead, so that a check leaves nothing behind. */
 export async function openWorkspace(config: Config): Promise<CheckWorkspace | Failure> {
   const { dataDir } = config
   try {
     if (existsSync(join(dataDir, 'store')) || existsSync(join(dataDir, markerFile))) {
       return { config, isTemporary: false, withRealPath: (text) => text, [Symbol.asyncDispose]: async () => {} }
     }
-    const made = await ensureDataDir(dataDir)
+    const topmostMade = await ensureDataDir(dataDir)
     const temporary = await mkdtemp(join(dataDir, 'check-'))
     return {
       config: { ...config, dataDir: temporary },
@@ -31,7 +31,7 @@ export async function openWorkspace(config: Config): Promise<CheckWorkspace | Fa
       withRealPath: (text) => text.replace(temporary, dataDir),
       async [Symbol.asyncDispose]() {
         await rm(temporary, { recursive: true, force: true })
-        if (made !== null) await removeEmpty(dataDir, made)
+        if (topmostMade !== null) await removeEmpty(dataDir, topmostMade)
       },
     }
   } catch (error) {

@@ -27,7 +27,10 @@ const shownAdditions = 50
 /** A plan is read for the dates of employment; they are shown even if personal values are not. */
 const dateFields: readonly string[] = ['startedAt', 'separatedAt']
 
-/** A plan for people: who joins, changes and leaves, the verdicts of the guards, and the rejected rows. */
+/**
+ * A plan as text: who joins, changes and leaves, the verdicts of the guards, and the rejected rows. `also`: the plans of linked connections,
+ * which read the same export.
+ */
 export function renderPlan({ also = [], ...plan }: PlanDocument, paint: Paint): string {
   return blocks([
     heading(plan, paint),
@@ -66,7 +69,7 @@ export function renderChanges(
 /** Who the person is, if that may be shown, and why the change is planned. */
 function aboutPerson({ person = {}, why }: ChangeView): string[] {
   const value = (field: string) => (typeof person[field] === 'string' ? short(person[field], maxValueLength) : null)
-  // A custom record has a label, shown behind a dot.
+  // The label of a custom record has a name that begins with a dot.
   const label = Object.keys(person).filter((field) => field.startsWith('.'))
   const name = [value('firstName'), value('lastName'), ...label.map(value)].filter((part) => part !== null).join(' ')
   const manager = value('managerName') ?? value('managerId')
@@ -88,6 +91,7 @@ export function renderSummary({ fields, managers, managersCount }: RunSummary, p
   ])
   const more = managersCount - managers.length
   const byManager = managers.map(({ manager, leavers, examples }) => {
+    // An object stands for a value that is hidden.
     const who =
       manager === null
         ? 'no manager'
@@ -109,6 +113,7 @@ export function renderSummary({ fields, managers, managersCount }: RunSummary, p
 }
 
 function replacement({ from, to, people }: RunSummary['fields'][number]['values'][number]): string[] {
+  // Hidden values are objects.
   if (typeof from === 'object' && from !== null) return []
   if (typeof to === 'object' && to !== null) return []
   const text = (value: string | boolean | null) =>

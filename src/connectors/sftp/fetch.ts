@@ -8,7 +8,7 @@ import type { SftpSession } from './session.ts'
 import { openSpooled } from './spool.ts'
 import type { RemoteStats } from './stats.ts'
 
-// Every server sends at least this much in one response.
+// Every server takes requests of this size. Its responses may be shorter.
 const blockBytes = 30 * 1024
 const maxOpenBlocks = 32
 const overlapBytes = 64 * 1024

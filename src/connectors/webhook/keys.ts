@@ -10,20 +10,23 @@ const pkcs8Start = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const labels = { symmetric: 'whsec_', publicKey: 'whpk_', privateKey: 'whsk_' } as const
 
-/** The key in a secret. The configuration and the secret determine its algorithm; a request never does. */
+/**
+ * The key in a secret. The configuration and the secret determine its algorithm; a request never does. `prefix` stands before a signature
+ * or token in the header, such as `v1,`.
+ */
 export type WebhookKey =
   | { readonly algorithm: 'sha256' | 'sha512'; readonly prefix: string; readonly key: KeyObject }
   | { readonly algorithm: 'ed25519'; readonly prefix: string; readonly key: KeyObject }
   | { readonly algorithm: 'token'; readonly prefix: string; readonly token: Buffer }
 
-/** Parses a secret of a recipe. An ed25519 key is `private` only if the secret can sign. Throws `config_invalid` if it holds no key. */
+/** Parses a secret of a recipe. An ed25519 secret holds a public key, or a private one that can also sign. Throws `config_invalid` if it holds no key. */
 export function webhookKey(recipe: WebhookRecipe, secret: string): WebhookKey {
   const { algorithm, signature } = recipe
   const { prefix } = signature
   if (secret.length === 0) throw badSecret('is empty', 'check the variable or the file that it comes from')
   if (algorithm === 'token') return { algorithm, prefix, token: tokenBytes(secret) }
   if (algorithm === 'ed25519') return { algorithm, prefix, key: ed25519Key(recipe, secret) }
-  if (isLabelledKeyPair(recipe, secret)) {
+  if (hasEd25519Label(recipe, secret)) {
     if (signature.publicKeyPrefix === undefined)
       throw badSecret('holds an ed25519 key', 'this recipe signs with shared secrets only')
     return { algorithm: 'ed25519', prefix: signature.publicKeyPrefix, key: ed25519Key(recipe, secret) }
@@ -41,7 +44,7 @@ function tokenBytes(secret: string): Buffer {
   return Buffer.from(secret, 'utf8')
 }
 
-function isLabelledKeyPair({ secretEncoding }: WebhookRecipe, secret: string): boolean {
+function hasEd25519Label({ secretEncoding }: WebhookRecipe, secret: string): boolean {
   return secretEncoding === 'whsec' && [labels.publicKey, labels.privateKey].some((label) => secret.startsWith(label))
 }
 

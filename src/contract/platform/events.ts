@@ -109,7 +109,7 @@ export const Event = z
     metadata: EventMetadata.optional().describe('On request (`expand[]`).'),
     testName: z.string().nullish().describe('On request (`expand[]`).'),
     testId: z.string().nullish().describe('On request (`expand[]`).'),
-    issues: z.array(JsonObject).optional().describe('On request (`expand[]`), also together with `metadata`.'),
+    issues: z.array(JsonObject).optional().describe('On request (`expand[]` with `issues` or `metadata`).'),
   })
   .meta({ id: 'EventResponsePublicV2Dto', description: 'An event of the account.' })
 export type Event = z.infer<typeof Event>

@@ -27,7 +27,7 @@ type Credentials = {
   readonly secrets: ReadonlyMap<string, string>
 }
 
-/** What helps with an export at an address that is no plain table. */
+/** What helps if an export cannot be read when its address is given. The page has a form for that only once the address is taken. */
 const helpOfAddress: FormHelp = {
   encoding: 'use "rollcall init" with --encoding',
   whichEncoding: 'say which one it is to "rollcall init" with --encoding',
@@ -39,8 +39,8 @@ const helpOfAddress: FormHelp = {
 type LookedAt = { readonly preview: SourcePreview; readonly credentials: Credentials; readonly label: string }
 
 /**
- * Looks at the list at an address: finds its records, its pages and its columns. Refused where the platform is elsewhere, since the browser
- * would be shown what only this machine can reach.
+ * Looks at the list at an address: finds its records, its pages and its columns. Refused unless this is a trial, on the machine of the person
+ * at the browser: elsewhere the browser could show them what only the machine of Rollcall can reach.
  */
 export async function readAddress(
   parts: VisitParts & { readonly visits: VisitStore<Sample> },
@@ -59,6 +59,7 @@ export async function readAddress(
   const previewed = await reportingFailures(parts, label, () =>
     inTime(parts.signal, async (signal) => {
       const { secrets } = credentials
+      // The settings are checked with a value in place of each secret; `secret` gives the secrets themselves.
       const placeholders = [...secrets.keys()].map((path) => [path, 'given'] as const)
       const settings = byPath(Object.fromEntries([...credentials.texts, ...placeholders]))
       const secret = (path: string) => secretText(secrets.get(path))
@@ -139,6 +140,7 @@ function sourceOf({ preview, credentials, label }: LookedAt, { name }: FirstConn
     ]),
   )
   const references = [...secrets].map(([setting, { reference }]) => [setting, reference] as const)
+  // The source that was found has placeholders in place of secrets.
   const { bearer: _bearer, basic: _basic, apiKey: _apiKey, ...rest } = preview.source
   const settings = { ...rest, ...byPath(Object.fromEntries([...credentials.texts, ...references])) }
   return { settings, shown: label, makesFolder: null, secrets }

@@ -17,6 +17,8 @@ export type ChosenPreset = {
 
 /** From this share of its fields on, a column of its own makes a preset certain. */
 const certainShare = 0.5
+/** An export with fewer fields of a preset is not read with it. */
+const minMatchedFields = 3
 
 /** The preset whose fields the export has, or the generic one if no system fits better. */
 export function choosePreset(table: Table, presets: Presets, answers: Answers): ChosenPreset {
@@ -25,29 +27,37 @@ export function choosePreset(table: Table, presets: Presets, answers: Answers): 
     const rules = rulesOf(preset)
     const matched = rules.filter(([, names]) => names.some((column) => headers.has(normaliseHeader(column))))
     const hasKey = matched.some(([field]) => field === 'identityId')
-    const isLike = matched.length >= rules.length * certainShare && hasColumnOfItsOwn(headers, name, presets)
-    return { name, preset, matched: matched.length, of: rules.length, hasKey, isLike, words: knownShare(table, preset) }
+    const isCertain = matched.length >= rules.length * certainShare && hasColumnOfItsOwn(headers, name, presets)
+    return {
+      name,
+      preset,
+      matched: matched.length,
+      of: rules.length,
+      hasKey,
+      isCertain,
+      knownStatuses: knownShare(table, preset),
+    }
   })
   const ranked = scored.toSorted(
     (a, b) =>
       Number(b.hasKey) - Number(a.hasKey) ||
       b.matched - a.matched ||
-      Number(b.isLike) - Number(a.isLike) ||
+      Number(b.isCertain) - Number(a.isCertain) ||
       // An export that fits no system better than the others is not attributed to one.
       Number(b.name === 'generic') - Number(a.name === 'generic') ||
-      b.words - a.words ||
+      b.knownStatuses - a.knownStatuses ||
       b.matched / b.of - a.matched / a.of,
   )
   const named = ranked.find(({ name }) => name === answers.preset)
   const generic = ranked.find(({ name }) => name === 'generic')
   const [best] = ranked
   // An export that no preset knows well is read by the content of its columns.
-  const chosen = named ?? (best?.hasKey && best.matched > 2 ? best : generic)
+  const chosen = named ?? (best?.hasKey && best.matched >= minMatchedFields ? best : generic)
   if (chosen === undefined) throw new Error('there is no preset')
   const next = ranked.find(({ name }) => name !== chosen.name)
   const shareOf = (one: typeof chosen) => `${one.matched} of ${one.of}`
   const why = `${shareOf(chosen)} of its fields are in the export${next === undefined ? '' : `; the next, ${next.name}, has ${shareOf(next)}`}`
-  return { name: chosen.name, preset: chosen.preset, why, isCertain: named !== undefined || chosen.isLike }
+  return { name: chosen.name, preset: chosen.preset, why, isCertain: named !== undefined || chosen.isCertain }
 }
 
 /** The share of the values of its status column that a preset knows. */

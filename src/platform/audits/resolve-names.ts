@@ -52,6 +52,7 @@ export async function ensureAuditors(
 ): Promise<number[]> {
   if (auditors.length === 0) return []
   const rows = auditors.map(({ name, email }) => ({ account_id: accountId, name, email }))
+  // In order, so that transactions that add the same auditors wait for one another instead of locking each other.
   await addRows(
     trx,
     'auditors',

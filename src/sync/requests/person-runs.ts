@@ -18,7 +18,7 @@ import { requestersOf, requireRequester } from './requests.ts'
 
 /**
  * Requests a run of one person, by key or e-mail address: it reads the whole source and delivers only this person. It also unblocks the
- * connection and makes its delayed batches due now.
+ * connection and makes its delayed batches due now. `by` names who asks, and `principal` the account that they signed in with.
  */
 export async function requestPerson(
   ctx: SyncContext,

@@ -18,8 +18,8 @@ export function columnsIn(text: string): readonly string[] {
 }
 
 /**
- * The address with the cells of a record in it. Returns null if a cell would change the structure of the path, which encoding cannot
- * prevent for "." and "..".
+ * The address with the cells of a record in it. Returns null if a cell cannot be encoded, if the result is no address, or if a cell would
+ * change the structure of the path, which encoding cannot prevent for "." and "..".
  */
 export function fillAddress(template: string, cells: Cells): URL | null {
   const isEncodable = columnsIn(template).every((column) => cells.get(column)?.isWellFormed() ?? true)
