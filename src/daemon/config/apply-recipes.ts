@@ -70,8 +70,8 @@ function expandedDocument(document: ConfigDocument, presets: Presets): ConfigDoc
     writtenValueAt(path) {
       const written = document.writtenValueAt(path)
       const [root, name, part, ...rest] = path
-      if (written !== null || root !== 'connections' || part !== 'source') return written
-      return sources().get(String(name))?.writtenTexts.get(rest.join('.')) ?? null
+      if (written?.written !== undefined || root !== 'connections' || part !== 'source') return written
+      return sources().get(String(name))?.writtenTexts.get(rest.join('.')) ?? written
     },
     defer(...replaced) {
       expanded = null
@@ -89,7 +89,7 @@ type SourceContext = { readonly document: ConfigDocument; readonly at: Path; rea
 type ExpandedSource = {
   readonly settings: Readonly<Record<string, unknown>>
   readonly problems: readonly Problem[]
-  /** The texts of the recipe that hold a parameter which the connection writes as a reference, by their path: with that reference. */
+  /** The texts that hold a parameter which the connection writes as a reference, by their path: with that reference. */
   readonly writtenTexts: ReadonlyMap<string, NonNullable<ReturnType<ConfigDocument['writtenValueAt']>>>
 }
 
@@ -125,7 +125,7 @@ function expandSource(
   return {
     settings: isObject(settings) ? settings : own,
     problems: [...given.problems, ...missing, ...plainCredentials(recipe, context)],
-    writtenTexts: writtenTexts(recipe, given.values, context),
+    writtenTexts: writtenTexts({ recipe, own }, given.values, context),
   }
 }
 
@@ -180,8 +180,10 @@ function parametersOf(recipe: Recipe, parameters: unknown, { document, at }: Sou
   return { values, problems: [...unknown, ...refused] }
 }
 
+type RecipeTexts = { readonly recipe: Recipe; readonly own: Readonly<Record<string, unknown>> }
+
 function writtenTexts(
-  { source }: Recipe,
+  { recipe: { source }, own }: RecipeTexts,
   values: ReadonlyMap<string, string>,
   { document, at }: SourceContext,
 ): ExpandedSource['writtenTexts'] {
@@ -190,7 +192,9 @@ function writtenTexts(
     return written?.written === undefined ? [] : [[name, { ...written, written: written.written }] as const]
   })
   if (references.length === 0) return new Map()
-  const texts = textsIn(source).flatMap(({ path, text }) => {
+  const ofRecipe = textsIn(source).filter(({ path }) => document.writtenValueAt([...at, ...path]) === null)
+  const ownAddresses = textsIn(own).filter(({ path }) => isAddressSetting(path))
+  const texts = [...ofRecipe, ...ownAddresses].flatMap(({ path, text }) => {
     const [first] = references.filter(([name]) => text.includes(`{${name}}`))
     if (first === undefined) return []
     const shown = [...values].reduce((shownText, [name, value]) => {

@@ -172,6 +172,17 @@ describe('a recipe', () => {
     expect([at('headers', 'X-Report'), at('records')]).toEqual([null, null])
   })
 
+  test('shows it so in an address of the connection too', async () => {
+    const written = `${complete.replace('acme', "'${env:COMPANY}'")}, url: 'https://{company}.shop.example/all'`
+    const { document } = await applied(written)
+    const plain = await applied(written.replace('{company}', 'acme'))
+
+    const at = ['connections', 'hr', 'source', 'url']
+    expect(document.values()).toHaveProperty(at, 'https://acme.shop.example/all')
+    expect(document.writtenValueAt(at)).toMatchObject({ written: 'https://${env:COMPANY}.shop.example/all' })
+    expect(plain.document.writtenValueAt(at)).toMatchObject({ written: undefined })
+  })
+
   test.each([
     [
       'a missing parameter',
