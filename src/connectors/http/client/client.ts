@@ -7,6 +7,7 @@ import { insufficientScope, statusFailure } from '../network/failures.ts'
 import { openRequestLimits } from '../network/limits.ts'
 import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
 import { openPacer } from './pacer.ts'
+import { openGate } from './gate.ts'
 import { type Authorizer, type ClientSettings, discardBody, type HttpRequest } from './request.ts'
 import { readWithRetries, type Sender, sendWithRetries, withLimits } from './retries.ts'
 import { statedWaitMs } from './stated-wait.ts'
@@ -69,9 +70,11 @@ export async function openHttpClient(source: ClientSettings, options: HttpClient
   const help = options.sizeHelp ?? 'check the address, or raise maxBytes'
   const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes, help }
   const fetch = (request: HttpRequest) => followRedirects({ sender, home, budget }, request)
+  // The agent alone would let requests wait that no rate limit can stop any more, with credentials that end meanwhile.
+  const gate = openGate(maxConnections)
   return {
     fetch,
-    read: (request, read) => readWithRetries(sender, request, { fetch: () => fetch(request), read }),
+    read: (request, read) => gate(() => readWithRetries(sender, request, { fetch: () => fetch(request), read })),
     isExhausted: () => limits.timeout.aborted || budget.remainingBytes < 0,
     [Symbol.asyncDispose]: () => agent.destroy(),
   }

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../../helpers/sources/folders.ts'
 import { detailFailure, readDetails, type SettingsFor } from '../../../helpers/sources/hr-details.ts'
-import { type Answer, type HttpSettings, json } from '../../../helpers/sources/hr-server.ts'
+import {
+  type Answer,
+  type HttpSettings,
+  json,
+  openHttp,
+  recordsOf,
+  startHrServer,
+} from '../../../helpers/sources/hr-server.ts'
+import { testClock } from '../../../helpers/sources/test-clock.ts'
 
 type Item = { readonly id: string; readonly code: number; readonly body: object | null }
 type Items = readonly Item[]
@@ -85,6 +94,33 @@ describe('a request for several records', () => {
     expect(records.map((record) => record['individual.first_name'])).toEqual([
       ...['Name P1', undefined, 'Name P1', 'Name P2'],
     ])
+  })
+
+  test('beside one for each record keeps four of those at the same time, so that a rate limit can stop the others', async () => {
+    const { answer } = directory(ids, (items) => items)
+    const clock = testClock()
+    const waiting = { now: 0, max: 0 }
+    const wait: typeof clock.wait = async (ms, signal) => {
+      waiting.now += 1
+      waiting.max = Math.max(waiting.max, waiting.now)
+      await clock.wait(ms, signal)
+      waiting.now -= 1
+    }
+    await using folder = await temporaryFolder()
+    await using server = await startHrServer((request, response) =>
+      (request.url?.startsWith('/jobs/') ? json({ title: request.url }) : answer)(request, response),
+    )
+    const { each = [], ...settings } = batched(maxIds, { requestsPerMinute: 60 })(server.url)
+    const job = { url: `${server.url}/jobs/{id}`, as: 'job' }
+
+    const reading = await openHttp(
+      { ...settings, each: [...each, job] },
+      { folder: folder.path, clock: { ...clock, wait } },
+    )
+
+    const records = await recordsOf(reading)
+    expect(records.map((record) => record['job.title'])).toEqual(ids.map((id) => `/jobs/${id}`))
+    expect(waiting.max).toBeLessThanOrEqual(4)
   })
 
   test('sends nothing for a batch whose keys are all blank', async () => {
