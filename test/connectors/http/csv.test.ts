@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { removeAbandonedSpools } from '../../../src/connectors/http/lists/spool.ts'
+import { openSpool, removeAbandonedSpools } from '../../../src/connectors/http/lists/spool.ts'
+import { takeFileLock } from '../../../src/system/file-lock.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { csv, openHttp, recordsOf, rowsOf, startHrServer } from '../../helpers/sources/hr-server.ts'
 
@@ -116,6 +118,33 @@ describe('a CSV export over HTTP', () => {
 
     expect(whileAlive).toContainEqual(expect.stringMatching(/\.part$/))
     expect(await readdir(spool)).toEqual([])
+  })
+
+  test.each([
+    ['takes its lock first', () => null],
+    [
+      'removes its lock before it is held',
+      (path: string) => {
+        const lock = takeFileLock(path, { timeoutMs: 0 })
+        rmSync(path)
+        return lock
+      },
+    ],
+  ])('is kept by a process that cleans up, although that one %s', async (_case, takeOnce) => {
+    await using folder = await temporaryFolder()
+    const path = join(folder.path, 'hr')
+    const attempts: string[] = []
+    const takeLock: typeof takeFileLock = (file, options) => {
+      attempts.push(file)
+      return attempts.length === 1 ? takeOnce(file) : takeFileLock(file, options)
+    }
+    await using spool = await openSpool(path, takeLock)
+    await spool.append('people')
+
+    await removeAbandonedSpools(folder.path)
+
+    expect(attempts).toHaveLength(2)
+    expect(await readdir(path)).toContainEqual(expect.stringMatching(/\.part$/))
   })
 
   test('was true when the server last changed it, where that is configured', async () => {

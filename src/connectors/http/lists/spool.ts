@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from '../../../errors.ts'
@@ -18,13 +19,11 @@ export type Spool = AsyncDisposable & {
 }
 
 /** Makes a new file in `folder`, and the folder if it is missing. Files of processes that died are removed. */
-export async function openSpool(folder: string): Promise<Spool> {
+export async function openSpool(folder: string, takeLock = takeFileLock): Promise<Spool> {
   await writingTo(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   await writingTo(folder, () => removeAbandoned(folder))
-  const stem = join(folder, `http-${randomUUID()}`)
   await using opening = new AsyncDisposableStack()
-  // Held for as long as the file is in use: other processes remove files without it.
-  const lock = await writingTo(folder, async () => takeFileLock(lockOf(stem), { timeoutMs: 0 }))
+  const { stem, lock } = await writingTo(folder, async () => takeNewLock(folder, takeLock))
   opening.defer(() => rm(lockOf(stem), { force: true }))
   opening.use(lock)
   const path = partOf(stem)
@@ -41,6 +40,18 @@ export async function openSpool(folder: string): Promise<Spool> {
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+type NewLock = { readonly stem: string; readonly lock: Disposable }
+
+/** The lock of a new file, held for as long as the file is in use: other processes remove files without it. */
+function takeNewLock(folder: string, takeLock: typeof takeFileLock): NewLock {
+  const stem = join(folder, `http-${randomUUID()}`)
+  const lock = takeLock(lockOf(stem), { timeoutMs: 0 })
+  // Another process may have taken the lock, and removed it, before this one had it.
+  if (lock !== null && existsSync(lockOf(stem))) return { stem, lock }
+  lock?.[Symbol.dispose]()
+  return takeNewLock(folder, takeLock)
 }
 
 /** Removes the files that processes left that died, in the folders of all connections below `folder`. */
