@@ -5,7 +5,7 @@ import { recordCassette } from '../helpers/cassettes/record.ts'
 import { startReplay } from '../helpers/cassettes/replay.ts'
 import { inventRoster } from '../helpers/hr-systems/roster.ts'
 import { temporaryFolder } from '../helpers/sources/folders.ts'
-import { type HttpSettings, httpSource, openHttp } from '../helpers/sources/hr-server.ts'
+import { type HttpSettings, httpSource, json, openHttp, startHrServer } from '../helpers/sources/hr-server.ts'
 import { testClock } from '../helpers/sources/test-clock.ts'
 import { noon, openSystem } from './opened-system.ts'
 import { mapReading, mappingOf } from './roster-of.ts'
@@ -89,6 +89,23 @@ describe.each([
       unexpected: [],
     })
   })
+})
+
+test('a cassette keeps no people beside the records of a list', async () => {
+  const answer = { data: [{ id: 'P1' }], included: [{ name: 'Zoe' }], meta: { by: 'zoe@acme.example', total: 1 } }
+  await using server = await startHrServer(json(answer))
+  await using folder = await temporaryFolder()
+
+  const cassette = await recordCassette({
+    source: httpSource({ url: server.url, records: '/data' }),
+    mapping: {},
+    context: { baseDir: folder.path, spoolDir: folder.path, tokensDir: folder.path, secret: () => null },
+    secrets: new Map(),
+    options: { now: () => noon, signal: new AbortController().signal, findDecided: async () => new Set() },
+  })
+
+  expect(JSON.stringify(cassette)).not.toMatch(/zoe/i)
+  expect(cassette.exchanges).toMatchObject([{ response: { body: { data: [{}], meta: { total: 1 } } } }])
 })
 
 test('a server that replays a cassette refuses what was not recorded, and says so', async () => {

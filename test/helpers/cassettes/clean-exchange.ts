@@ -62,14 +62,24 @@ function sentBody({ origin, path, sent }: RawExchange, { each }: HttpSource, { r
   return isOfEach ? redactor.redactKnown(body) : body
 }
 
-/** The answer without the people in its records, and without any text if it has no records. What speaks of pages stays. */
+/**
+ * The answer without the people in its records, and without any text if it has no records. What speaks of pages stays; lists and e-mail
+ * addresses beside the records may be about people.
+ */
 function answerBody(answer: Json, { records, join, each }: HttpSource, { redactor, plainText }: Cleaning): Json {
   const details = each.map(({ batch, records: ofDetail }) => batch?.answers ?? ofDetail)
   const pointers = [records, ...join.map((list) => list.records), ...details]
   const pointer = pointers.find((one) => typeof memberAt(answer, one) === 'object')
   if (pointer === undefined || pointer === '') return redactor.redact(answer)
   const people = redactor.redact(memberAt(answer, pointer) ?? null)
-  return withMember(parsed(plainText(JSON.stringify(withMember(answer, pointer, [])))), pointer, people)
+  const others = parsed(plainText(JSON.stringify(withoutPeople(withMember(answer, pointer, []), redactor))))
+  return withMember(others, pointer, people)
+}
+
+function withoutPeople(value: Json, redactor: Redactor): Json {
+  if (Array.isArray(value) || (typeof value === 'string' && value.includes('@'))) return redactor.redact(value)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([member, below]) => [member, withoutPeople(below, redactor)]))
 }
 
 /** The answer of an address that issues tokens, with invented ones. */
