@@ -5,7 +5,7 @@ import { type ExportFile, exportFileAt } from '../file/export-file.ts'
 import { unreadable, writingTo } from '../file/failures.ts'
 import { type RemoteFile, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
-import { openSpooled } from './spool.ts'
+import { openSpooled } from '../remote/spool.ts'
 import type { RemoteStats } from './stats.ts'
 
 // Every server takes requests of this size. Its responses may be shorter.

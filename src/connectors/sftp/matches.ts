@@ -3,6 +3,8 @@ import { escapeText } from '../../text/escape.ts'
 import { companionNames } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { checkNotEmpty, checkRegularFile, unreadable } from '../file/failures.ts'
+import type { RemoteMatches } from '../remote/choice.ts'
+import { matchesName } from '../remote/matches-name.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteEntry, RemoteStats } from './stats.ts'
 
@@ -15,12 +17,6 @@ export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
 /** The parts of a `path` setting. Only the file name may hold * and ?; the folder is literal. */
 type RemotePattern = { readonly folder: string; readonly name: string; readonly isWildcard: boolean }
 
-/** The files on the server that match a pattern. */
-export type RemoteMatches = {
-  readonly files: readonly RemoteFile[]
-  /** Their markers and side files, by name. */
-  readonly companions: ReadonlyMap<string, RemoteStats>
-}
 
 /** Splits a `path` setting into folder and name. */
 export function parseRemotePattern(path: string): RemotePattern {
@@ -40,7 +36,7 @@ export async function findMatches(
   session: SftpSession,
   pattern: RemotePattern,
   suffixes: readonly string[],
-): Promise<RemoteMatches> {
+): Promise<RemoteMatches<RemoteFile, RemoteStats>> {
   const { folder, name, isWildcard } = pattern
   if (!isWildcard) return findOne(session, pattern, suffixes)
   const isCompanion = (entry: string) => suffixes.some((suffix) => entry.endsWith(suffix))
@@ -49,7 +45,9 @@ export async function findMatches(
     files: entries
       .filter((entry) => !isCompanion(entry.name) && entry.kind !== 'folder')
       .map((entry) => toRemoteFile(folder, entry)),
-    companions: new Map(entries.filter((entry) => isCompanion(entry.name)).map((entry) => [entry.name, entry])),
+    companions: new Map(
+      entries.filter((entry) => isCompanion(entry.name) && entry.kind === 'file').map((entry) => [entry.name, entry]),
+    ),
   }
 }
 
@@ -71,47 +69,17 @@ export function toRemoteFile(folder: string, { name, kind, bytes, modifiedAtMs }
   return { path: joinRemotePath(folder, name), name, kind, bytes, modifiedAtMs, version }
 }
 
-/**
- * Whether the whole name matches the pattern. Only a dot matches a leading dot. The names are the server's, so the time must stay
- * bounded by the product of both lengths: path.matchesGlob needs minutes for a long name and a pattern with five stars.
- */
-export function matchesName(name: string, pattern: string): boolean {
-  if (name.startsWith('.') && !pattern.startsWith('.')) return false
-  const characters = [...name]
-  const patternCharacters = [...pattern]
-  let at = 0
-  let next = 0
-  let star = -1
-  let starAt = 0
-  while (at < characters.length) {
-    if (patternCharacters[next] === '*') {
-      star = next++
-      starAt = at
-    } else if (
-      next < patternCharacters.length &&
-      (patternCharacters[next] === '?' || patternCharacters[next] === characters[at])
-    ) {
-      next += 1
-      at += 1
-    } else if (star >= 0) {
-      next = star + 1
-      at = ++starAt
-    } else return false
-  }
-  return patternCharacters.slice(next).every((character) => character === '*')
-}
-
 async function findOne(
   session: SftpSession,
   { folder, name }: RemotePattern,
   suffixes: readonly string[],
-): Promise<RemoteMatches> {
+): Promise<RemoteMatches<RemoteFile, RemoteStats>> {
   const stats = await session.stats(joinRemotePath(folder, name))
   const companions = new Map<string, RemoteStats>()
   if (!stats) return { files: [], companions }
   for (const companion of suffixes.flatMap((suffix) => companionNames(name, suffix))) {
     const companionStats = await session.stats(joinRemotePath(folder, companion))
-    if (companionStats) companions.set(companion, companionStats)
+    if (companionStats?.kind === 'file') companions.set(companion, companionStats)
   }
   return { files: [toRemoteFile(folder, { name, ...stats })], companions }
 }

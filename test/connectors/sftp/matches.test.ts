@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { joinRemotePath, matchesName, parseRemotePattern } from '../../../src/connectors/sftp/matches.ts'
+import { matchesName } from '../../../src/connectors/remote/matches-name.ts'
+import { joinRemotePath, parseRemotePattern } from '../../../src/connectors/sftp/matches.ts'
 
 describe('a pattern', () => {
   test.each([
