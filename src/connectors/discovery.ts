@@ -72,6 +72,8 @@ export type DiscoveryOptions = {
 export type Discovery = {
   /** The schemes of its addresses, such as `https:`, the recommended one first. Empty: local paths. */
   readonly schemes: readonly string[]
+  /** Whether a person may give further settings of an address. */
+  readonly takesSettings?: boolean
   /** Reads only the beginning of the newest export, or of a list. */
   readonly preview: (named: NamedSource, options: DiscoveryOptions) => Promise<SourcePreview>
 }

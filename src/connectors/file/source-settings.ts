@@ -38,14 +38,15 @@ export const fileSource = {
   asOf: AsOf.default({ from: 'modificationTime' }),
 }
 
-type FileSettings = { readonly path: string; readonly complete: Completeness }
+/** The setting that names the export is `path`, or `pattern` where the folder has a setting of its own. */
+type FileSettings = { readonly complete: Completeness; readonly path?: string; readonly pattern?: string }
 
 /** Adds an issue if an export could be mistaken for its marker or its side file. */
-export function checkCompanions({ path, complete }: FileSettings, context: z.RefinementCtx): void {
+export function checkCompanions({ path, pattern = '', complete }: FileSettings, context: z.RefinementCtx): void {
   const { marker, sideFile } = complete
-  if (companionSuffixes(complete).some((suffix) => path.endsWith(suffix))) {
+  if (companionSuffixes(complete).some((suffix) => (path ?? pattern).endsWith(suffix))) {
     const message = 'ends like the marker or the side file of an export, not like an export'
-    context.addIssue({ code: 'custom', path: ['path'], message })
+    context.addIssue({ code: 'custom', path: [path === undefined ? 'pattern' : 'path'], message })
   }
   if (marker !== undefined && marker === sideFile?.suffix) {
     const message = 'marker and side file must have different endings'

@@ -17,7 +17,6 @@ export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
 /** The parts of a `path` setting. Only the file name may hold * and ?; the folder is literal. */
 type RemotePattern = { readonly folder: string; readonly name: string; readonly isWildcard: boolean }
 
-
 /** Splits a `path` setting into folder and name. */
 export function parseRemotePattern(path: string): RemotePattern {
   const slash = path.lastIndexOf('/')

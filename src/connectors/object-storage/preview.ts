@@ -1,0 +1,76 @@
+import { Failure } from '../../errors.ts'
+import {
+  type DiscoveryOptions,
+  type ExportPreview,
+  headBytes,
+  type NamedSource,
+  readSecretFile,
+  requireSettings,
+  secretFileReference,
+} from '../discovery.ts'
+import { readHeadFromBytes } from '../file/decode/head.ts'
+import { chooseRemoteExport } from '../remote/choice.ts'
+import { placeOf } from './choice.ts'
+import { readStart } from './fetch.ts'
+import { startLimits } from './limits.ts'
+import { openBucket } from './load.ts'
+import { ObjectStorageSource } from './settings.ts'
+
+/** The settings that `--set` can give, besides those of the address. */
+const givable = ['endpoint', 'region', 'accessKeyId', 'insecure']
+
+/** The setting of the secret that a person names by its file. */
+const secretSettings = { s3: 'secretAccessKey', gcs: 'googleCredentials', azure: 'accountKey' } as const
+
+/** Reads the beginning of the newest export in a bucket: s3://BUCKET/FOLDER/, gs://BUCKET/FOLDER/ or az://ACCOUNT/CONTAINER/FOLDER/. */
+export async function previewObject(
+  { location, secretFile, settings: given = new Map() }: NamedSource,
+  options: DiscoveryOptions,
+): Promise<ExportPreview> {
+  const address = { type: 'object-storage', ...bucketAddress(location), ...givenSettings(given) }
+  const setting =
+    address.provider === 'gcs' && given.has('accessKeyId') ? 'secretAccessKey' : secretSettings[address.provider]
+  const secret = secretFile === undefined ? undefined : await readSecretFile(secretFile, options)
+  const checks = { mode: 'snapshot', complete: { quietSeconds: 0 } }
+  const secrets = secret === undefined ? {} : { [setting]: secret }
+  const source = requireSettings(ObjectStorageSource.safeParse({ ...address, ...secrets, ...checks }))
+  using limits = startLimits(source, options.signal)
+  const { signal } = limits
+  const secretOf = (path: string) => (path === setting && secret !== undefined ? { read: async () => secret } : null)
+  const store = await openBucket(source, { secret: secretOf, signal })
+  try {
+    const chosen = await chooseRemoteExport(placeOf(store, source), source, {
+      findDecided: async () => new Set(),
+      signal,
+    })
+    if (chosen === null) throw new Error('the newest export is always chosen')
+    const { file } = chosen
+    const bytes = await readStart(store, file, headBytes)
+    const head = await readHeadFromBytes(bytes, { name: file.name, isWhole: bytes.length === file.bytes, signal })
+    const reference = secretFile === undefined ? {} : { [setting]: secretFileReference(secretFile, options) }
+    return { head, source: { ...address, ...reference }, laterExports: null }
+  } finally {
+    store.close()
+  }
+}
+
+function bucketAddress(location: string) {
+  const [, scheme, rest = ''] = /^(s3|gs|az):\/\/(.*)$/s.exec(location) ?? []
+  const parts = rest.split('/')
+  const account = scheme === 'az' ? parts.shift() : undefined
+  const bucket = parts.shift() ?? ''
+  const pattern = parts.pop() || '*.csv'
+  const prefix = parts.map((part) => `${part}/`).join('')
+  const provider = scheme === 's3' ? ('s3' as const) : scheme === 'gs' ? ('gcs' as const) : ('azure' as const)
+  return { provider, ...(account !== undefined && { account }), bucket, ...(prefix !== '' && { prefix }), pattern }
+}
+
+function givenSettings(given: ReadonlyMap<string, string>): Readonly<Record<string, string | boolean>> {
+  const settings: Record<string, string | boolean> = {}
+  for (const [path, value] of given) {
+    if (!givable.includes(path))
+      throw new Failure('usage', `--set ${path}: an address of object storage takes ${givable.join(', ')}`)
+    settings[path] = path === 'insecure' ? value === 'true' : value
+  }
+  return settings
+}
