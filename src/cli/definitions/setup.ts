@@ -31,7 +31,7 @@ function initCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'init', 'Read an export and write a configuration for it')
     .option(
       '--source <place>',
-      'the export: a file, a folder, sftp://USER@HOST/PATH or https://… (CSV, or a JSON list)',
+      'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, or a JSON list)',
     )
     .option('--recipe <name>', 'instead of an export: the HR system to read by API, as "rollcall recipes" lists them')
     .option('--parameter <name=value>', 'what the recipe asks for; can be repeated', several)
@@ -42,10 +42,10 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     )
     .option(
       '--set <setting=value>',
-      'a setting besides those of the recipe, such as allowPrivate=true, or of an address: records, headers.NAME; can be repeated',
+      'a setting besides those of the recipe, such as allowPrivate=true, or of an address: records, headers.NAME, endpoint, region; can be repeated',
       several,
     )
-    .option('--secret-file <file>', 'the password or private key of an SFTP account, or a bearer token')
+    .option('--secret-file <file>', 'the password or private key of an SFTP account, the key of a bucket, or a bearer token')
     .option(
       '--host-key <fingerprint>',
       'host key of the SFTP server, as printed by ssh-keyscan HOST | ssh-keygen -lf -',

@@ -184,6 +184,16 @@ describe.each(providers)('an export in a bucket of %s', (provider) => {
     await readings.reading.close?.()
   })
 
+  test('that ends too soon, as if that were all, is refused', async () => {
+    await put('people.csv', large)
+    bucket.fault = ({ url, method }) =>
+      method === 'GET' && String(url).includes('.csv') ? { endAfter: 100_000 } : undefined
+
+    const failure = await failureOf(open())
+
+    expect(failure.message).toMatch(/people\.csv in the (?:bucket|container) hr-exports(?: ended after 100000 bytes|: )/)
+  })
+
   test('whose server falls silent is given up after idleTimeoutMs', async () => {
     await put('people.csv', large)
     bucket.fault = ({ url, method }) =>

@@ -15,9 +15,10 @@ import { secrets } from './sftp.ts'
 const load = createRequire(import.meta.url)
 
 /** What a request of the test meets instead of the server's own answer; undefined: the server answers. */
-export type Fault = (
-  request: IncomingMessage,
-) => 'hang up' | { readonly cutAfter: number } | { readonly stallAfter: number } | Answer | undefined
+export type Fault = (request: IncomingMessage) => 'hang up' | Partial | Answer | undefined
+
+/** The body breaks off, falls silent, or ends as if that were all, after so many bytes. */
+type Partial = { readonly cutAfter: number } | { readonly stallAfter: number } | { readonly endAfter: number }
 
 type Answer = { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
 
@@ -214,16 +215,20 @@ function forward(
   if (!translate(incoming)) return void outgoing.writeHead(403).end()
   const { method, url, headers } = incoming
   const upstream = request({ port, host: '127.0.0.1', method, path: url, headers }, (response) => {
-    outgoing.writeHead(response.statusCode ?? 500, response.headers)
+    const { 'content-length': length, ...others } = response.headers
+    outgoing.writeHead(
+      response.statusCode ?? 500,
+      fault && 'endAfter' in fault ? others : { ...others, ...(length && { 'content-length': length }) },
+    )
+    const limit = fault === undefined ? Number.POSITIVE_INFINITY : Number(Object.values(fault)[0])
     let sent = 0
     response.on('data', (chunk: Buffer) => {
-      const limit = fault && ('cutAfter' in fault ? fault.cutAfter : fault.stallAfter)
-      outgoing.write(limit === undefined ? chunk : chunk.subarray(0, Math.max(0, limit - sent)))
+      outgoing.write(chunk.subarray(0, Math.max(0, limit - sent)))
       sent += chunk.length
-      if (fault && 'cutAfter' in fault && sent >= fault.cutAfter) outgoing.destroy()
+      if (fault && 'cutAfter' in fault && sent >= limit) outgoing.destroy()
     })
     response.on('end', () => {
-      if (!fault) outgoing.end()
+      if (!fault || 'endAfter' in fault) outgoing.end()
     })
   })
   upstream.on('error', () => outgoing.destroy())
