@@ -4,7 +4,7 @@ import { companionNames } from '../file/completeness.ts'
 import { noFreeName } from '../file/failures.ts'
 import { toObjectFile } from './choice.ts'
 import type { ObjectStore, StoredObject } from './store.ts'
-import { nameOfKey } from './store.ts'
+import { folderKey, nameOfKey } from './store.ts'
 
 const maxNameAttempts = 1000
 
@@ -25,23 +25,19 @@ export type ArchiveRequest = {
  */
 export async function archiveObject(store: ObjectStore, request: ArchiveRequest): Promise<void> {
   const { prefix, source, target, suffixes, now } = request
-  const object = await store.find(prefix + source.name)
-  if (object === undefined || toObjectFile(object).version !== source.version) return
   const companions: StoredObject[] = []
   for (const name of suffixes.flatMap((suffix) => companionNames(source.name, suffix))) {
     const companion = await store.find(prefix + name)
     if (companion !== undefined) companions.push(companion)
   }
+  // Looked up last: the companions above are then none of a newer export, which come after it.
+  const object = await store.find(prefix + source.name)
+  if (object === undefined || toObjectFile(object).version !== source.version) return
   for (const each of [...companions, object]) {
     if (target !== null)
       await store.copy(each, await findFreeKey(store, { folder: folderKey(prefix, target), each, now }))
     await store.remove(each)
   }
-}
-
-function folderKey(prefix: string, target: string): string {
-  const folder = target.startsWith('/') ? target.slice(1) : prefix + target
-  return folder.endsWith('/') ? folder : `${folder}/`
 }
 
 type ArchivedName = { readonly folder: string; readonly each: StoredObject; readonly now: Date }

@@ -1,22 +1,24 @@
 import { ContainerClient, StorageSharedKeyCredential, type StoragePipelineOptions } from '@azure/storage-blob'
 import { withOptionalPackage } from '../../system/optional-package.ts'
-import { isMissing, isOtherState, objectFailure, replaced } from './failures.ts'
+import { isMissing, isOtherState, notContinued, objectFailure, replaced } from './failures.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import { nameOfKey, type ObjectStore, type StoredObject, type StoreOptions } from './store.ts'
 
 /** A container of Azure Blob Storage. Without a key, the usual chain of the environment gives credentials. */
 export async function openAzure(source: ObjectStorageSource, options: StoreOptions): Promise<ObjectStore> {
-  const { bucket, account = '', endpoint, idleTimeoutMs } = source
+  const { bucket, account = '', endpoint } = source
   const { signal } = options
   const address = `${endpoint?.replace(/\/$/, '') ?? `https://${account}.blob.core.windows.net`}/${encodeURIComponent(bucket)}`
-  const pipeline = { retryOptions: { maxTries: 3, tryTimeoutInMs: idleTimeoutMs } }
+  const pipeline = { retryOptions: { maxTries: 3, retryDelayInMs: 500 } }
   const container = await openContainer(address, account, { ...options, pipeline })
   const server = `the container ${bucket}`
   const abort = { abortSignal: signal }
-  const failure = (action: string) => (cause: unknown) => {
-    signal.throwIfAborted()
-    throw objectFailure({ action, server, cause })
-  }
+  const failure =
+    (action: string, writes = false) =>
+    (cause: unknown) => {
+      signal.throwIfAborted()
+      throw objectFailure({ action: `${action} in ${server}`, cause, writes })
+    }
   return {
     server,
     id: JSON.stringify(['azure', address]),
@@ -39,7 +41,9 @@ export async function openAzure(source: ObjectStorageSource, options: StoreOptio
     async *read({ key, etag }, from) {
       try {
         const conditions = { conditions: { ifMatch: etag }, ...abort }
-        const { readableStreamBody } = await container.getBlobClient(key).download(from, undefined, conditions)
+        const answer = await container.getBlobClient(key).download(from, undefined, conditions)
+        const { readableStreamBody, contentRange } = answer
+        if (from > 0 && !contentRange?.startsWith(`bytes ${from}-`)) throw notContinued(nameOfKey(key), server)
         if (readableStreamBody === undefined) throw new TypeError('the answer has no body')
         yield* readableStreamBody as AsyncIterable<Buffer>
       } catch (error) {
@@ -51,16 +55,18 @@ export async function openAzure(source: ObjectStorageSource, options: StoreOptio
       const conditions = { conditions: { ifNoneMatch: '*' }, sourceConditions: { ifMatch: etag }, ...abort }
       const { url } = container.getBlobClient(key)
       try {
-        const copying = await container.getBlobClient(to).beginCopyFromURL(url, conditions)
+        const copying = await container.getBlobClient(to).beginCopyFromURL(url, { ...conditions, intervalInMs: 1000 })
+        signal.addEventListener('abort', () => copying.stopPolling(), { once: true })
         await copying.pollUntilDone()
       } catch (error) {
-        failure(`copy ${key} to ${to}`)(error)
+        if (isOtherState(error)) throw replaced(nameOfKey(key), server)
+        failure(`copy ${key} to ${to}`, true)(error)
       }
     },
     async remove({ key, etag }) {
       const request = container.getBlobClient(key).delete({ conditions: { ifMatch: etag }, ...abort })
       await request.catch((error: unknown) => {
-        if (!isOtherState(error)) failure(`delete ${key}`)(error)
+        if (!isOtherState(error)) failure(`delete ${key}`, true)(error)
       })
     },
     close: () => {},
@@ -79,7 +85,7 @@ async function openContainer(
     return new ContainerClient(address, new StorageSharedKeyCredential(account, accountKey), pipeline)
   const sasToken = await secret('sasToken')
   if (sasToken !== undefined)
-    return new ContainerClient(`${address}?${sasToken.replace(/^\?/, '')}`, undefined, pipeline)
+    return new ContainerClient(`${address}?${sasToken.replace(/^.*\?/s, '')}`, undefined, pipeline)
   const { DefaultAzureCredential } = await withOptionalPackage(() => import('@azure/identity'), {
     name: '@azure/identity',
     use: 'a container without accountKey and sasToken',

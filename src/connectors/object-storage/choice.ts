@@ -17,8 +17,9 @@ export type ObjectFile = ExportFile & { readonly object: StoredObject }
 /** An object as a file. */
 export function toObjectFile(object: StoredObject): ObjectFile {
   const { key, bytes, modifiedAtMs, etag } = object
+  // Listings state milliseconds, and headers only seconds.
   const version = createHash('sha256')
-    .update(JSON.stringify([key, bytes, modifiedAtMs, etag]))
+    .update(JSON.stringify([key, bytes, Math.floor(modifiedAtMs / 1000), etag]))
     .digest('hex')
   return { path: key, name: nameOfKey(key), bytes, modifiedAtMs, version, object }
 }
@@ -51,10 +52,12 @@ async function findMatches(
   const files: ObjectFile[] = []
   const companions = new Map<string, ObjectFile>()
   let count = 0
-  for await (const object of store.list(prefix + commonStart(pattern))) {
+  for await (const object of store.list(prefix + commonStart(pattern, suffixes))) {
     count += 1
     if (count > maxObjects) throw tooMany(`${prefix}${pattern} in ${store.server}`)
     const file = toObjectFile(object)
+    // The web pages of providers make an empty object for a folder.
+    if (file.name === '') continue
     if (suffixes.some((suffix) => file.name.endsWith(suffix))) companions.set(file.name, file)
     else if (matchesName(file.name, pattern)) files.push(file)
   }
@@ -62,10 +65,10 @@ async function findMatches(
 }
 
 /** What the names of all exports and of their companions begin with. A companion may have its suffix in place of the export's. */
-function commonStart(pattern: string): string {
+function commonStart(pattern: string, suffixes: readonly string[]): string {
   const [literal = ''] = pattern.split(/[*?]/)
   const dot = literal.lastIndexOf('.')
-  return literal === pattern && dot > 0 ? literal.slice(0, dot) : literal
+  return suffixes.length > 0 && dot > 0 ? literal.slice(0, dot) : literal
 }
 
 function tooMany(label: string) {

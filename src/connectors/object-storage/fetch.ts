@@ -3,10 +3,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
 import { type ExportFile, exportFileAt } from '../file/export-file.ts'
 import { unreadable, writingTo } from '../file/failures.ts'
-import { openSpooled } from '../remote/spool.ts'
+import { openSpooled, writeWhole } from '../remote/spool.ts'
 import type { ObjectFile } from './choice.ts'
-import { replaced } from './failures.ts'
-import type { Limits } from './limits.ts'
 import type { ObjectStore } from './store.ts'
 
 const orphanMarginMs = 60_000
@@ -14,7 +12,6 @@ const maxTextBytes = 64 * 1024
 
 type DownloadOptions = {
   readonly spoolDir: string
-  readonly limits: Limits
   readonly idleTimeoutMs: number
 }
 
@@ -25,14 +22,14 @@ type DownloadOptions = {
 export async function download(
   store: ObjectStore,
   file: ObjectFile,
-  { spoolDir, limits, idleTimeoutMs }: DownloadOptions,
+  { spoolDir, idleTimeoutMs }: DownloadOptions,
 ): Promise<ExportFile> {
   const identity = createHash('sha256')
     .update(JSON.stringify([store.id, file.version]))
     .digest('hex')
   const spooled = await openSpooled(spoolDir, { identity, orphanedAfterMs: idleTimeoutMs + orphanMarginMs })
   try {
-    await fetchRest(store, file, { local: spooled.handle, spoolDir, limits })
+    await fetchRest(store, file, { local: spooled.handle, spoolDir })
     const path = await writingTo(spoolDir, () => spooled.complete())
     return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs }
   } catch (error) {
@@ -63,28 +60,32 @@ export async function readStart(store: ObjectStore, { object }: ObjectFile, maxB
   return Buffer.concat(pieces).subarray(0, maxBytes)
 }
 
-type LocalPart = { readonly local: FileHandle; readonly spoolDir: string; readonly limits: Limits }
+type LocalPart = { readonly local: FileHandle; readonly spoolDir: string }
 
 /** Appends what the part lacks. Fails unless it then has exactly the size that the listing states. */
 async function fetchRest(
   store: ObjectStore,
   { object, name, bytes }: ObjectFile,
-  { local, spoolDir, limits }: LocalPart,
+  { local, spoolDir }: LocalPart,
 ): Promise<void> {
   const { size } = await local.stat()
   let position = size <= bytes ? size : 0
   if (position < size) await writingTo(spoolDir, () => local.truncate(position))
   if (position < bytes) {
-    limits.expectProgress()
     for await (const chunk of store.read(object, position)) {
-      limits.expectProgress()
-      if (position + chunk.length > bytes) throw replaced(name, store.server)
-      await writingTo(spoolDir, () => local.write(chunk, 0, chunk.length, position))
+      if (position + chunk.length > bytes) throw tooLong(name, store.server, bytes)
+      await writingTo(spoolDir, () => writeWhole(local, chunk, position))
       position += chunk.length
     }
-    limits.signal.throwIfAborted()
   }
   if (position !== bytes) throw cutShort(name, store.server, { bytes, position })
+}
+
+function tooLong(name: string, server: string, bytes: number) {
+  return unreadable(
+    `${name} in ${server} is longer than the ${bytes} bytes that the listing states`,
+    'check what stands between this machine and the provider',
+  )
 }
 
 type CutDownload = { readonly bytes: number; readonly position: number }

@@ -1,6 +1,7 @@
-import { GoogleAuth, IdentityPoolClient, JWT } from 'google-auth-library'
+import { type AuthClient, ExternalAccountClient, GoogleAuth, JWT } from 'google-auth-library'
 import { z } from 'zod'
 import { unreadable } from '../file/failures.ts'
+import { tokenFailure } from './failures.ts'
 import { accessKey, bucketOverS3 } from './s3.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import type { ObjectStore, StoreOptions } from './store.ts'
@@ -22,7 +23,9 @@ export async function openGcs(source: ObjectStorageSource, options: StoreOptions
   const text = await options.secret('googleCredentials')
   const accessToken = text === undefined ? environmentToken() : configuredToken(text)
   const sign = async <Request extends SignedRequest>(request: Request): Promise<Request> => {
-    const token = await accessToken()
+    const token = await accessToken().catch((error: unknown) => {
+      throw tokenFailure(`the bucket ${source.bucket}`, error)
+    })
     return { ...request, headers: { ...googleHeaders(request.headers), authorization: `Bearer ${token}` } }
   }
   // The signer replaces these credentials, without which the client would look for those of Amazon.
@@ -61,21 +64,21 @@ const WorkloadIdentity = z.looseObject({
 
 /** Tokens for the JSON of a service account or of workload identity. */
 function configuredToken(text: string): AccessToken {
-  const credentials = parseCredentials(text)
-  const client =
-    credentials.type === 'service_account'
-      ? new JWT({ email: credentials.client_email, key: credentials.private_key, scopes: [readWrite] })
-      : new IdentityPoolClient({ ...credentials, scopes: [readWrite] })
+  const client = clientOf(text)
   return async () => (await client.getAccessToken()).token
 }
 
-function parseCredentials(text: string) {
+function clientOf(text: string): AuthClient {
   try {
-    return z.discriminatedUnion('type', [ServiceAccount, WorkloadIdentity]).parse(JSON.parse(text))
+    const credentials = z.discriminatedUnion('type', [ServiceAccount, WorkloadIdentity]).parse(JSON.parse(text))
+    if (credentials.type === 'service_account')
+      return new JWT({ email: credentials.client_email, key: credentials.private_key, scopes: [readWrite] })
+    const client = ExternalAccountClient.fromJSON({ ...credentials, scopes: [readWrite] })
+    if (client !== null) return client
   } catch {
-    // The parser would quote the text.
-    throw unusableCredentials()
+    // The error would quote the text.
   }
+  throw unusableCredentials()
 }
 
 function unusableCredentials() {

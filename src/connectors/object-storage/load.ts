@@ -1,5 +1,6 @@
 import { withOptionalPackage } from '../../system/optional-package.ts'
 import type { ConnectorContext } from '../connector.ts'
+import { type Limits, limitStore } from './limits.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import type { ObjectStore, StoreOptions } from './store.ts'
 
@@ -18,15 +19,17 @@ const packages: ByProvider<readonly string[]> = {
   azure: ['@azure/storage-blob'],
 }
 
-type OpenBucket = { readonly secret: ConnectorContext['secret']; readonly signal: AbortSignal }
+type OpenBucket = { readonly secret: ConnectorContext['secret']; readonly limits: Limits }
 
 /** Opens the bucket of a source. Throws a failure that names the optional package of its provider if that is missing. */
-export async function openBucket(source: ObjectStorageSource, { secret, signal }: OpenBucket): Promise<ObjectStore> {
+export async function openBucket(source: ObjectStorageSource, { secret, limits }: OpenBucket): Promise<ObjectStore> {
   const { provider } = source
   const load = packages[provider].reduce(
     (inner, name) => () => withOptionalPackage(inner, { name, use: `provider: ${provider}` }),
     openers[provider],
   )
   const openStore = await load()
-  return await openStore(source, { signal, secret: async (path) => await secret(path)?.read() })
+  const { signal } = limits
+  const store = await openStore(source, { signal, secret: async (path) => await secret(path)?.read() })
+  return limitStore(store, limits)
 }

@@ -31,7 +31,7 @@ async function archive(source: ObjectStorageSource, context: ConnectorContext, {
   const action = actions[decision]
   if (action === 'keep') return
   using limits = startLimits(source, new AbortController().signal)
-  const store = await openBucket(source, { secret: context.secret, signal: limits.signal })
+  const store = await openBucket(source, { secret: context.secret, limits })
   const folder = decision === 'accepted' ? archiveDir : rejectDir
   await archiveObject(store, {
     prefix: source.prefix,
@@ -61,14 +61,14 @@ async function fetchNext(
   const { idleTimeoutMs } = source
   using limits = startLimits(source, options.signal)
   const { signal } = limits
-  const store = await openBucket(source, { secret, signal })
+  const store = await openBucket(source, { secret, limits })
   try {
     const chosen = await chooseRemoteExport(placeOf(store, source), source, { ...options, signal })
     if (!chosen) return null
     const { file, more } = chosen
     const asOf = asOfFile(file, { ...source, now: options.now() })
     const stated = await readSideFile(store, source, chosen)
-    const local = await download(store, file, { spoolDir, limits, idleTimeoutMs })
+    const local = await download(store, file, { spoolDir, idleTimeoutMs })
     return { file, more, asOf, stated, local }
   } finally {
     store.close()

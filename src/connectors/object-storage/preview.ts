@@ -15,31 +15,29 @@ import { readStart } from './fetch.ts'
 import { startLimits } from './limits.ts'
 import { openBucket } from './load.ts'
 import { ObjectStorageSource } from './settings.ts'
+import type { ObjectStore } from './store.ts'
 
 /** The settings that `--set` can give, besides those of the address. */
 const givable = ['endpoint', 'region', 'accessKeyId', 'insecure']
-
-/** The setting of the secret that a person names by its file. */
-const secretSettings = { s3: 'secretAccessKey', gcs: 'googleCredentials', azure: 'accountKey' } as const
 
 /** Reads the beginning of the newest export in a bucket: s3://BUCKET/FOLDER/, gs://BUCKET/FOLDER/ or az://ACCOUNT/CONTAINER/FOLDER/. */
 export async function previewObject(
   { location, secretFile, settings: given = new Map() }: NamedSource,
   options: DiscoveryOptions,
 ): Promise<ExportPreview> {
-  const address = { type: 'object-storage', ...bucketAddress(location), ...givenSettings(given) }
-  const setting =
-    address.provider === 'gcs' && given.has('accessKeyId') ? 'secretAccessKey' : secretSettings[address.provider]
+  const named = { type: 'object-storage', ...bucketAddress(location), ...givenSettings(given) }
   const secret = secretFile === undefined ? undefined : await readSecretFile(secretFile, options)
+  const setting = secretSetting(named.provider, { hasAccessKey: given.has('accessKeyId'), secret })
   const checks = { mode: 'snapshot', complete: { quietSeconds: 0 } }
   const secrets = secret === undefined ? {} : { [setting]: secret }
-  const source = requireSettings(ObjectStorageSource.safeParse({ ...address, ...secrets, ...checks }))
+  const source = requireSettings(ObjectStorageSource.safeParse({ ...named, ...secrets, ...checks }))
   using limits = startLimits(source, options.signal)
   const { signal } = limits
   const secretOf = (path: string) => (path === setting && secret !== undefined ? { read: async () => secret } : null)
-  const store = await openBucket(source, { secret: secretOf, signal })
+  const store = await openBucket(source, { secret: secretOf, limits })
   try {
-    const chosen = await chooseRemoteExport(placeOf(store, source), source, {
+    const address = { ...named, ...(await placeInBucket(store, source)) }
+    const chosen = await chooseRemoteExport(placeOf(store, { ...source, ...address }), source, {
       findDecided: async () => new Set(),
       signal,
     })
@@ -54,11 +52,35 @@ export async function previewObject(
   }
 }
 
+type SecretHints = { readonly hasAccessKey: boolean; readonly secret: string | undefined }
+
+/** The setting that holds the secret which a person names by its file. */
+function secretSetting(provider: ObjectStorageSource['provider'], { hasAccessKey, secret }: SecretHints): string {
+  if (hasAccessKey && secret === undefined)
+    throw new Failure('usage', 'an accessKeyId needs --secret-file, the file of its secretAccessKey')
+  if (provider === 'azure') return secret !== undefined && /(?:^|[?&])sig=/.test(secret) ? 'sasToken' : 'accountKey'
+  if (provider === 'gcs' && !hasAccessKey) return 'googleCredentials'
+  if (!hasAccessKey && secret !== undefined)
+    throw new Failure('usage', '--secret-file holds a secretAccessKey here: give its ID with --set accessKeyId=ID')
+  return 'secretAccessKey'
+}
+
+/** Where the exports are: a path that names no object, such as exports/nightly, is taken for a folder. */
+async function placeInBucket(store: ObjectStore, { prefix, pattern }: Pick<ObjectStorageSource, 'prefix' | 'pattern'>) {
+  const isFolder = !/[*?]/.test(pattern) && (await store.find(prefix + pattern)) === undefined
+  return isFolder ? { prefix: `${prefix}${pattern}/`, pattern: '*.csv' } : { pattern }
+}
+
 function bucketAddress(location: string) {
   const [, scheme, rest = ''] = /^(s3|gs|az):\/\/(.*)$/s.exec(location) ?? []
   const parts = rest.split('/')
   const account = scheme === 'az' ? parts.shift() : undefined
   const bucket = parts.shift() ?? ''
+  if (account === '' || bucket === '')
+    throw new Failure(
+      'usage',
+      'name the bucket, as in s3://BUCKET/FOLDER/, gs://BUCKET/FOLDER/ or az://ACCOUNT/CONTAINER/FOLDER/',
+    )
   const pattern = parts.pop() || '*.csv'
   const prefix = parts.map((part) => `${part}/`).join('')
   const provider = scheme === 's3' ? ('s3' as const) : scheme === 'gs' ? ('gcs' as const) : ('azure' as const)

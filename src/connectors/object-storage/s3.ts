@@ -3,11 +3,12 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  type ListObjectsV2CommandOutput,
   paginateListObjectsV2,
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3'
-import { isMissing, isOtherState, objectFailure, replaced } from './failures.ts'
+import { isMissing, isNotImplemented, isOtherState, notContinued, objectFailure, replaced } from './failures.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import { nameOfKey, type ObjectStore, type StoredObject, type StoreOptions } from './store.ts'
 
@@ -36,29 +37,31 @@ export async function openS3(source: ObjectStorageSource, options: StoreOptions)
 
 /** A bucket of any provider that speaks the API of S3. */
 export function bucketOverS3(
-  { bucket, provider, endpoint, idleTimeoutMs }: ObjectStorageSource,
+  { bucket, provider, endpoint }: ObjectStorageSource,
   { signal }: Pick<StoreOptions, 'signal'>,
   access: S3ClientConfig,
 ): ObjectStore {
   const client = new S3Client({
     // Other servers than Amazon's do not know the checksums of newer clients.
     requestChecksumCalculation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: idleTimeoutMs, requestTimeout: idleTimeoutMs, throwOnRequestTimeout: true },
     ...access,
   })
+  if (provider === 'gcs') requestStoredForm(client)
   const server = `the bucket ${bucket}`
   const abort = { abortSignal: signal }
-  const failure = (action: string) => (cause: unknown) => {
-    signal.throwIfAborted()
-    throw objectFailure({ action, server, cause })
-  }
+  const failure =
+    (action: string, writes = false) =>
+    (cause: unknown) => {
+      signal.throwIfAborted()
+      throw objectFailure({ action: `${action} in ${server}`, cause, writes })
+    }
   return {
     server,
     id: JSON.stringify([provider, endpoint ?? null, bucket]),
     async *list(start) {
       const pages = paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: start, Delimiter: '/' }, abort)
       try {
-        for await (const { Contents = [] } of pages) yield* Contents.map(({ Key, ...head }) => toStored(Key, head))
+        for await (const page of pages) yield* entriesOf(page)
       } catch (error) {
         failure(`list ${start}*`)(error)
       }
@@ -77,9 +80,10 @@ export function bucketOverS3(
       const range = from > 0 ? { Range: `bytes=${from}-` } : {}
       const request = { Bucket: bucket, Key: key, IfMatch: etag, ...range }
       try {
-        const { Body, ETag } = await client.send(new GetObjectCommand(request), abort)
-        // Not every server looks at If-Match.
-        if (ETag !== etag) throw replaced(nameOfKey(key), server)
+        const { Body, ETag, ContentRange } = await client.send(new GetObjectCommand(request), abort)
+        // Not every server looks at If-Match, nor at Range.
+        if (ETag === undefined || quoted(ETag) !== etag) throw replaced(nameOfKey(key), server)
+        if (from > 0 && !ContentRange?.startsWith(`bytes ${from}-`)) throw notContinued(nameOfKey(key), server)
         yield* Body as AsyncIterable<Buffer>
       } catch (error) {
         if (isOtherState(error)) throw replaced(nameOfKey(key), server)
@@ -93,19 +97,53 @@ export function bucketOverS3(
         CopySource: `${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`,
         CopySourceIfMatch: etag,
       }
-      await client.send(new CopyObjectCommand(request), abort).catch(failure(`copy ${key} to ${to}`))
+      try {
+        await client.send(new CopyObjectCommand(request), abort)
+      } catch (error) {
+        if (isOtherState(error)) throw replaced(nameOfKey(key), server)
+        failure(`copy ${key} to ${to}`, true)(error)
+      }
     },
-    async remove(object) {
-      const { key, etag } = object
-      // Not every server looks at If-Match: a newer export must not be deleted there either.
-      if ((await this.find(key))?.etag !== etag) return
-      const request = new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: etag })
-      await client.send(request, abort).catch((error: unknown) => {
-        if (!isOtherState(error)) failure(`delete ${key}`)(error)
-      })
+    async remove({ key, etag, modifiedAtMs }) {
+      // Not every server looks at If-Match: a newer export must not be deleted there either, not even one of the same bytes.
+      const current = await this.find(key)
+      if (current?.etag !== etag || current.modifiedAtMs !== modifiedAtMs) return
+      const object = { Bucket: bucket, Key: key }
+      try {
+        await client
+          .send(new DeleteObjectCommand({ ...object, IfMatch: etag }), abort)
+          .catch(async (error: unknown) => {
+            if (!isNotImplemented(error)) throw error
+            await client.send(new DeleteObjectCommand(object), abort)
+          })
+      } catch (error) {
+        if (!isOtherState(error)) failure(`delete ${key}`, true)(error)
+      }
     },
     close: () => client.destroy(),
   }
+}
+
+/**
+ * Google unpacks objects that were stored with `Content-Encoding: gzip` unless the client takes that, and then sends other bytes than it
+ * states. The header is set once the request is signed, because Google changes it on the way.
+ */
+function requestStoredForm(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const request = args.request as { readonly headers: Record<string, string> }
+      request.headers['accept-encoding'] = 'gzip'
+      return await next(args)
+    },
+    { step: 'deserialize', name: 'requestStoredForm' },
+  )
+}
+
+/** The objects of one page of a listing. Refuses an answer that is no listing, such as a page of a proxy, or whose rest cannot be read. */
+function entriesOf({ Contents = [], IsTruncated, NextContinuationToken }: ListObjectsV2CommandOutput): StoredObject[] {
+  if (IsTruncated === undefined || (IsTruncated && !NextContinuationToken))
+    throw new TypeError('the answer is no listing')
+  return Contents.map(({ Key, ...head }) => toStored(Key, head))
 }
 
 type Head = { readonly Size?: number; readonly LastModified?: Date; readonly ETag?: string }
@@ -113,5 +151,10 @@ type Head = { readonly Size?: number; readonly LastModified?: Date; readonly ETa
 function toStored(key: string | undefined, { Size, LastModified, ETag }: Head): StoredObject {
   if (key === undefined || Size === undefined || LastModified === undefined || ETag === undefined)
     throw new TypeError('the server does not state key, size, time and ETag of an object')
-  return { key, bytes: Size, modifiedAtMs: LastModified.getTime(), etag: ETag }
+  return { key, bytes: Size, modifiedAtMs: LastModified.getTime(), etag: quoted(ETag) }
+}
+
+/** Some servers leave out the quotes of an ETag in listings. */
+function quoted(etag: string): string {
+  return `"${etag.replaceAll('"', '')}"`
 }

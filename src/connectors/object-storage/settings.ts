@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { afterwards } from '../file/afterwards.ts'
 import { checkExportFormat } from '../file/format.ts'
 import { checkCompanions, fileSource, secretReference, secretText } from '../file/source-settings.ts'
+import { folderKey } from './store.ts'
 
 /** A text without control characters. */
 const Printable = z.string().regex(/^\P{Cc}*$/u, { error: 'holds characters that no name holds' })
@@ -117,6 +118,21 @@ function contradictions(source: ObjectStorageSource): Contradiction[] {
     problems.push({ path: 'account', message: 'is missing: name the storage account' })
   if (endpoint !== undefined && !insecure && !isProtected(endpoint))
     problems.push({ path: 'endpoint', message: 'http:// is readable on the way: write https://, or insecure: true' })
+  return [...problems, ...folderProblems(source)]
+}
+
+function folderProblems({ prefix, afterwards: { archiveDir, rejectDir } }: ObjectStorageSource): Contradiction[] {
+  const problems: Contradiction[] = []
+  if (/(?:^|\/)\.{1,2}\//.test(prefix)) problems.push({ path: 'prefix', message: 'a bucket knows no folders . and ..' })
+  for (const [setting, folder] of Object.entries({ archiveDir, rejectDir })) {
+    if (/(?:^|\/)\.{1,2}(?:\/|$)/.test(folder))
+      problems.push({
+        path: 'afterwards',
+        message: `${setting}: a bucket knows no folders . and ..; begin with / for the start of the bucket`,
+      })
+    else if (folderKey(prefix, folder) === prefix)
+      problems.push({ path: 'afterwards', message: `${setting} is the folder of the exports: name another one` })
+  }
   return problems
 }
 

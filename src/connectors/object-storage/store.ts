@@ -38,3 +38,9 @@ export type StoreOptions = {
 export function nameOfKey(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1)
 }
+
+/** What the keys in a folder begin with. `folder` is relative to `prefix`, or to the whole bucket if it begins with /. */
+export function folderKey(prefix: string, folder: string): string {
+  const path = folder.startsWith('/') ? folder.slice(1) : prefix + folder
+  return path === '' || path.endsWith('/') ? path : `${path}/`
+}

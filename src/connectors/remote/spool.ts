@@ -61,6 +61,14 @@ export async function openSpooled(spoolDir: string, download: DownloadIdentity):
   })
 }
 
+/** Writes all of `block` at `position`. One call to the system may write less. */
+export async function writeWhole(local: FileHandle, block: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < block.length; ) {
+    const { bytesWritten } = await local.write(block, written, block.length - written, position + written)
+    written += bytesWritten
+  }
+}
+
 /** Removes old files, and all parts of other states: a server that shows a new state each time must not fill the disk. */
 async function prune(spoolDir: string, identity: string): Promise<void> {
   for (const name of await readdir(spoolDir)) {

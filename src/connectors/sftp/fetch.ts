@@ -3,9 +3,9 @@ import type { FileHandle } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
 import { type ExportFile, exportFileAt } from '../file/export-file.ts'
 import { unreadable, writingTo } from '../file/failures.ts'
+import { openSpooled, writeWhole } from '../remote/spool.ts'
 import { type RemoteFile, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
-import { openSpooled } from '../remote/spool.ts'
 import type { RemoteStats } from './stats.ts'
 
 // Every server takes requests of this size. Its responses may be shorter.
@@ -94,7 +94,7 @@ async function fetchRest(remote: RemoteHandle, local: FileHandle, spoolDir: stri
   let position = await resumePoint(remote, local)
   if (position === 0) await writingTo(spoolDir, () => local.truncate(0))
   for await (const block of blocks(remote, { from: position, to: remote.file.bytes })) {
-    await writingTo(spoolDir, () => writeBlock(local, block, position))
+    await writingTo(spoolDir, () => writeWhole(local, block, position))
     position += block.length
   }
 }
@@ -161,13 +161,6 @@ async function readBlock(
     filled += bytesRead
   }
   return block
-}
-
-async function writeBlock(local: FileHandle, block: Buffer, position: number): Promise<void> {
-  for (let written = 0; written < block.length; ) {
-    const { bytesWritten } = await local.write(block, written, block.length - written, position + written)
-    written += bytesWritten
-  }
 }
 
 function changed({ name }: RemoteFile, server: string) {

@@ -149,19 +149,89 @@ describe.each(providers)('an export in a bucket of %s', (provider) => {
     expect(await keysHere()).toEqual(['people.csv'])
   })
 
+  test('and its marker stay if a newer pair arrives while the older one is archived', async () => {
+    const settings = { complete: { quietSeconds: 0, marker: '.done' }, afterwards: { accepted: 'archive' } }
+    await put('people.csv')
+    await put('people.done', 'done')
+    const { source } = await closed(open(settings))
+    let isReplaced = false
+    bucket.fault = async ({ url, method }) => {
+      if (method !== 'HEAD' || !String(url).includes('people.csv.done') || isReplaced) return undefined
+      isReplaced = true
+      await put('people.csv', large)
+      await put('people.done', 'done again')
+      return undefined
+    }
+
+    await connect(settings).archive?.(source, 'accepted')
+
+    expect(isReplaced).toBe(true)
+    expect(await keysHere()).toEqual(['people.csv', 'people.done'])
+  })
+
+  test('is read beside the empty object that stands for its folder', async () => {
+    await put('', '')
+    await put('people')
+
+    const reading = await closed(open({ pattern: '*', take: 'each' }))
+
+    expect(reading.source).toMatchObject({ name: 'people' })
+  })
+
+  test('has its marker also where a pattern ends within the ending', async () => {
+    await put('people-1.csv')
+    await put('people-1.done', 'done')
+
+    const reading = await closed(open({ pattern: 'people-1.c?v', complete: { quietSeconds: 0, marker: '.done' } }))
+
+    expect(reading.source).toMatchObject({ name: 'people-1.csv' })
+  })
+
+  test.each<[string, (url: string) => boolean]>([
+    ['a listing', () => true],
+    ['a side file', (url) => url.includes('.count')],
+  ])('is given up after idleTimeoutMs where the server says nothing about %s', async (_case, isMeant) => {
+    const complete = { quietSeconds: 0, sideFile: { suffix: '.count', holds: 'rows' } }
+    await put('people.csv')
+    await put('people.csv.count', '2')
+    bucket.fault = ({ url, method }) => (method === 'GET' && isMeant(String(url)) ? 'silence' : undefined)
+
+    const failure = await failureOf(open({ complete, idleTimeoutMs: 300 }))
+
+    expect(failure).toMatchObject({ code: 'source_unreachable' })
+    expect(failure.message).toContain('hr-exports sent nothing for 300 ms')
+  })
+
+  test('whose rest a server does not send is fetched again from its beginning', async () => {
+    await put('people.csv', large)
+    let downloads = 0
+    bucket.fault = ({ url, method, headers }) => {
+      if (method !== 'GET' || !String(url).includes('.csv')) return undefined
+      delete headers.range
+      delete headers['x-ms-range']
+      downloads += 1
+      return downloads === 1 ? { cutAfter: 300_000 } : undefined
+    }
+
+    await failureOf(open())
+    const second = await failureOf(open())
+    const third = await open()
+
+    expect(second.message).toMatch(/does not continue the download of people\.csv that broke off/)
+    expect(await allRows(third)).toHaveLength(40_000)
+    await third.close?.()
+  })
+
   test('that is replaced between listing and reading is refused', async () => {
     const complete = { quietSeconds: 0, sideFile: { suffix: '.count', holds: 'rows' } }
     await put('people.csv')
     await put('people.csv.count', '2')
-    const replacing = Promise.withResolvers<void>()
-    bucket.fault = ({ url, method }) => {
-      if (method === 'GET' && String(url).includes('.csv.count'))
-        replacing.resolve(put('people.csv', people.replace('ana', 'eva')))
+    bucket.fault = async ({ url, method }) => {
+      if (method === 'GET' && String(url).includes('.csv.count')) await put('people.csv', people.replace('ana', 'eva'))
       return undefined
     }
 
     const failure = await failureOf(open({ complete }))
-    await replacing.promise
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
     expect(failure.message).toMatch(/people\.csv in the .* was replaced or deleted while it was read/)
@@ -191,7 +261,9 @@ describe.each(providers)('an export in a bucket of %s', (provider) => {
 
     const failure = await failureOf(open())
 
-    expect(failure.message).toMatch(/people\.csv in the (?:bucket|container) hr-exports(?: ended after 100000 bytes|: )/)
+    expect(failure.message).toMatch(
+      /people\.csv in the (?:bucket|container) hr-exports(?: ended after 100000 bytes|: )/,
+    )
   })
 
   test('whose server falls silent is given up after idleTimeoutMs', async () => {

@@ -36,6 +36,25 @@ describe('the settings of object storage', () => {
     ['two secrets', { ...azure, accountKey: 'key', sasToken: 'sv=1' }, 'sasToken', /either accountKey or sasToken/],
     ['an open network', { ...source, endpoint: 'http://minio.example.com' }, 'endpoint', /http:\/\/ is readable/],
     ['another scheme', { ...source, endpoint: 'ftp://minio.example.com' }, 'endpoint', /expected an address/],
+    ['a folder above', { ...source, prefix: 'a/../b/' }, 'prefix', /knows no folders \. and \.\./],
+    [
+      'an archive above',
+      { ...source, afterwards: { archiveDir: '../done' } },
+      'afterwards',
+      /archiveDir: .* begin with \//,
+    ],
+    [
+      'an archive of fresh exports',
+      { ...source, prefix: 'a/', afterwards: { rejectDir: '/a' } },
+      'afterwards',
+      /rejectDir is/,
+    ],
+    [
+      'an archive at the start',
+      { ...source, afterwards: { archiveDir: '/' } },
+      'afterwards',
+      /archiveDir is the folder/,
+    ],
     ['a marker like an export', { ...source, complete: { marker: '.csv' } }, 'pattern', /ends like the marker/],
   ])('refuse %s', (_case, settings, path, expected) => {
     const issues = ObjectStorageSource.safeParse(settings).error?.issues ?? []

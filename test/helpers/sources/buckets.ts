@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { ContainerClient, StorageSharedKeyCredential } from '@azure/storage-blob'
 import type { ConnectorContext } from '../../../src/connectors/connector.ts'
+import { startLimits } from '../../../src/connectors/object-storage/limits.ts'
 import { openBucket } from '../../../src/connectors/object-storage/load.ts'
 import { ObjectStorageSource } from '../../../src/connectors/object-storage/settings.ts'
 import type { ObjectStore } from '../../../src/connectors/object-storage/store.ts'
@@ -15,7 +16,9 @@ import { secrets } from './sftp.ts'
 const load = createRequire(import.meta.url)
 
 /** What a request of the test meets instead of the server's own answer; undefined: the server answers. */
-export type Fault = (request: IncomingMessage) => 'hang up' | Partial | Answer | undefined
+export type Fault = (request: IncomingMessage) => Outcome | Promise<Outcome>
+
+type Outcome = 'hang up' | 'silence' | Partial | Answer | undefined
 
 /** The body breaks off, falls silent, or ends as if that were all, after so many bytes. */
 type Partial = { readonly cutAfter: number } | { readonly stallAfter: number } | { readonly endAfter: number }
@@ -51,7 +54,7 @@ export async function testBucket(provider: ProviderCase): Promise<TestBucket> {
   const bucket = { fault: (() => undefined) as Fault, requests: [] as string[] }
   const translate = tokens?.translate ?? (() => true)
   const proxy = await listen(
-    createServer((incoming, outgoing) => forward(incoming, outgoing, opened.port, { bucket, translate })),
+    createServer((incoming, outgoing) => void forward(incoming, outgoing, opened.port, { bucket, translate })),
   )
   const endpoint = `http://127.0.0.1:${portOf(proxy)}`
   const access = accessOf(provider, tokens?.port ?? 0)
@@ -66,10 +69,7 @@ export async function testBucket(provider: ProviderCase): Promise<TestBucket> {
   }
   const secret = secrets(access.secrets)
   const store: TestBucket['store'] = (own = {}, secretOf = secret) =>
-    openBucket(ObjectStorageSource.parse({ ...settings, ...access.secrets, ...own }), {
-      secret: secretOf,
-      signal: new AbortController().signal,
-    })
+    openStore(ObjectStorageSource.parse({ ...settings, ...access.secrets, ...own }), secretOf)
   return Object.assign(bucket, {
     settings: { ...settings, ...access.secrets },
     secret,
@@ -85,6 +85,16 @@ export async function testBucket(provider: ProviderCase): Promise<TestBucket> {
       await rm(folder, { recursive: true, force: true })
     },
   })
+}
+
+async function openStore(source: ObjectStorageSource, secret: ConnectorContext['secret']): Promise<ObjectStore> {
+  const limits = startLimits(source, new AbortController().signal)
+  const store = await openBucket(source, { secret, limits })
+  const close = () => {
+    store.close()
+    limits[Symbol.dispose]()
+  }
+  return { ...store, close }
 }
 
 const keyId = 'S3RVER'
@@ -202,20 +212,23 @@ type Forwarding = {
   readonly translate: (incoming: IncomingMessage) => boolean
 }
 
-function forward(
+async function forward(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   port: number,
   { bucket, translate }: Forwarding,
-): void {
+): Promise<void> {
   bucket.requests.push(`${incoming.method} ${decodeURIComponent(String(incoming.url))}`)
-  const fault = bucket.fault(incoming)
+  const fault = await bucket.fault(incoming)
+  if (fault === 'silence') return
   if (fault === 'hang up') return void incoming.socket.destroy()
   if (fault && 'status' in fault) return void outgoing.writeHead(fault.status, fault.headers).end(fault.body)
   if (!translate(incoming)) return void outgoing.writeHead(403).end()
   const { method, url, headers } = incoming
   const upstream = request({ port, host: '127.0.0.1', method, path: url, headers }, (response) => {
     const { 'content-length': length, ...others } = response.headers
+    if (fault === undefined && method === 'GET' && String(others['content-type']).includes('xml'))
+      return void sendListing(response, outgoing)
     outgoing.writeHead(
       response.statusCode ?? 500,
       fault && 'endAfter' in fault ? others : { ...others, ...(length && { 'content-length': length }) },
@@ -233,6 +246,13 @@ function forward(
   })
   upstream.on('error', () => outgoing.destroy())
   incoming.pipe(upstream)
+}
+
+/** A listing with the milliseconds that most servers state there, and only there. */
+async function sendListing(response: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const body = Buffer.concat(await Array.fromAsync(response)).toString()
+  outgoing.writeHead(response.statusCode ?? 500, response.headers)
+  outgoing.end(body.replaceAll('.000Z</LastModified>', '.123Z</LastModified>'))
 }
 
 async function listen(server: Server): Promise<Server> {

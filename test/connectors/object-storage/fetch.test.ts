@@ -1,0 +1,102 @@
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { toObjectFile } from '../../../src/connectors/object-storage/choice.ts'
+import { download } from '../../../src/connectors/object-storage/fetch.ts'
+import type { ObjectStore } from '../../../src/connectors/object-storage/store.ts'
+import { testBucket } from '../../helpers/sources/buckets.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import { failureOf } from '../../helpers/sources/sftp.ts'
+
+const people = 'id,email\n1,ana@example.com\n'
+
+let opened: Awaited<ReturnType<typeof temporaryFolder>>
+let folder = ''
+beforeEach(async () => {
+  opened = await temporaryFolder()
+  folder = opened.path
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await opened[Symbol.asyncDispose]()
+})
+
+const fetched = async (store: ObjectStore, key: string) => {
+  const object = await store.find(key)
+  if (object === undefined) throw new Error('expected an object')
+  return await download(store, toObjectFile(object), { spoolDir: folder, idleTimeoutMs: 1000 })
+}
+
+test('a download is complete also where the system writes less than it is given', async () => {
+  await using bucket = await testBucket('s3')
+  await bucket.put('people.csv', people)
+  await using file = await open(join(folder, 'any'), 'w')
+  const prototype = Object.getPrototypeOf(file)
+  const write = prototype.write
+  vi.spyOn(prototype, 'write').mockImplementation(function (this: unknown, ...given: unknown[]) {
+    const [block, offset, length, position] = given as [Buffer, number, number, number]
+    return write.call(this, block, offset, Math.ceil(length / 2), position)
+  })
+
+  const { path } = await fetched(await bucket.store(), 'people.csv')
+
+  expect(await readFile(path, 'utf8')).toBe(people)
+})
+
+describe.each(['gcs with an HMAC key', 'gcs with workload identity'] as const)('a bucket of %s', (provider) => {
+  test('gives an object that was stored compressed as it is stored', async () => {
+    await using bucket = await testBucket(provider)
+    await bucket.put('people.csv', gzipSync(people))
+    bucket.fault = ({ method, headers }) =>
+      method === 'GET' && !String(headers['accept-encoding']).includes('gzip')
+        ? { status: 200, body: people, headers: { etag: '"other"' } }
+        : undefined
+
+    const { path } = await fetched(await bucket.store(), 'people.csv')
+
+    expect(gunzipSync(await readFile(path)).toString()).toBe(people)
+  })
+})
+
+test.each(['s3', 'gcs with workload identity'] as const)(
+  'a bucket of %s deletes an object where it knows no conditions, and keeps one of the same bytes that is newer',
+  async (provider) => {
+    await using bucket = await testBucket(provider)
+    await bucket.put('people.csv', people)
+    const store = await bucket.store()
+    const object = await store.find('people.csv')
+    if (object === undefined) throw new Error('expected an object')
+    bucket.fault = ({ method, headers }) =>
+      method === 'DELETE' && headers['if-match'] !== undefined ? { status: 501 } : undefined
+
+    await store.remove({ ...object, modifiedAtMs: object.modifiedAtMs - 1000 })
+    const kept = await bucket.keys()
+    await store.remove(object)
+
+    expect(kept).toEqual(['people.csv'])
+    expect(await bucket.keys()).toEqual([])
+  },
+)
+
+test.each(['s3', 'azure'] as const)(
+  'a bucket of %s that lets nobody write says what afterwards needs',
+  async (provider) => {
+    await using bucket = await testBucket(provider)
+    await bucket.put('people.csv', people)
+    const store = await bucket.store()
+    const object = await store.find('people.csv')
+    if (object === undefined) throw new Error('expected an object')
+    const code = provider === 's3' ? 'AccessDenied' : 'AuthorizationPermissionMismatch'
+    bucket.fault = ({ method }) =>
+      method === 'PUT' || method === 'DELETE'
+        ? { status: 403, body: `<Error><Code>${code}</Code></Error>`, headers: { 'x-ms-error-code': code } }
+        : undefined
+
+    const copying = await failureOf(store.copy(object, 'done/people.csv'))
+    const removing = await failureOf(store.remove(object))
+
+    expect(copying.message).toContain('an account that may also write and delete objects')
+    expect(removing.message).toContain('an account that may also write and delete objects')
+  },
+)
