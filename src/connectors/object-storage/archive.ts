@@ -9,7 +9,7 @@ import { folderKey, nameOfKey } from './store.ts'
 const maxNameAttempts = 1000
 
 /** Which export to archive or delete, and where to. */
-export type ArchiveRequest = {
+type ArchiveRequest = {
   readonly prefix: string
   readonly source: SourceIdentity
   /** The folder it moves to, relative to the prefix, or from the start of the bucket if it begins with /; null deletes it. */

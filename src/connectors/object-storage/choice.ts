@@ -3,7 +3,7 @@ import { escapeText } from '../../text/escape.ts'
 import { companionSuffixes } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { checkNotEmpty, unreadable } from '../file/failures.ts'
-import type { RemoteMatches, RemotePlace } from '../remote/choice.ts'
+import type { RemoteFolder, RemoteMatches } from '../remote/choice.ts'
 import { matchesName } from '../remote/matches-name.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import { nameOfKey, type ObjectStore, type StoredObject } from './store.ts'
@@ -25,10 +25,10 @@ export function toObjectFile(object: StoredObject): ObjectFile {
 }
 
 /** Where the exports of a source arrive. */
-export function placeOf(
+export function folderOf(
   store: ObjectStore,
   { prefix, pattern, complete }: Pick<ObjectStorageSource, 'prefix' | 'pattern' | 'complete'>,
-): RemotePlace<ObjectFile, ObjectFile> {
+): RemoteFolder<ObjectFile, ObjectFile> {
   const suffixes = companionSuffixes(complete)
   return {
     server: store.server,

@@ -2,7 +2,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import { unreachable, unreadable } from '../file/failures.ts'
 
 /** What cannot be done, such as "read exports/people.csv in the bucket hr", and why. */
-export type Attempted = { readonly action: string; readonly cause: unknown; readonly writes?: boolean }
+type Attempted = { readonly action: string; readonly cause: unknown; readonly writes?: boolean }
 
 /** The failure for an object that was replaced or deleted since it was chosen. */
 export function replaced(name: string, server: string): Failure {
@@ -35,7 +35,7 @@ const helpByCode: Readonly<Record<string, string>> = {
   AccessDenied: noPermission,
   AllAccessDisabled: noPermission,
   AuthorizationPermissionMismatch: noPermission,
-  AuthorizationFailure: noPermission,
+  AuthorizationFailure: `${noPermission}; check also whether a signature has expired, and the firewall of the account`,
   InsufficientAccountPermissions: noPermission,
   ExpiredToken: expired,
   ExpiredTokenException: expired,
@@ -120,8 +120,9 @@ function permanentHelp(cause: unknown, { codes, status }: Traits): string | unde
 }
 
 function temporaryProblem({ codes, status }: Traits): string {
-  // Clients throw TypeErrors for an answer that lacks what they expect, such as a page of a proxy.
-  if (codes.includes('TypeError') || (status !== null && status < 300)) return 'the answer is none of object storage'
+  // Clients throw these errors for an answer that lacks what they expect, such as a page of a proxy.
+  if (codes.includes('TypeError') || codes.includes('RangeError') || (status !== null && status < 300))
+    return 'the answer is none of object storage'
   return status === null ? (codes[0] ?? 'no answer') : `status ${status}`
 }
 

@@ -1,4 +1,4 @@
-import { type AuthClient, ExternalAccountClient, GoogleAuth, JWT } from 'google-auth-library'
+import { type AuthClient, AwsClient, GoogleAuth, IdentityPoolClient, JWT } from 'google-auth-library'
 import { z } from 'zod'
 import { unreadable } from '../file/failures.ts'
 import { tokenFailure } from './failures.ts'
@@ -18,8 +18,8 @@ type SignedRequest = { headers: Record<string, string> }
 export async function openGcs(source: ObjectStorageSource, options: StoreOptions): Promise<ObjectStore> {
   const endpoint = source.endpoint ?? googleEndpoint
   const credentials = await accessKey(source, options)
-  const place = { endpoint, region: 'auto', forcePathStyle: true }
-  if (credentials) return bucketOverS3(source, options, { ...place, credentials })
+  const access = { endpoint, region: 'auto', forcePathStyle: true }
+  if (credentials) return bucketOverS3(source, options, { ...access, credentials })
   const text = await options.secret('googleCredentials')
   const accessToken = text === undefined ? environmentToken() : configuredToken(text)
   const sign = async <Request extends SignedRequest>(request: Request): Promise<Request> => {
@@ -30,7 +30,7 @@ export async function openGcs(source: ObjectStorageSource, options: StoreOptions
   }
   // The signer replaces these credentials, without which the client would look for those of Amazon.
   const unused = { accessKeyId: 'unused', secretAccessKey: 'unused' }
-  return bucketOverS3(source, options, { ...place, credentials: unused, signer: { sign } as never })
+  return bucketOverS3(source, options, { ...access, credentials: unused, signer: { sign } as never })
 }
 
 /** The headers as Google names them. A request with a token may not hold those of Amazon. */
@@ -73,12 +73,12 @@ function clientOf(text: string): AuthClient {
     const credentials = z.discriminatedUnion('type', [ServiceAccount, WorkloadIdentity]).parse(JSON.parse(text))
     if (credentials.type === 'service_account')
       return new JWT({ email: credentials.client_email, key: credentials.private_key, scopes: [readWrite] })
-    const client = ExternalAccountClient.fromJSON({ ...credentials, scopes: [readWrite] })
-    if (client !== null) return client
+    const Client = 'environment_id' in credentials.credential_source ? AwsClient : IdentityPoolClient
+    return new Client({ ...credentials, scopes: [readWrite] } as never)
   } catch {
     // The error would quote the text.
+    throw unusableCredentials()
   }
-  throw unusableCredentials()
 }
 
 function unusableCredentials() {

@@ -6,7 +6,7 @@ import { nothingNew } from '../nothing-new.ts'
 import { type ChosenRemoteExport, chooseRemoteExport } from '../remote/choice.ts'
 import { type FetchedExport, readFetched, requireSideFile } from '../remote/fetched.ts'
 import { archiveObject } from './archive.ts'
-import { type ObjectFile, placeOf } from './choice.ts'
+import { folderOf, type ObjectFile } from './choice.ts'
 import { download, readText } from './fetch.ts'
 import { startLimits } from './limits.ts'
 import { openBucket } from './load.ts'
@@ -63,7 +63,7 @@ async function fetchNext(
   const { signal } = limits
   const store = await openBucket(source, { secret, limits })
   try {
-    const chosen = await chooseRemoteExport(placeOf(store, source), source, { ...options, signal })
+    const chosen = await chooseRemoteExport(folderOf(store, source), source, { ...options, signal })
     if (!chosen) return null
     const { file, more } = chosen
     const asOf = asOfFile(file, { ...source, now: options.now() })

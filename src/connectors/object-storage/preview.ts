@@ -10,7 +10,7 @@ import {
 } from '../discovery.ts'
 import { readHeadFromBytes } from '../file/decode/head.ts'
 import { chooseRemoteExport } from '../remote/choice.ts'
-import { placeOf } from './choice.ts'
+import { folderOf } from './choice.ts'
 import { readStart } from './fetch.ts'
 import { startLimits } from './limits.ts'
 import { openBucket } from './load.ts'
@@ -36,8 +36,8 @@ export async function previewObject(
   const secretOf = (path: string) => (path === setting && secret !== undefined ? { read: async () => secret } : null)
   const store = await openBucket(source, { secret: secretOf, limits })
   try {
-    const address = { ...named, ...(await placeInBucket(store, source)) }
-    const chosen = await chooseRemoteExport(placeOf(store, { ...source, ...address }), source, {
+    const address = { ...named, ...(await locateExports(store, source)) }
+    const chosen = await chooseRemoteExport(folderOf(store, { ...source, ...address }), source, {
       findDecided: async () => new Set(),
       signal,
     })
@@ -66,7 +66,7 @@ function secretSetting(provider: ObjectStorageSource['provider'], { hasAccessKey
 }
 
 /** Where the exports are: a path that names no object, such as exports/nightly, is taken for a folder. */
-async function placeInBucket(store: ObjectStore, { prefix, pattern }: Pick<ObjectStorageSource, 'prefix' | 'pattern'>) {
+async function locateExports(store: ObjectStore, { prefix, pattern }: Pick<ObjectStorageSource, 'prefix' | 'pattern'>) {
   const isFolder = !/[*?]/.test(pattern) && (await store.find(prefix + pattern)) === undefined
   return isFolder ? { prefix: `${prefix}${pattern}/`, pattern: '*.csv' } : { pattern }
 }

@@ -27,7 +27,7 @@ export type RemoteMatches<File, Companion> = {
 type Dated = { readonly modifiedAtMs: number }
 
 /** Where exports arrive on a server. */
-export type RemotePlace<File extends ExportFile, Companion extends Dated> = {
+export type RemoteFolder<File extends ExportFile, Companion extends Dated> = {
   /** The server or bucket, as messages name it. */
   readonly server: string
   /** The pattern of the exports, as messages name it. */
@@ -47,13 +47,13 @@ export type ChosenRemoteExport<File, Companion> = {
 
 /** The export to read next, once it is quiet and has its marker; null if `take: each` finds nothing new. */
 export async function chooseRemoteExport<File extends ExportFile, Companion extends Dated>(
-  place: RemotePlace<File, Companion>,
+  folder: RemoteFolder<File, Companion>,
   choice: ChoiceSettings,
   { findDecided, signal, onWait }: Pick<OpenOptions, 'findDecided' | 'signal' | 'onWait'>,
 ): Promise<ChosenRemoteExport<File, Companion> | null> {
   const { quietSeconds, marker } = choice.complete
   const list = async () => {
-    const chosen = await choose(place, choice, findDecided)
+    const chosen = await choose(folder, choice, findDecided)
     if (!chosen) return null
     const { file } = chosen
     return { chosen, file: { ...file, modifiedAtMs: file.modifiedAtMs + clockAllowanceMs } }
@@ -66,30 +66,30 @@ export async function chooseRemoteExport<File extends ExportFile, Companion exte
 }
 
 async function choose<File extends ExportFile, Companion extends Dated>(
-  place: RemotePlace<File, Companion>,
+  folder: RemoteFolder<File, Companion>,
   choice: ChoiceSettings,
   findDecided: OpenOptions['findDecided'],
 ): Promise<ChosenRemoteExport<File, Companion> | null> {
-  const { files, companions } = await place.findMatches()
-  const label = `${place.pattern} on ${place.server}`
+  const { files, companions } = await folder.findMatches()
+  const label = `${folder.pattern} on ${folder.server}`
   const complete = files.filter((file) => isMarked(file, choice.complete, companions))
   if (complete.length === 0 && files.length > 0) throw noMarker(label, choice.complete.marker)
   if (choice.take === 'each') {
     const fresh = await findFresh(complete.toSorted(oldestFirst(choice)), findDecided)
     const file = fresh[0]
     if (!file) return null
-    checkChosen(file, place, choice.maxBytes)
+    checkChosen(file, folder, choice.maxBytes)
     return { file, more: fresh.length > 1, companions }
   }
   const newest = complete.toSorted(newestFirst)[0]
   if (!newest) throw noMatch(label)
-  checkChosen(newest, place, choice.maxBytes)
+  checkChosen(newest, folder, choice.maxBytes)
   return { file: newest, more: false, companions }
 }
 
 function checkChosen<File extends ExportFile>(
   file: File,
-  { server, checkFile }: Pick<RemotePlace<File, Dated>, 'server' | 'checkFile'>,
+  { server, checkFile }: Pick<RemoteFolder<File, Dated>, 'server' | 'checkFile'>,
   maxBytes: number,
 ): void {
   checkFile(file)

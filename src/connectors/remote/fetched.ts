@@ -46,12 +46,12 @@ export async function readFetched(
   }
 }
 
-type SideFilePlace = { readonly exportName: string; readonly suffix: string; readonly server: string }
+type SideFileOptions = { readonly exportName: string; readonly suffix: string; readonly server: string }
 
 /** The name of the side file of an export. Throws if it did not arrive. */
 export function requireSideFile(
   companions: ReadonlyMap<string, unknown>,
-  { exportName, suffix, server }: SideFilePlace,
+  { exportName, suffix, server }: SideFileOptions,
 ): string {
   const names = companionNames(exportName, suffix)
   const name = names.find((candidate) => companions.has(candidate))

@@ -15,7 +15,7 @@ export async function chooseExport(
   options: Pick<OpenOptions, 'findDecided' | 'signal' | 'onWait'>,
 ): Promise<ChosenRemoteExport | null> {
   const { server } = session
-  const place = {
+  const folder = {
     server,
     pattern: choice.path,
     findMatches: async () => {
@@ -26,5 +26,5 @@ export async function chooseExport(
     },
     checkFile: (file: RemoteFile) => requireRegularFile(file, server),
   }
-  return await chooseRemoteExport(place, choice, options)
+  return await chooseRemoteExport(folder, choice, options)
 }

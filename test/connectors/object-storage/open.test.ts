@@ -204,14 +204,14 @@ describe.each(providers)('an export in a bucket of %s', (provider) => {
 
   test('whose rest a server does not send is fetched again from its beginning', async () => {
     await put('people.csv', large)
-    let downloads = 0
-    bucket.fault = ({ url, method, headers }) => {
-      if (method !== 'GET' || !String(url).includes('.csv')) return undefined
-      delete headers.range
-      delete headers['x-ms-range']
-      downloads += 1
-      return downloads === 1 ? { cutAfter: 300_000 } : undefined
-    }
+    const store = await bucket.store()
+    const etag = (await store.find(`${prefix}people.csv`))?.etag ?? ''
+    const outcomes = [
+      { cutAfter: 300_000 },
+      { status: 200, body: large, headers: { etag, 'content-length': String(large.length) } },
+    ]
+    bucket.fault = ({ url, method }) =>
+      method === 'GET' && String(url).includes('.csv') ? outcomes.shift() : undefined
 
     await failureOf(open())
     const second = await failureOf(open())

@@ -55,7 +55,7 @@ test.each([
 
   if (setting === 'accountKey') expect(outcome).toMatchObject({ source: { accountKey: expect.any(String) } })
   else {
-    expect(outcome).toMatch(/check them, and whether they have expired/)
+    expect(outcome).toMatch(/whether a signature has expired/)
     expect(bucket.requests.join()).toContain('sig=c2VjcmV0')
   }
 })
