@@ -45,7 +45,10 @@ function initCommand(program: Command, exitWith: ExitWith): void {
       'a setting besides those of the recipe, such as allowPrivate=true, or of an address: records, headers.NAME, endpoint, region; can be repeated',
       several,
     )
-    .option('--secret-file <file>', 'the password or private key of an SFTP account, the key of a bucket, or a bearer token')
+    .option(
+      '--secret-file <file>',
+      'the password or private key of an SFTP account, the key of a bucket, or a bearer token',
+    )
     .option(
       '--host-key <fingerprint>',
       'host key of the SFTP server, as printed by ssh-keyscan HOST | ssh-keygen -lf -',
