@@ -14,7 +14,7 @@ import { GroupCompact } from './groups.ts'
 import { ComplianceCheck, type ComplianceCheckType, EmploymentStatus, Person } from './personnel.ts'
 import { ConnectionCompact } from './users.ts'
 
-/** The results of a compliance check in a search. Somebody who is not checked at all is `OUT_OF_SCOPE`. */
+/** The results of a compliance check in a search. Nobody has `OUT_OF_SCOPE`: whoever is not checked is `EXCLUDED`, as on the person. */
 export const SearchedStatus = z
   .enum(['PASS', 'FAIL', 'MISCONFIGURED', 'EXCLUDED', 'OUT_OF_SCOPE'])
   .meta({ id: 'ComplianceCheckStatusPublicV2Enum' })

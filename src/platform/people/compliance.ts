@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { type ComplianceCheck, ComplianceCheckType } from '../../contract/platform/personnel.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { anyOf, presentTimes } from '../core/rows.ts'
@@ -52,6 +52,18 @@ function checksOf(person: Selectable<PlatformSchema['personnel']>, done: Done | 
     ...presentTimes(person),
   }))
 }
+
+/** The statuses that `complianceChecksOf` shows of a row `person` of the table `personnel`, by type, in SQL: both have the same rules. */
+export const shownStatuses = sql`(
+  select jsonb_object_agg(shown.type, shown.status)
+  from (
+    values ('FULL_COMPLIANCE', person.compliance_status),
+      ('BG_CHECK', case when person.compliance_status = 'EXCLUDED' then 'EXCLUDED' when person.background_checked then 'PASS' else 'FAIL' end)
+    union all
+    select type, stored ->> 'status' from jsonb_each(person.checks) as each (type, stored)
+    where person.compliance_status <> 'EXCLUDED' or type = 'OFFBOARDING'
+  ) as shown (type, status)
+)`
 
 function checkId(personId: number, type: ComplianceCheck['type']): number {
   return personId * idsPerPerson + ComplianceCheckType.options.indexOf(type)

@@ -10,6 +10,7 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { pluralize } from '../../web/words.ts'
 import { checkCustomFields, customFieldsOf, storeCustomFields } from '../company/custom-fields.ts'
+import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { replyWithPage } from '../core/pages.ts'
@@ -107,6 +108,7 @@ async function editByHand(
     .where('id', '=', person.id)
     .returningAll()
     .executeTakeFirstOrThrow()
+  await refreshCompliance(trx, { accountId: ctx.accountId, personnelIds: [person.id], at })
   await recordEvent(trx, ctx, editEvent(person, edited))
   return edited
 }

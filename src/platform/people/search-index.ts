@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
+import { shownStatuses } from './compliance.ts'
 
 /** The maximum age of what a search shows. */
 export const maxLagMs = 5000
@@ -62,15 +63,10 @@ function peopleOf(accountId: number, at: Date) {
     select person.id, person.account_id, person.user_id, person.employment_status, person.started_at, person.separated_at,
       person.status_updated_at, person.not_human_reason, person.reason_provider_id, person.created_at, person.updated_at,
       users.email, users.first_name, users.last_name, coalesce(record.job_title, users.job_title) as job_title,
-      jsonb_build_object('FULL_COMPLIANCE', compliance.status, 'BG_CHECK', compliance.status)
-        || case when compliance.status = 'OUT_OF_SCOPE' then '{}' else coalesce(device.checks, '{}') end as checks,
-      coalesce(membership.group_ids, '{}') as group_ids, membership.provider_id as idp_connection_id,
+      ${shownStatuses} as checks, coalesce(membership.group_ids, '{}') as group_ids, membership.provider_id as idp_connection_id,
       record.connection_id as hris_connection_id
     from personnel as person
     join users on users.id = person.user_id
-    cross join lateral (
-      select case person.compliance_status when 'EXCLUDED' then 'OUT_OF_SCOPE' else person.compliance_status end as status
-    ) as compliance
     left join (${leadingRecords(accountId, at)}) as record on record.user_id = person.user_id
     left join (
       select member.person_id, array_agg(owner.id order by owner.id) as group_ids, min(owner.provider_id) as provider_id
@@ -78,7 +74,6 @@ function peopleOf(accountId: number, at: Date) {
       where owner.account_id = ${accountId}
       group by member.person_id
     ) as membership on membership.person_id = person.id
-    left join (${deviceChecks(accountId)}) as device on device.personnel_id = person.id
     where person.account_id = ${accountId}`
 }
 
@@ -93,16 +88,4 @@ function leadingRecords(accountId: number, at: Date) {
       where connection.account_id = ${accountId}
     ) as matched
     order by user_id, ${leadingRecordFirst(at)}`
-}
-
-/** The checks of people with devices: the worst result of their devices. */
-function deviceChecks(accountId: number) {
-  const worst = (setting: string) => sql`
-    case when bool_or(not ${sql.ref(setting)}) then 'FAIL' when bool_or(${sql.ref(setting)} is null) then 'MISCONFIGURED' else 'PASS' end`
-  return sql`
-    select personnel_id, jsonb_build_object(
-      'HDD_ENCRYPTION', ${worst('encryption_enabled')}, 'ANTIVIRUS', ${worst('antivirus_enabled')},
-      'AUTO_UPDATES', ${worst('auto_update_enabled')}, 'LOCK_SCREEN', ${worst('screen_lock_enabled')},
-      'PASSWORD_MANAGER', ${worst('password_manager_enabled')}) as checks
-    from devices where account_id = ${accountId} group by personnel_id`
 }

@@ -49,7 +49,7 @@ describe.each(databases)('the search of people on $name', ({ createDatabase }) =
     ]
     const workspaces = [{ name: 'Scoped', scope: ['Engineering'] }, { name: 'Open' }]
     const account = { name, entitlements: [], termsAcceptedAt: null, people: seeded, customFields, workspaces }
-    const seed = { ...account, identityProviders: [{ ...okta, groups }] }
+    const seed = { ...account, company: { domain: 'acme.example' }, identityProviders: [{ ...okta, groups }] }
     await opened.operator.seed({ body: SeedDocument.parse({ accounts: [seed] }) })
     const connectionId = await newHrisConnection(client)
     await client.upsertHrisUserIdentities({
@@ -107,13 +107,15 @@ describe.each(databases)('the search of people on $name', ({ createDatabase }) =
     ['a last name with a sign of SQL', { lastName: '100%' }, ['kay']],
     ['a sign of SQL that nobody has', { lastName: '%' }, []],
     ['status', { 'employmentStatus[]': ['FORMER_CONTRACTOR', 'CURRENT_EMPLOYEE'] }, ['nora', 'leo']],
-    ['compliance', { 'complianceStatus[]': ['OUT_OF_SCOPE'] }, ['leo']],
+    ['compliance', { 'complianceStatus[]': ['EXCLUDED'] }, ['leo']],
+    ['a status that nobody has', { 'complianceStatus[]': ['OUT_OF_SCOPE'] }, []],
     ['a background check', { 'bgCheckStatus[]': ['FAIL', 'PASS'] }, ['nora', 'tomas', 'kay']],
-    ['the worst of several devices', { 'diskEncryptionStatus[]': ['FAIL'] }, ['nora']],
+    ['the worst of several devices', { 'diskEncryptionStatus[]': ['FAIL'] }, ['nora', 'tomas', 'kay']],
     ['the best of several devices', { 'diskEncryptionStatus[]': ['PASS'] }, []],
     ['devices that agree', { 'antivirusStatus[]': ['PASS'] }, ['nora']],
-    ['a setting that no device reports', { 'lockScreenStatus[]': ['MISCONFIGURED'] }, ['nora']],
-    ['a check that is not there', { 'offboardingStatus[]': ['PASS', 'FAIL'] }, []],
+    ['a setting that no device reports', { 'lockScreenStatus[]': ['FAIL'] }, ['nora', 'tomas', 'kay']],
+    ['a check of leavers', { 'offboardingStatus[]': ['PASS', 'FAIL'] }, ['leo']],
+    ['a check that is not there', { 'agentInstalledStatus[]': ['PASS', 'FAIL'] }, []],
     ['a record anywhere', { syncStatus: 'SYNCED' }, ['nora', 'tomas', 'leo']],
     ['no record', { syncStatus: 'NOT_SYNCED' }, ['kay']],
     ['an unknown connection', { 'hrisConnectionIds[]': [987_654] }, []],
@@ -172,7 +174,7 @@ describe.each(databases)('the search of people on $name', ({ createDatabase }) =
         hrisConnection: { id: acme.connectionId, clientType: 'CUSTOM_HRIS' },
         idpConnection: { clientType: 'OKTA_IDENTITY', clientAlias: 'Okta' },
         groups: { data: [{ name: 'All', source: 'OKTA_IDENTITY' }], totalCount: 1 },
-        complianceChecks: { totalCount: 2 },
+        complianceChecks: { totalCount: 8 },
         customFields: { data: [{ name: 'Site', value: 'Bonn' }, {}, {}], totalCount: 3 },
         reasonProvider: null,
       },
