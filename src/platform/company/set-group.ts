@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { pluralize } from '../../web/words.ts'
+import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import { anyOf, changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type NewEvent, storeEvent, type WriteContext } from '../events/store-events.ts'
@@ -40,7 +41,7 @@ export async function findGroup(trx: Trx, providerId: number, externalId: string
   return (await groups.where('external_id', '=', externalId).executeTakeFirst())?.id
 }
 
-/** Makes a group, or gives it this name and these members. The caller holds the lock of the provider. */
+/** Makes a group, or gives it this name and these members, and refreshes the compliance of those whose membership changed. The caller holds the lock of the provider. */
 export async function setGroup(
   trx: Trx,
   providerId: number,
@@ -50,8 +51,10 @@ export async function setGroup(
   const people = await peopleOf(trx, by.accountId, members)
   const known = await findGroup(trx, providerId, externalId)
   const id = known ?? (await insertGroup(trx, { providerId, externalId, name }, by))
-  const changes = (await replaceMembers(trx, id, people)) + (await rename(trx, id, name, by))
-  if (known === undefined || changes > 0) {
+  const changed = await replaceMembers(trx, id, people)
+  const isRenamed = await rename(trx, id, name, by)
+  if (changed.length > 0) await refreshCompliance(trx, { accountId: by.accountId, personnelIds: changed, at: by.at })
+  if (known === undefined || changed.length > 0 || isRenamed) {
     await storeEvent(trx, by, {
       type: known === undefined ? 'GROUPS_IDENTITY_CREATED' : 'GROUPS_IDENTITY_UPDATED',
       description: `The group ${id} has ${pluralize(people.length, 'member')}`,
@@ -76,27 +79,30 @@ async function insertGroup(
   return (await insert.executeTakeFirstOrThrow()).id
 }
 
-async function rename(trx: Trx, id: number, name: string, { at }: WriteContext): Promise<number> {
+async function rename(trx: Trx, id: number, name: string, { at }: WriteContext): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('personnel_groups')
     .set({ name, ...changedAt(at) })
     .where('id', '=', id)
     .where('name', '<>', name)
     .executeTakeFirstOrThrow()
-  return Number(numUpdatedRows)
+  return numUpdatedRows > 0n
 }
 
-async function replaceMembers(trx: Trx, groupId: number, people: readonly number[]): Promise<number> {
-  const { numDeletedRows } = await trx
+/** Returns who came and who went. */
+async function replaceMembers(trx: Trx, groupId: number, people: readonly number[]): Promise<number[]> {
+  const gone = await trx
     .deleteFrom('group_members')
     .where('group_id', '=', groupId)
     .where(sql<boolean>`person_id <> all(${people}::bigint[])`)
-    .executeTakeFirstOrThrow()
-  const { numAffectedRows = 0n } = await sql`
+    .returning('person_id')
+    .execute()
+  const { rows: come } = await sql<{ person_id: number }>`
     insert into group_members (group_id, person_id) select ${groupId}::bigint, id from personnel where id = ${anyOf(people)}
     on conflict do nothing
+    returning person_id
   `.execute(trx)
-  return Number(numDeletedRows + numAffectedRows)
+  return [...gone, ...come].map((member) => member.person_id)
 }
 
 async function peopleOf(trx: Trx, accountId: number, emails: readonly string[]): Promise<number[]> {
@@ -112,7 +118,7 @@ async function peopleOf(trx: Trx, accountId: number, emails: readonly string[]):
   return [...new Set(rows.flatMap(({ id }) => id ?? []))]
 }
 
-/** Removes a group, also from the scopes of workspaces. Fails with `not_found`. */
+/** Removes a group, also from policies and the scopes of workspaces. Fails with `not_found`. */
 export async function removeGroup(
   trx: Trx,
   { provider, externalId }: { readonly provider: string; readonly externalId: string },
@@ -122,7 +128,9 @@ export async function removeGroup(
   const id = owner && (await findGroup(trx, owner.id, externalId))
   if (id === undefined)
     throw new Failure('not_found', `the identity provider "${provider}" has no group "${externalId}"`)
+  const members = await replaceMembers(trx, id, [])
   await trx.deleteFrom('personnel_groups').where('id', '=', id).execute()
+  if (members.length > 0) await refreshCompliance(trx, { accountId: by.accountId, personnelIds: members, at: by.at })
   const event: NewEvent = {
     type: 'GROUPS_IDENTITY_DELETED',
     description: `The group ${id} was removed`,

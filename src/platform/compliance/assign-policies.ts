@@ -32,12 +32,16 @@ export async function assignPolicies(
   `.execute(trx)
 }
 
-// A policy with the scope GROUP is for nobody yet: the platform has no groups.
+const isInGroup = sql`exists (
+  select from policy_groups as owner join group_members as member on member.group_id = owner.group_id
+  where owner.policy_id = policy.id and member.person_id = person.id
+)`
+
 function wantedVersions(chosen: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select person.user_id, policy.id as policy_id, version.id as version_id
     from personnel as person
-    join policies as policy on policy.account_id = person.account_id and policy.assigned_to = 'ALL'
+    join policies as policy on policy.account_id = person.account_id and (policy.assigned_to = 'ALL' or policy.assigned_to = 'GROUP' and ${isInGroup})
       and (policy.employment_statuses is null or person.employment_status = any(policy.employment_statuses))
     join lateral (
       select id from policy_versions where policy_id = policy.id order by version desc limit 1

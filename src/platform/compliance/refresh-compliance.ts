@@ -12,7 +12,7 @@ type Refresh = {
 
 /**
  * Assigns policies to people and stores their compliance checks, as the facts in the same transaction are by now. Whoever writes such a
- * fact calls it: documents, devices, acknowledgements, employment, what the company demands. The daily identity sync calls it for proofs
+ * fact calls it: documents, devices, acknowledgements, employment, groups, what the company demands. The daily identity sync calls it for proofs
  * that expire.
  */
 export async function refreshCompliance(trx: Kysely<PlatformSchema>, refresh: Refresh): Promise<void> {

@@ -70,6 +70,7 @@ export type ControlSchema = {
     assigned_to: Generated<PolicyScope>
     employment_statuses: Generated<EmploymentStatus[] | null>
   }
+  policy_groups: { policy_id: number; group_id: number }
   tests: Stamped & {
     id: Generated<number>
     workspace_id: number

@@ -63,11 +63,16 @@ export const SeedCustomField = z.strictObject({
 })
 export type SeedCustomField = z.infer<typeof SeedCustomField>
 
-const SeedPolicy = z.strictObject({
+/** A policy of an account in a seed. */
+export const SeedPolicy = z.strictObject({
   name: Name,
   description: LongText,
   template: Name.optional().describe('Its policy template in the library.'),
-  assignedTo: PolicyScope.extract(['ALL', 'NONE']).default('NONE'),
+  assignedTo: PolicyScope.default('NONE'),
+  groups: z
+    .array(Name)
+    .default([])
+    .describe('The groups of a policy for GROUP, by their keys at the identity providers.'),
   employmentStatuses: z
     .array(EmploymentStatus)
     .min(1)
@@ -78,6 +83,7 @@ const SeedPolicy = z.strictObject({
   renewalDate: Day.nullable().default(null).describe('Null: a year after the version was seeded.'),
   requiresAcknowledgment: z.boolean().default(true),
 })
+export type SeedPolicy = z.infer<typeof SeedPolicy>
 
 /** A test of a workspace in a seed. */
 export const SeedTest = z.strictObject({

@@ -13,6 +13,7 @@ import {
   SeedAccount,
   type SeedControl,
   type SeedCustomField,
+  type SeedPolicy,
   type SeedProvider,
   type SeedWorkspace,
 } from './account-document.ts'
@@ -96,10 +97,6 @@ function checkAccount(checking: DocumentCheck<Document>, path: Path, account: Se
   })
   for (const [index, field] of customFields.entries())
     checkCustomField(checking, [...path, 'customFields', index], field)
-  for (const [index, { template }] of policies.entries()) {
-    const templatePath = [...path, 'policies', index, 'template']
-    checkKnownOne(checking, { path: templatePath, noun: 'policy template', value: template, known: templates.policies })
-  }
   const scope = {
     templates,
     people: inAnyCase(people.map(({ email }) => email)),
@@ -107,9 +104,25 @@ function checkAccount(checking: DocumentCheck<Document>, path: Path, account: Se
     policies: new Set(policies.map(({ name }) => name)),
   }
   checkProviders(checking, [...path, 'identityProviders'], identityProviders, scope.people)
+  for (const [index, policy] of policies.entries()) checkPolicy(checking, [...path, 'policies', index], policy, scope)
   for (const [index, workspace] of workspaces.entries()) {
     checkWorkspace(checking, [...path, 'workspaces', index], workspace, scope)
   }
+}
+
+function checkPolicy(
+  checking: DocumentCheck<Document>,
+  path: Path,
+  { template, assignedTo, groups: values }: SeedPolicy,
+  { templates, groups }: Scope,
+): void {
+  const templatePath = [...path, 'template']
+  checkKnownOne(checking, { path: templatePath, noun: 'policy template', value: template, known: templates.policies })
+  const groupsPath = [...path, 'groups']
+  checkKnown(checking, { path: groupsPath, noun: 'group', values, known: groups })
+  checkUnique(checking, { path: groupsPath, noun: 'group', values })
+  if (assignedTo === 'GROUP' && values.length === 0) addIssue(checking, groupsPath, 'a policy for GROUP needs groups')
+  if (assignedTo !== 'GROUP' && values.length > 0) addIssue(checking, groupsPath, 'only a policy for GROUP has groups')
 }
 
 // A group is named by its key alone, so that a key belongs to one provider of the account only.

@@ -3,7 +3,7 @@ import { findGroup, provideProvider, setGroup } from '../company/set-group.ts'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { operatorActor } from '../events/store-events.ts'
-import type { SeedProvider, SeedWorkspace } from './account-document.ts'
+import type { SeedPolicy, SeedProvider, SeedWorkspace } from './account-document.ts'
 
 type Seeding = { readonly accountId: number; readonly now: Date }
 
@@ -19,6 +19,25 @@ export async function seedGroups(
     for (const group of provider.groups) {
       if ((await findGroup(trx, providerId, group.externalId)) === undefined) await setGroup(trx, providerId, group, by)
     }
+  }
+}
+
+/** Adds the groups that the policies for groups lack. The policies and groups are there. */
+export async function seedPolicyGroups(
+  trx: Kysely<PlatformSchema>,
+  { accountId }: Seeding,
+  policies: readonly SeedPolicy[],
+): Promise<void> {
+  for (const { name, groups } of policies.filter(({ assignedTo }) => assignedTo === 'GROUP')) {
+    await sql`
+      insert into policy_groups (policy_id, group_id)
+      select policy.id, owner.id
+      from policies as policy
+      join personnel_groups as owner on owner.account_id = policy.account_id and owner.external_id = any(${groups}::text[])
+      where policy.account_id = ${accountId} and policy.name = ${name} and policy.assigned_to = 'GROUP'
+      order by owner.id
+      on conflict do nothing
+    `.execute(trx)
   }
 }
 

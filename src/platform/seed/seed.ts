@@ -9,7 +9,7 @@ import type { PlatformSchema } from '../core/schema.ts'
 import { operatorActor, storeEvent } from '../events/store-events.ts'
 import type { SeedAccount, SeedCompany, SeedCustomField, SeedWorkspace } from './account-document.ts'
 import { seedControls } from './controls.ts'
-import { seedGroups, seedScopes } from './groups.ts'
+import { seedGroups, seedPolicyGroups, seedScopes } from './groups.ts'
 import type { SeedDocument, SeedResult } from './document.ts'
 import { seedLibrary } from './library.ts'
 
@@ -40,6 +40,7 @@ export async function seed(
       added.people += people
       await seedCustomFields(trx, seeding, account.customFields)
       await seedControls(trx, { ...seeding, policies: account.policies, workspaces: account.workspaces })
+      await seedPolicyGroups(trx, seeding, account.policies)
       await seedAudits(trx, seeding, account.workspaces)
       await refreshCompliance(trx, { accountId: id, at: now })
     }

@@ -5,7 +5,8 @@ import { bodyOf, type TestPlatform } from './platforms.ts'
 
 type Policy = {
   readonly name: string
-  readonly assignedTo?: 'ALL' | 'NONE'
+  readonly assignedTo?: 'ALL' | 'GROUP' | 'NONE'
+  readonly groups?: readonly string[]
   readonly employmentStatuses?: readonly string[]
   readonly version?: number
   readonly requiresAcknowledgment?: boolean
@@ -14,12 +15,14 @@ type Policy = {
 type Demands = {
   readonly policies?: readonly Policy[]
   readonly hipaaTraining?: 'MANUAL' | 'NOT_REQUIRED'
+  /** The keys of groups at the identity provider Okta, without members. */
+  readonly groups?: readonly string[]
 }
 
 /** A company that demands trainings, a second factor and devices of its people, with two people from HR: an employee and a contractor. */
 export async function newDemandingCompany(
   opened: TestPlatform,
-  { policies = [], hipaaTraining = 'MANUAL' }: Demands = {},
+  { policies = [], hipaaTraining = 'MANUAL', groups = [] }: Demands = {},
 ) {
   const company = await newCompany(opened)
   const seed = async (more: readonly Policy[]) => {
@@ -28,6 +31,9 @@ export async function newDemandingCompany(
       entitlements: [],
       termsAcceptedAt: null,
       company: { domain: 'acme.example', securityTraining: 'MANUAL', hipaaTraining },
+      identityProviders: [
+        { name: 'Okta', clientType: 'OKTA_IDENTITY', groups: groups.map((key) => ({ externalId: key, name: key })) },
+      ],
       policies: more.map((policy) => ({ description: 'Ours.', ...policy })),
     }
     await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })

@@ -24,6 +24,9 @@ create table policies (
 );
 create index policies_template on policies (template_id);
 
+-- The groups of the policies that are assigned to GROUP.
+${pairTable('policy_groups', ['policy_id', 'policies'], ['group_id', 'personnel_groups'])}
+
 create table tests (
   ${id},
   workspace_id ${belongsTo('workspaces')},
