@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { pluralize } from '../../web/words.ts'
-import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import { anyOf, changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type NewEvent, storeEvent, type WriteContext } from '../events/store-events.ts'
@@ -41,19 +40,21 @@ export async function findGroup(trx: Trx, providerId: number, externalId: string
   return (await groups.where('external_id', '=', externalId).executeTakeFirst())?.id
 }
 
-/** Makes a group, or gives it this name and these members, and refreshes the compliance of those whose membership changed. The caller holds the lock of the provider. */
+/**
+ * Makes a group, or gives it this name and these members, and returns whose membership changed. The caller holds the lock of
+ * the provider and refreshes the compliance of these people.
+ */
 export async function setGroup(
   trx: Trx,
   providerId: number,
   { externalId, name, members }: ProvidedGroup,
   by: WriteContext,
-): Promise<{ readonly id: number; readonly name: string; readonly members: number }> {
+): Promise<{ readonly id: number; readonly members: number; readonly changed: readonly number[] }> {
   const people = await peopleOf(trx, by.accountId, members)
   const known = await findGroup(trx, providerId, externalId)
   const id = known ?? (await insertGroup(trx, { providerId, externalId, name }, by))
   const changed = await replaceMembers(trx, id, people)
   const isRenamed = await rename(trx, id, name, by)
-  if (changed.length > 0) await refreshCompliance(trx, { accountId: by.accountId, personnelIds: changed, at: by.at })
   if (known === undefined || changed.length > 0 || isRenamed) {
     await storeEvent(trx, by, {
       type: known === undefined ? 'GROUPS_IDENTITY_CREATED' : 'GROUPS_IDENTITY_UPDATED',
@@ -62,7 +63,7 @@ export async function setGroup(
       targets: { kind: 'personnel', ids: people },
     })
   }
-  return { id, name, members: people.length }
+  return { id, members: people.length, changed }
 }
 
 async function insertGroup(
@@ -118,23 +119,23 @@ async function peopleOf(trx: Trx, accountId: number, emails: readonly string[]):
   return [...new Set(rows.flatMap(({ id }) => id ?? []))]
 }
 
-/** Removes a group, also from policies and the scopes of workspaces. Fails with `not_found`. */
+/** Removes a group, also from policies and the scopes of workspaces, and returns who was in it. Fails with `not_found`. */
 export async function removeGroup(
   trx: Trx,
   { provider, externalId }: { readonly provider: string; readonly externalId: string },
   by: WriteContext,
-): Promise<void> {
+): Promise<readonly number[]> {
   const owner = await findProvider(trx, by.accountId, provider)
   const id = owner && (await findGroup(trx, owner.id, externalId))
   if (id === undefined)
     throw new Failure('not_found', `the identity provider "${provider}" has no group "${externalId}"`)
   const members = await replaceMembers(trx, id, [])
   await trx.deleteFrom('personnel_groups').where('id', '=', id).execute()
-  if (members.length > 0) await refreshCompliance(trx, { accountId: by.accountId, personnelIds: members, at: by.at })
   const event: NewEvent = {
     type: 'GROUPS_IDENTITY_DELETED',
     description: `The group ${id} was removed`,
     target: { kind: 'group', id },
   }
   await storeEvent(trx, by, event)
+  return members
 }
