@@ -35,11 +35,11 @@ describe.each(databases)('the checks in the search of people on $name', ({ creat
         shown[`${type} ${status}`]?.push(id)
       }
     }
-    const found: Record<string, number[]> = {}
+    const searched: Record<string, number[]> = {}
     for (const name of names) {
       for (const status of SearchedStatus.options) {
         const { data } = bodyOf(await client.searchPersonnel({ query: { [`${name}[]`]: [status] } }), 200)
-        if (data.length > 0) found[`${searchedChecks[name]} ${status}`] = data.map(({ id }) => id)
+        if (data.length > 0) searched[`${searchedChecks[name]} ${status}`] = data.map(({ id }) => id)
       }
     }
     const { facets = {} } = bodyOf(await client.searchPersonnel({ query: { 'facets[]': [...names] } }), 200)
@@ -49,7 +49,7 @@ describe.each(databases)('the checks in the search of people on $name', ({ creat
       ),
     )
     const sizes = Object.fromEntries(Object.entries(shown).map(([check, ids]) => [check, ids.length]))
-    return { shown, found, counted: Object.fromEntries(counted), sizes }
+    return { shown, searched, counted: Object.fromEntries(counted), sizes }
   }
 
   test('are those that the people show, by documents, devices, policies and employment', async () => {
@@ -62,9 +62,9 @@ describe.each(databases)('the checks in the search of people on $name', ({ creat
       { identityId: 'f', email: 'fay@acme.example', isContractor: false },
     ])
     await sync()
-    const found = async (email: `email:${string}`) =>
+    const searchFor = async (email: `email:${string}`) =>
       bodyOf(await client.getPersonnel({ params: { personnelId: email }, query: {} }), 200)
-    const [cy, di] = [await found('email:cy@acme.example'), await found('email:di@acme.example')]
+    const [cy, di] = [await searchFor('email:cy@acme.example'), await searchFor('email:di@acme.example')]
     const upload = async (userId: number, type: 'SEC_TRAINING' | 'MFA_EVIDENCE' | 'OFFBOARDING_EVIDENCE') =>
       client.createUserDocument({ params: { userId }, body: { type, base64File: base64Picture('proof.png') } })
     await upload(ana.userId, 'SEC_TRAINING')
@@ -81,7 +81,7 @@ describe.each(databases)('the checks in the search of people on $name', ({ creat
       body: { acceptedAt: '2026-02-01T09:00:00.000Z' },
     })
 
-    const { shown, found: searched, counted, sizes } = await compare(client)
+    const { shown, searched, counted, sizes } = await compare(client)
 
     expect(searched).toEqual(shown)
     expect(counted).toEqual(sizes)
@@ -97,9 +97,9 @@ describe.each(databases)('the checks in the search of people on $name', ({ creat
     await send([{ identityId: 'a', email: 'ana@acme.example', isContractor: false }])
     await sync()
 
-    const { shown, found, counted, sizes } = await compare(client)
+    const { shown, searched, counted, sizes } = await compare(client)
 
-    expect(found).toEqual(shown)
+    expect(searched).toEqual(shown)
     expect(counted).toEqual(sizes)
     expect(sizes).toEqual({ 'FULL_COMPLIANCE FAIL': 1, 'BG_CHECK FAIL': 1 })
   })
@@ -112,9 +112,9 @@ describe.each(databases)('the checks in the search of people on $name', ({ creat
     await set(ana.id, 'FORMER_EMPLOYEE')
     await set(bo.id, 'CURRENT_EMPLOYEE')
 
-    const { shown, found } = await compare(client)
+    const { shown, searched } = await compare(client)
 
-    expect(found).toEqual(shown)
+    expect(searched).toEqual(shown)
     expect(shown).toMatchObject({ 'OFFBOARDING FAIL': [ana.id], 'ACCEPTED_POLICIES FAIL': [bo.id] })
   })
 })
