@@ -44,6 +44,8 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   reportLeavers: { query: quarter },
   packLeavers: { query: quarter },
   unblockConnection: { params: ofConnection, bodies: { 'The key was replaced': {} } },
+  getStatement: { params: ofConnection, query: { at: '2026-11-20' } },
+  listStatementPeople: { params: ofConnection, query: { side: 'stated', part: 'deferred', values: false } },
   listValues: { params: ofConnection },
   classValue: {
     params: ofConnection,
@@ -77,6 +79,14 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   getSource: { params: ofRun },
   listSchedules: { query: { connection } },
   uploadExport: { query: { name: 'people.csv' } },
+  readAddress: {
+    bodies: {
+      'A list with a token': {
+        url: 'https://hr.example.com/v1/employees',
+        signIn: { with: 'bearer', token: 'the token itself' },
+      },
+    },
+  },
   dropExport: { params: ofUpload },
   proposeReading: {
     params: ofUpload,
