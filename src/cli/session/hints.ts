@@ -33,6 +33,7 @@ export const commandsWithConfig = [
   'runs',
   'separate',
   'serve',
+  'statement',
   'status',
   'sync',
   'token',

@@ -166,12 +166,12 @@ describe('a chat that cannot be reached', () => {
 
 describe('the private network', () => {
   test.each([
+    ['an address of this machine', 'http://127.0.0.1:9/sesame', /127\.0\.0\.1 is no address of the public internet/],
     [
-      'an address of this machine',
-      'http://127.0.0.1:9/sesame',
-      /127\.0\.0\.1 leads to 127\.0\.0\.1, which is no address/,
+      'an address of the cloud',
+      'https://169.254.169.254/sesame',
+      /169\.254\.169\.254 is no address of the public internet/,
     ],
-    ['an address of the cloud', 'https://169.254.169.254/sesame', /leads to 169\.254\.169\.254/],
     ['an IPv6 spelling of one', 'https://[::ffff:10.0.0.1]/sesame', /is no address of the public internet/],
   ])('is refused: %s', async (_what, url, expected) => {
     const unsent = await send(url, { allowPrivate: false, insecure: true })
