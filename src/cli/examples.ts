@@ -86,6 +86,9 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall retract E1001 --reason "a test row of HR"', 'delete the data of a person who was sent by mistake'],
     ['rollcall retract E1001 --undo', 'send the person again'],
   ],
+  'statement verify': [
+    ['rollcall statement verify --export people.csv --pack audit.zip', "recompute a statement from HR's export"],
+  ],
   separate: [
     [
       'rollcall separate E1001 E1002 --on 2026-10-31 --reason "left before the move"',

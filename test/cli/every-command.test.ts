@@ -45,6 +45,8 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   run: [runId],
   runs: [],
   serve: [],
+  statement: [],
+  'statement verify': ['--export', '/dev/shm/never-made.csv', '--pack', '/dev/shm/never-made.zip'],
   status: [],
   sync: [],
   'token create': ['--name', 'ana', '--role', 'viewer'],
@@ -79,8 +81,9 @@ test('a data folder that cannot be written ends every command with 78 and one se
   const config = await readFile(at.configFile, 'utf8')
   await writeFile(at.configFile, config.replace('dataDir: ./data', 'dataDir: ./key/data'))
   const sentence = `✖ the data folder ${join(at.folder, 'key', 'data')} cannot be written (ENOTDIR): give its account the rights, or name another one as dataDir\n`
-  // It says so among the results of its other tests.
-  const { check: _tells, doctor: _writesSo, 'webhook test': _daemonOnly, ...others } = commands
+  // `check` says so among the results of its other tests; `statement verify` reads a pack and an export, and no store.
+  const { check: _tells, doctor: _writesSo, 'webhook test': _daemonOnly, ...withStore } = commands
+  const { 'statement verify': _offline, ...others } = withStore
 
   for (const command of Object.keys(others)) {
     const { exit, stdout, stderr } = await at.run(...wordsOf(command))

@@ -46,6 +46,7 @@ export type VerifyStatementOptions = CommonOptions & { readonly export: string; 
 export async function statementVerify(options: VerifyStatementOptions): Promise<number> {
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
+  if (options.connection !== undefined) requireConnection(options, config)
   using stop = listenForStop()
   const comparison = await verifyStatement(config, {
     ...{ exportPath: options.export, packPath: options.pack, connection: options.connection, signal: stop.signal },
