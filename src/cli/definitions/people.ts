@@ -95,15 +95,19 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
       exitWith(async (options: StatementOptions) => (await import('../commands/statement.ts')).statement(options)),
     )
 
-  // Both have --connection and --json.
-  command.enablePositionalOptions()
-  add(command, 'verify', "Read HR's export of a night again and compare it with the statement of a pack", commonOptions)
+  // Of the options that both have, Commander gives the values to the parent.
+  const verify = add(
+    command,
+    'verify',
+    "Read HR's export of a night again and compare it with the statement of a pack",
+    commonOptions,
+  )
     .requiredOption('--export <file>', 'the export of HR')
     .requiredOption('--pack <file>', 'the pack that "rollcall report leavers --pack" has written')
     .option('--connection <name>', connectionHelp)
     .action(
-      exitWith(async (options: VerifyStatementOptions) =>
-        (await import('../commands/statement.ts')).statementVerify(options),
+      exitWith(async () =>
+        (await import('../commands/statement.ts')).statementVerify(verify.optsWithGlobals<VerifyStatementOptions>()),
       ),
     )
 }
