@@ -82,7 +82,8 @@ function smallTables({ connection }: Classification): RawBuilder<unknown> {
       union all
       select identity_id, false, null, null, false, null, null, null, 'line ' || line, null, false, null, null
       from known_faults where connection = ${connection} and identity_id is not null and accepted_times > 0
-        and (not cell_only or (may_leave and is_blocking))
+        and (not cell_only or is_blocking and (may_leave or not exists (
+          select from roster where connection = ${connection} and identity_id = known_faults.identity_id and desired is not null)))
       union all
       select identity_id, false, null, null, false, null, null, null, null, to_char(effective_on, 'YYYY-MM-DD'),
         (observation ->> 'statesDeparture' = 'true' or observation ->> 'leavingDate' is not null), null, null

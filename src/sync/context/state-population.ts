@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Statement } from '../../contract/control/statements.ts'
 import { moveToProblems } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
@@ -6,19 +7,30 @@ import type { SyncContext } from './context.ts'
 
 type EndedRun = { readonly runId: string; readonly connection: string }
 
+/** The statement of a run that has just ended, or why it could not be made. */
+export type StatementOutcome = { readonly statement: Statement } | (EndedRun & { readonly error: unknown })
+
 /**
- * Makes the population statement of a run that has just ended, in the transaction that ends it. If the statement does not add up, the run
- * ends with problems.
+ * Makes the population statement of a run that has just ended, in the transaction that ends it. If the statement does not add up or cannot
+ * be made, the run ends with problems: a fault of the statement must not keep a run from ending.
  */
 export async function statePopulation(
   ctx: Pick<SyncContext, 'connections' | 'now'>,
   tx: Db,
   { runId, connection }: EndedRun,
-): Promise<Statement> {
+): Promise<StatementOutcome> {
   const removes = ctx.connections.get(connection)?.records !== undefined
-  const statement = await makeStatement(tx, { runId, connection, removes, now: ctx.now() })
-  if (!statement.addsUp) await moveToProblems(tx, { runId, reason: differenceText(statement) })
-  return statement
+  await sql`savepoint population`.execute(tx)
+  try {
+    const statement = await makeStatement(tx, { runId, connection, removes, now: ctx.now() })
+    await sql`release savepoint population`.execute(tx)
+    if (!statement.addsUp) await moveToProblems(tx, { runId, reason: differenceText(statement) })
+    return { statement }
+  } catch (error) {
+    await sql`rollback to savepoint population`.execute(tx)
+    await moveToProblems(tx, { runId, reason: 'no population statement could be made' })
+    return { runId, connection, error }
+  }
 }
 
 function differenceText({ differences, unaccounted }: Statement): string {
@@ -26,12 +38,13 @@ function differenceText({ differences, unaccounted }: Statement): string {
   return `the population statement does not add up: ${differences.join('; ')}${keys}`
 }
 
-/** Logs a statement that does not add up, once its run has ended. */
-export function reportStatement(
-  ctx: Pick<SyncContext, 'events'>,
-  { runId, connection, ...statement }: Statement,
-): void {
-  if (statement.addsUp) return
-  const reason = statement.differences.join('; ')
-  ctx.events.statementDiffers({ runId, connection, reason, people: statement.unaccounted.length })
+/** Logs a statement that does not add up or could not be made, once its run has ended. */
+export function reportStatement(ctx: Pick<SyncContext, 'events'>, outcome: StatementOutcome): void {
+  if ('error' in outcome) {
+    ctx.events.unexpected({ during: 'statement', error: outcome.error })
+    return
+  }
+  const { runId, connection, addsUp, differences, unaccounted } = outcome.statement
+  if (addsUp) return
+  ctx.events.statementDiffers({ runId, connection, reason: differences.join('; '), people: unaccounted.length })
 }

@@ -18,7 +18,7 @@ import type { Db, Requester } from '../../store/schema.ts'
 import { setInheritedAttributes } from '../../telemetry/traces.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
-import { statePopulation } from '../context/state-population.ts'
+import { reportStatement, statePopulation } from '../context/state-population.ts'
 import { planBasis } from '../plan/plan-basis.ts'
 import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
@@ -71,24 +71,24 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
     if (moved !== null) {
       const again = await requestReplan(tx, run, { digest, by, because, now })
       await recordAuditEntry(tx, { ...approved, details: { ...details, again } })
-      return { again, batches: 0 }
+      return { again, batches: 0, statement: null }
     }
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
     await recordAuditEntry(tx, { ...approved, details })
     const done = await acceptPlan(tx, run, connection, now)
-    if (done === 0) {
-      await moveRun(tx, { id: runId, to: 'finished', now })
-      await statePopulation(ctx, tx, { runId, connection: run.connection })
-    }
-    return { again: null, batches: done }
+    if (done > 0) return { again: null, batches: done, statement: null }
+    await moveRun(tx, { id: runId, to: 'finished', now })
+    const statement = await statePopulation(ctx, tx, { runId, connection: run.connection })
+    return { again: null, batches: done, statement }
   })
   if (committed.again !== null) {
     ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
     await sweep(ctx)
     return await requireRun(ctx, committed.again)
   }
+  if (committed.statement) reportStatement(ctx, committed.statement)
   ctx.events.runApproved({ runId, connection: run.connection, by, digest })
   await continueAfterAccept(ctx, run, committed.batches)
   return await requireRun(ctx, runId)

@@ -14,7 +14,7 @@ import { setAttributes } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { reportStatement, statePopulation } from '../context/state-population.ts'
+import { reportStatement, type StatementOutcome, statePopulation } from '../context/state-population.ts'
 import { acceptPlan, continueAfterAccept, expiryOf, failedGuards } from './accept-plan.ts'
 
 /** The approval of the held plan that this run makes again, with the run of that plan. */
@@ -71,8 +71,16 @@ async function hold(ctx: SyncContext, claim: ClaimedRun, { run, connection, reas
   })
   setAttributes({ 'rollcall.state': 'held' })
   ctx.events.runHeld({ ...about, reason })
+  if (continued?.statement) reportStatement(ctx, continued.statement)
   if (continued) await continueAfterAccept(ctx, continued.run, continued.batches)
   else await enqueueWaiting(ctx, run.connection)
+}
+
+type PassedPart = {
+  readonly run: Run
+  readonly batches: number
+  /** Null while batches are due. */
+  readonly statement: StatementOutcome | null
 }
 
 /** Accepts the changes of a held plan that no guard doubts, if the connection sends those, as a run of its own; null if there are none. */
@@ -82,7 +90,7 @@ async function acceptUndoubtedPart(
   { id: runId, guards }: Run,
   connection: SyncConnection,
   now: Date,
-): Promise<{ readonly run: Run; readonly batches: number } | null> {
+): Promise<PassedPart | null> {
   const verdicts = guards ?? []
   const kinds = untainted(verdicts, connection.onHold.send)
   const removes = connection.records !== undefined
@@ -91,7 +99,8 @@ async function acceptUndoubtedPart(
   if (run === null) return null
   const batches = await acceptPlan(tx, run, connection, now)
   await moveRun(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
-  if (batches === 0) await statePopulation(ctx, tx, { runId: run.id, connection: run.connection })
+  const ended = { runId: run.id, connection: run.connection }
+  const statement = batches === 0 ? await statePopulation(ctx, tx, ended) : null
   const details = { digest: run.digest, batches, of: runId, kinds }
   await recordAuditEntry(tx, {
     act: 'run.passed',
@@ -101,7 +110,7 @@ async function acceptUndoubtedPart(
     details,
     now,
   })
-  return { run, batches }
+  return { run, batches, statement }
 }
 
 type AcceptInput = {

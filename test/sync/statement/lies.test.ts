@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { IntakeCounter } from '../../../src/sync/plan/intake-counter.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
@@ -135,4 +136,31 @@ test('a page of a list that is lost behind the connector shows by the count of i
     addsUp: false,
     differences: ['the source has 40 rows, and 30 of them were delivered'],
   })
+})
+
+test('a statement that cannot be made blocks nothing: its run ends with problems, and the next night states again', async () => {
+  await using world = await openWithPeople()
+  const { db } = world.sync.store
+  await sql`alter table accounted_people rename to accounted_people_away`.execute(db)
+
+  const run = await world.night(staff(31), { asOf: secondNight })
+  await sql`alter table accounted_people_away rename to accounted_people`.execute(db)
+  const next = await world.night(staff(32), { asOf: '2026-11-22T01:00:00.000Z' })
+
+  expect(run).toMatchObject({ state: 'finished_with_problems', reason: 'no population statement could be made' })
+  expect(next.state).toBe('finished')
+  expect(await newest(world)).toMatchObject({ addsUp: true })
+})
+
+test('a new person without a cell that a record needs is one whose row cannot be read', async () => {
+  const { client } = await host.tenant()
+  const mapping = Mapping.parse({
+    fields: { identityId: 'Worker ID', email: 'Email', firstName: { column: 'First Name', onBlank: 'reject' } },
+  })
+  await using world = await openWorld({ client, feed: { mapping } })
+  await world.night(people)
+
+  await world.night([...people, { id: 'E0099', email: 'e99@acme.example', first: '' }], { asOf: secondNight })
+
+  expect(await newest(world)).toMatchObject({ addsUp: true, unaccounted: [] })
 })
