@@ -129,7 +129,7 @@ async function servePublic(
   }
   mountAreas(app, mounting)
   serveDownloads(app, platformPrefix, shared)
-  const document = platformDocument(options.baseAddresses)
+  const document = platformDocument(now(), options.baseAddresses)
   app.get(documentPath, { compress: compressed }, async () => document)
   serveReferencePage(app, { documentPath, title: 'Compliance Management Public API' })
   for (const path of ['/', '/docs']) app.get(path, async (_request, reply) => reply.redirect(`${referencePath}/`))

@@ -9,17 +9,29 @@ const workspace = { workspaceId: 1 }
 const control = { ...workspace, controlId: 4 }
 const note = { ...control, noteId: { firstOf: 'listControlNotes' } }
 const audit = { ...workspace, auditId: { firstOf: 'listAudits' } }
-const lastWeek = '2026-02-24T09:00:00.000Z'
 /** The smallest picture that is a PNG. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const picture = JSON.stringify({ filename: 'settings.png', base64String: `data:image/png;base64,${png}` })
 const nora = 'email:nora.lindqvist@acme.example'
 
+type Examples = { readonly [name in keyof typeof platformOperations]: Example }
+
+const weekMs = 7 * 24 * 60 * 60 * 1000
+
 /**
- * An example request for every operation. They succeed on a platform with only the seed `config/platform-seed.yaml`, if creating requests
+ * An example request for every operation, as of `now`. They succeed on a platform with only the seed `config/platform-seed.yaml`, if creating requests
  * come first and deleting ones last: the ids are those that the objects get there.
  */
-export const platformExamples: { readonly [name in keyof typeof platformOperations]: Example } = {
+export function platformExamples(now: Date): Examples {
+  const acceptedAt = new Date(now.getTime() - weekMs).toISOString()
+  const acknowledgePolicy = {
+    params: { userId: nora, policyId: 1 },
+    bodies: { 'Read elsewhere': { acceptedAt, details: 'Signed on paper on the first day.' } },
+  }
+  return { ...lastingExamples, acknowledgePolicy }
+}
+
+const lastingExamples: Omit<Examples, 'acknowledgePolicy'> = {
   listAssets: { query: { size: 10, 'expand[]': ['owner', 'assetClassTypes'] } },
   createAsset: {
     bodies: {
@@ -197,7 +209,7 @@ export const platformExamples: { readonly [name in keyof typeof platformOperatio
   listUserDocuments: { params: { userId: 1 }, query: { size: 10, 'expand[]': ['downloadUrl'] } },
   createUserDocument: {
     params: { userId: 1 },
-    bodies: { 'A finished training': { type: 'SEC_TRAINING', base64File: picture, completionDate: lastWeek } },
+    bodies: { 'A finished training': { type: 'SEC_TRAINING', base64File: picture } },
   },
   getUserDocument: { params: { userId: 1, documentId: 1 }, query: { 'expand[]': ['downloadUrl'] } },
   deleteUserDocument: { params: { userId: 1, documentId: 1 } },
@@ -211,10 +223,6 @@ export const platformExamples: { readonly [name in keyof typeof platformOperatio
   deleteDeviceDocument: { params: { deviceId: 1, documentId: 2 } },
 
   listAssignedPolicies: { params: { userId: nora }, query: { size: 10, 'expand[]': ['policy'] } },
-  acknowledgePolicy: {
-    params: { userId: nora, policyId: 1 },
-    bodies: { 'Read elsewhere': { acceptedAt: lastWeek, details: 'Signed on paper on the first day.' } },
-  },
 
   listCustomFieldDefinitions: { query: { size: 10, entityType: 'PERSONNEL' } },
   getCustomFieldDefinition: { params: { customFieldId: 'name:Cost centre' } },

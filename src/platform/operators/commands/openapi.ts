@@ -10,5 +10,5 @@ export function openapiCommand(platform: Command): void {
     .description('Print the OpenAPI document of the public interface')
     .option('--json', 'no effect: the document is always JSON')
     .option('--server <url...>', 'the base addresses in the document (default: the path alone)', baseAddresses)
-    .action(({ server }: { server?: string[] }) => printJson(platformDocument(server)))
+    .action(({ server }: { server?: string[] }) => printJson(platformDocument(new Date(), server)))
 }
