@@ -93,9 +93,8 @@ async function readSearch(
   if (connectionIds.length === 0) return people
   const list = (input: Parameters<Platform['client']['searchPersonnel']>[0]) =>
     request(endpoint, (client, options) => client.searchPersonnel(input, options))
-  const statuses = await readStatuses(
-    walk(list, { query: { ...formerPeople, 'hrisConnectionIds[]': [...connectionIds] } }),
-  )
+  const listed = walk(list, { query: { ...formerPeople, 'hrisConnectionIds[]': [...connectionIds] } })
+  const statuses = await readStatuses(listed, people)
   return 'refused' in statuses ? people : saveFormer(people, statuses.byEmail, saveResults)
 }
 
@@ -107,25 +106,37 @@ async function readList(
 ): Promise<readonly Addressed[]> {
   const list = (input: Parameters<Platform['client']['listPersonnel']>[0]) =>
     request(endpoint, (client, options) => client.listPersonnel(input, options))
-  const statuses = await readStatuses(walk(list, { query: formerPeople }))
+  const statuses = await readStatuses(walk(list, { query: formerPeople }), people)
   if (!('refused' in statuses)) return saveFormer(people, statuses.byEmail, saveResults)
   const stop = stopOf(classifyRefusal(statuses.refused)) ?? 'no_operation'
   await saveResults(people.map(({ id }) => ({ id, ...nothing(stop) })))
   return []
 }
 
-const formerPeople = { size: listSize, 'employmentStatus[]': [...formerStatuses], 'expand[]': ['user' as const] }
+/** Those whose departure has just taken effect are the first. */
+const formerPeople = {
+  size: listSize,
+  'employmentStatus[]': [...formerStatuses],
+  'expand[]': ['user' as const],
+  sort: 'updatedAt' as const,
+  sortDir: 'DESC' as const,
+}
 
 type ListedPerson = { readonly employmentStatus: string; readonly user?: { readonly email: string } }
 
-/** The statuses of listed people by address in lower case, or the answer that ended the list. */
+/** The statuses of listed people by address in lower case, as far as `people` are among them; or the answer that ended the list. */
 async function readStatuses(
   listed: AsyncIterable<ListedPerson>,
+  people: readonly Addressed[],
 ): Promise<{ readonly byEmail: ReadonlyMap<string, string> } | { readonly refused: Refused }> {
   const byEmail = new Map<string, string>()
+  const missing = new Set(people.map(({ email }) => email.toLowerCase()))
   try {
     for await (const { user, employmentStatus } of listed) {
-      if (user) byEmail.set(user.email.toLowerCase(), employmentStatus)
+      const email = user?.email.toLowerCase()
+      if (email === undefined || !missing.delete(email)) continue
+      byEmail.set(email, employmentStatus)
+      if (missing.size === 0) break
     }
     return { byEmail }
   } catch (error) {
