@@ -40,7 +40,8 @@ const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> 
 }
 
 /** Refuses a caller whose account's plan has no custom fields. */
-function requireCustomFields(ctx: PlatformContext): void {
+/** Refuses a plan without custom fields with 403. Call it before anything is looked up. */
+export function requireCustomFields(ctx: PlatformContext): void {
   if (!ctx.entitlements.has(entitlement)) {
     throw new Refusal(403, `The plan of the account does not include ${entitlement}`)
   }

@@ -108,6 +108,10 @@ async function requireGroups(
   { accountId }: PlatformContext,
   ids: readonly number[],
 ): Promise<GroupCompact[]> {
+  // A group that an operator removes meanwhile is then an unknown one.
+  await sql`
+    select id from personnel_groups where account_id = ${accountId} and id = any(${ids}::bigint[]) order by id for key share
+  `.execute(trx)
   const known = await groupsOf({ db: trx, accountId }, ids)
   const unknown = ids.find((id) => !known.has(id))
   if (unknown !== undefined) throw new Refusal(400, `There is no group ${unknown}`)

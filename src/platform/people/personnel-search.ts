@@ -11,7 +11,7 @@ import {
   SyncStatus,
 } from '../../contract/platform/personnel-search.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { customFieldsOf } from '../company/custom-fields.ts'
+import { customFieldsOf, requireCustomFields } from '../company/custom-fields.ts'
 import { groupsOf } from '../company/groups.ts'
 import { requireWorkspace } from '../company/workspaces.ts'
 import { compactConnections, compactProviders } from '../core/compact.ts'
@@ -34,14 +34,15 @@ export const personnelSearchHandlers: Handlers<typeof personnelSearch, PlatformC
   },
 
   async searchWorkspacePersonnel(ctx, { params, query }) {
-    await requireWorkspace(ctx.db, ctx.accountId, params.workspaceId)
     return search(ctx, query, params.workspaceId)
   },
 }
 
 async function search(ctx: PlatformContext, query: SearchQuery, workspaceId: number | null) {
   const { cursor, size, sort, sortDir, includeTotalCount, 'expand[]': expand, 'facets[]': facets, ...filter } = query
+  if (expand?.includes('customFields')) requireCustomFields(ctx)
   const where = await searchConditions(ctx, query, workspaceId)
+  if (workspaceId !== null) await requireWorkspace(ctx.db, ctx.accountId, workspaceId)
   await updateIndexIfOld(ctx)
   const { status, body } = await replyWithPage(ctx, {
     table: 'personnel_search',
@@ -52,8 +53,10 @@ async function search(ctx: PlatformContext, query: SearchQuery, workspaceId: num
     present: (rows) => present(ctx, rows, expand),
   })
   if (facets === undefined || cursor !== undefined) return { status, body }
-  const counts = await Promise.all([...new Set(facets)].map(async (name) => [name, await countFacet(ctx, name, where)]))
-  return { status, body: { ...body, facets: Object.fromEntries(counts) } }
+  // One after the other: a search must not take all connections of the database.
+  const counts: Partial<Record<SearchFacet, FacetBucket[]>> = {}
+  for (const name of new Set(facets)) counts[name] = await countFacet(ctx, name, where)
+  return { status, body: { ...body, facets: counts } }
 }
 
 /** Maximum number of groups that a search counts, the largest first. */

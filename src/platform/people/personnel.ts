@@ -9,7 +9,7 @@ import type {
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { pluralize } from '../../web/words.ts'
-import { checkCustomFields, customFieldsOf, storeCustomFields } from '../company/custom-fields.ts'
+import { checkCustomFields, customFieldsOf, requireCustomFields, storeCustomFields } from '../company/custom-fields.ts'
 import { refreshCompliance } from '../compliance/refresh-compliance.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
@@ -42,6 +42,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   },
 
   async getPersonnel(ctx, { params, query }) {
+    if (query['expand[]']?.includes('customFields')) requireCustomFields(ctx)
     const row = await findPerson(ctx, params.personnelId)
     const [person] = row ? await present(ctx, [row], query['expand[]']) : []
     if (!person) throw new Refusal(404, 'There is no such person')
@@ -49,6 +50,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   },
 
   async updatePersonnel(ctx, { params, body }) {
+    if (body.customFields !== undefined && body.customFields.length > 0) requireCustomFields(ctx)
     const row = await ctx.db.transaction().execute((trx) => editByHand(trx, ctx, params.personnelId, body))
     const [person] = await present(ctx, [row])
     if (!person) throw new Error('the person was not presented')
@@ -181,6 +183,10 @@ async function resetPeople(
 ): Promise<number> {
   const at = now()
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
+  // In the order of their ids, as every writer of several people locks them.
+  await sql`
+    select id from personnel where account_id = ${accountId} and set_by_hand and ${chosen} order by id for no key update
+  `.execute(trx)
   const people = await trx
     .updateTable('personnel')
     .set({ status_updated_at: null, started_by_hand: false, separated_by_hand: false, ...changedAt(at) })

@@ -18,7 +18,8 @@ export async function updateIndexIfOld({ db, accountId, now }: Reader): Promise<
   const at = now().getTime()
   const byAccount = updates.getOrInsertComputed(db, () => new Map())
   const last = byAccount.get(accountId)
-  if (last && at - last.at < maxLagMs) return last.done
+  // A clock that was set back must not keep an old index.
+  if (last && at >= last.at && at - last.at < maxLagMs) return last.done
   const update = { at, done: updateIndex(db, accountId, now()) }
   byAccount.set(accountId, update)
   try {

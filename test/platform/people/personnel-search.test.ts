@@ -220,12 +220,41 @@ describe.each(databases)('the search of people on $name', ({ createDatabase }) =
     expect(answer.status).toBe(status)
   })
 
+  test('is 403 for custom fields beyond the plan, also where the workspace or the person is unknown', async () => {
+    const { client } = await opened.newAccount()
+    const query = { customFields: [{ name: 'Site', value: 'Bonn' }] }
+    const person = { personnelId: 987_654 }
+
+    const answers = [
+      await client.searchWorkspacePersonnel({ params: { workspaceId: 987_654 }, query }),
+      await client.getPersonnel({ params: person, query: { 'expand[]': ['customFields'] } }),
+      await client.updatePersonnel({ params: person, body: { customFields: [{ name: 'Site', value: 'Bonn' }] } }),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403])
+  })
+
   test('is 403 for a custom field beyond the plan', async () => {
     const { client } = await opened.newAccount()
 
     const answer = await client.searchPersonnel({ query: { customFields: [{ name: 'Site', value: 'Bonn' }] } })
 
     expect(answer.status).toBe(403)
+  })
+
+  test('shows a change also after the clock was set back', async () => {
+    const { name, client } = await opened.newAccount()
+    const connectionId = await newHrisConnection(client)
+    const body = [{ identityId: 'a', email: 'ana@acme.example', isContractor: false }]
+    await client.searchPersonnel({ query: {} })
+    opened.clock.advance(-3_600_000)
+    await client.upsertHrisUserIdentities({ params: { connectionId }, body })
+    await opened.operator.syncIdentities({ body: { account: name } })
+
+    const { data } = bodyOf(await client.searchPersonnel({ query: {} }), 200)
+    opened.clock.advance(3_600_000)
+
+    expect(data).toHaveLength(1)
   })
 
   test('shows a change within its lag at the latest, and the plain list at once', async () => {
