@@ -15,6 +15,8 @@ type LimitOptions = { readonly prefix: string; readonly requestsPerMinute: numbe
 type Limiter = {
   readonly name: string
   readonly policy: string
+  /** The limit in words, for whom it refuses. */
+  readonly text: string
   readonly take: (address: string) => Promise<LimitState>
 }
 
@@ -29,15 +31,17 @@ export function limitRequests(
   app: FastifyInstance,
   { prefix, requestsPerMinute, kind = 'minute' }: LimitOptions,
 ): void {
-  const { name, policy, take } = kind === 'leaky' ? leakyLimiter(requestsPerMinute) : minuteLimiter(requestsPerMinute)
+  const { name, policy, text, take } =
+    kind === 'leaky' ? leakyLimiter(requestsPerMinute) : minuteLimiter(requestsPerMinute)
   app.addHook('onRequest', async (request, reply) => {
     // The matched route is used, because a path has several spellings. A path without a route is refused anyway.
     if (!isBelow(prefix, request.routeOptions.url ?? request.url)) return
     const { isWithin, remaining, resetSeconds, retrySeconds } = await take(request.ip)
     reply.headers({ 'ratelimit-policy': policy, ratelimit: `"${name}";r=${remaining};t=${resetSeconds}` })
     if (isWithin) return
-    const message = `no more than ${requestsPerMinute} requests a minute are taken from one address`
-    throw new Refusal(429, message, { headers: { 'retry-after': `${retrySeconds}` } })
+    throw new Refusal(429, `no more than ${text} are taken from one address`, {
+      headers: { 'retry-after': `${retrySeconds}` },
+    })
   })
 }
 
@@ -46,6 +50,7 @@ function minuteLimiter(requestsPerMinute: number): Limiter {
   return {
     name: 'minute',
     policy: `"minute";q=${requestsPerMinute};w=${minuteSeconds}`,
+    text: `${requestsPerMinute} requests a minute`,
     async take(address) {
       const [isWithin, state] = await limiter.consume(address).then(
         (taken) => [true, taken] as const,
@@ -65,6 +70,7 @@ function leakyLimiter(requestsPerMinute: number): Limiter {
   return {
     name: 'bucket',
     policy: `"bucket";q=${capacity};w=${windowSeconds}`,
+    text: `${capacity} requests at once and ${requestsPerMinute} a minute`,
     take: async (address) => take(address),
   }
 }
