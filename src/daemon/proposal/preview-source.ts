@@ -28,7 +28,8 @@ export function sourceForms(): string {
 }
 
 function addressForms(): string[] {
-  return connectorKinds.flatMap(({ discovery: { schemes } }) => schemes.slice(0, 1)).map((scheme) => `${scheme}//`)
+  const schemes = connectorKinds.flatMap(({ discovery }) => discovery.schemes)
+  return schemes.filter((scheme) => scheme !== 'http:').map((scheme) => `${scheme}//`)
 }
 
 function alternatives(words: readonly string[]): string {

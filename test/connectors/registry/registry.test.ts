@@ -81,6 +81,6 @@ describe('a kind of source that is added to the registry', () => {
     const { exit, stderr } = await init('ftp://hr.example/people.csv', work.configFile)
 
     expect(exit).toBe(2)
-    expect(stderr).toContain('a source is a file, a folder, or an address with cards://, sftp:// or https://')
+    expect(stderr).toContain('an address with cards://, sftp://, https://, s3://, gs:// or az://')
   })
 })

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { connectorKinds } from '../../../src/connectors/registry/registry.ts'
 import { jsonSchema } from '../../../src/daemon/config/json-schema.ts'
 import { MappingPatch } from '../../../src/identity/mapping/mapping.ts'
 
@@ -51,6 +52,6 @@ describe('the settings', () => {
   test.each(Object.keys(MappingPatch.shape))('can have "%s", which a preset may set, for each source', (part) => {
     const kinds = sourceSchema.parse(jsonSchema()).properties.connections.additionalProperties.properties.source.oneOf
 
-    expect(kinds.map(({ properties }) => part in properties)).toEqual(['csv', 'sftp', 'http'].map(() => true))
+    expect(kinds.map(({ properties }) => part in properties)).toEqual(connectorKinds.map(() => true))
   })
 })

@@ -142,7 +142,7 @@ describe('what cannot be an export is refused in a sentence', () => {
     await expect(at.look('nothing.csv')).rejects.toThrow(/nothing\.csv/)
     await expect(at.look('exports')).rejects.toThrow(/no file matches/)
     await expect(at.look('ftp://hr.example/people.csv')).rejects.toThrow(
-      'a source is a file, a folder, or an address with sftp:// or https://',
+      'a source is a file, a folder, or an address with sftp://, https://, s3://, gs:// or az://',
     )
   })
 })

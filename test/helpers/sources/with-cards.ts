@@ -4,15 +4,15 @@ import { registerHooks } from 'node:module'
 
 const registry = new URL('../../../src/connectors/registry/registry.ts', import.meta.url).href
 const kind = new URL('cards.ts', import.meta.url).href
-const entry = ' = [folderKind, '
+const beginning = / = \[\s*folderKind,/
 
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context)
     if (url !== registry) return loaded
     const text = String(loaded.source)
-    if (!text.includes(entry)) throw new Error('the registry is written in another way: change this helper')
-    const source = `import { cardsKind } from '${kind}'\n${text.replace(entry, `${entry}cardsKind, `)}`
+    if (!beginning.test(text)) throw new Error('the registry is written in another way: change this helper')
+    const source = `import { cardsKind } from '${kind}'\n${text.replace(beginning, '$& cardsKind,')}`
     return { ...loaded, source }
   },
 })
