@@ -50,7 +50,7 @@ export async function setGroup(
   { externalId, name, members }: ProvidedGroup,
   by: WriteContext,
 ): Promise<{ readonly id: number; readonly members: number; readonly changed: readonly number[] }> {
-  const people = await peopleOf(trx, by.accountId, members)
+  const people = await personnelIds(trx, by.accountId, members)
   const known = await findGroup(trx, providerId, externalId)
   const id = known ?? (await insertGroup(trx, { providerId, externalId, name }, by))
   const changed = await replaceMembers(trx, id, people)
@@ -90,27 +90,27 @@ async function rename(trx: Trx, id: number, name: string, { at }: WriteContext):
   return numUpdatedRows > 0n
 }
 
-/** Returns who came and who went. */
+/** Returns whose membership changed. */
 async function replaceMembers(trx: Trx, groupId: number, people: readonly number[]): Promise<number[]> {
-  const gone = await trx
+  const removed = await trx
     .deleteFrom('group_members')
     .where('group_id', '=', groupId)
     .where(sql<boolean>`person_id <> all(${people}::bigint[])`)
     .returning('person_id')
     .execute()
-  const { rows: come } = await sql<{ person_id: number }>`
+  const { rows: added } = await sql<{ person_id: number }>`
     insert into group_members (group_id, person_id) select ${groupId}::bigint, id from personnel where id = ${anyOf(people)}
     on conflict do nothing
     returning person_id
   `.execute(trx)
-  return [...gone, ...come].map((member) => member.person_id)
+  return [...removed, ...added].map((member) => member.person_id)
 }
 
-async function peopleOf(trx: Trx, accountId: number, emails: readonly string[]): Promise<number[]> {
+async function personnelIds(trx: Trx, accountId: number, emails: readonly string[]): Promise<number[]> {
   const { rows } = await sql<{ email: string; id: number | null }>`
-    select wanted.email, person.id
-    from unnest(${emails}::text[]) as wanted(email)
-    left join users on users.account_id = ${accountId} and fold_case(users.email) = fold_case(wanted.email)
+    select member.email, person.id
+    from unnest(${emails}::text[]) as member(email)
+    left join users on users.account_id = ${accountId} and fold_case(users.email) = fold_case(member.email)
     left join personnel as person on person.user_id = users.id
     order by person.id
   `.execute(trx)

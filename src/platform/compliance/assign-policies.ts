@@ -10,25 +10,25 @@ export async function assignPolicies(
   chosen: RawBuilder<unknown>,
   at: Date,
 ): Promise<void> {
-  const wanted = sql`(${wantedVersions(chosen)}) as wanted`
-  const isWanted = sql`(assigned.user_id, assigned.policy_version_id) in (select user_id, version_id from ${wanted})`
+  const desired = sql`(${desiredVersions(chosen)}) as desired`
+  const isDesired = sql`(assigned.user_id, assigned.policy_version_id) in (select user_id, version_id from ${desired})`
   const isChosen = sql`assigned.user_id in (select user_id from personnel as person where ${chosen})`
   const changed = sql`updated_at = greatest(updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()`
   await sql`
     insert into assigned_policies (user_id, policy_id, policy_version_id, is_assigned, source_type, created_at, updated_at)
-    select user_id, policy_id, version_id, true, 'UNKNOWN', ${at}::timestamptz, ${at}::timestamptz from ${wanted}
+    select user_id, policy_id, version_id, true, 'UNKNOWN', ${at}::timestamptz, ${at}::timestamptz from ${desired}
     where not exists (
       select from assigned_policies as assigned
-      where assigned.user_id = wanted.user_id and assigned.policy_version_id = wanted.version_id
+      where assigned.user_id = desired.user_id and assigned.policy_version_id = desired.version_id
     )
     order by user_id, policy_id
   `.execute(trx)
   await sql`
     update assigned_policies as assigned set is_assigned = not is_assigned, ${changed}
-    where ${isChosen} and accepted_at is not null and is_assigned <> (${isWanted})
+    where ${isChosen} and accepted_at is not null and is_assigned <> (${isDesired})
   `.execute(trx)
   await sql`
-    delete from assigned_policies as assigned where ${isChosen} and accepted_at is null and not (${isWanted})
+    delete from assigned_policies as assigned where ${isChosen} and accepted_at is null and not (${isDesired})
   `.execute(trx)
 }
 
@@ -37,7 +37,7 @@ const isInGroup = sql`exists (
   where owner.policy_id = policy.id and member.person_id = person.id
 )`
 
-function wantedVersions(chosen: RawBuilder<unknown>): RawBuilder<unknown> {
+function desiredVersions(chosen: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select person.user_id, policy.id as policy_id, version.id as version_id
     from personnel as person

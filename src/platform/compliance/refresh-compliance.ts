@@ -12,11 +12,11 @@ type Refresh = {
 
 /**
  * Assigns policies to people and stores their compliance checks, as the facts in the same transaction are by now. Whoever writes such a
- * fact calls it: documents, devices, acknowledgements, employment, groups, what the company demands. The daily identity sync calls it for proofs
+ * fact calls it: documents, devices, acknowledgements, employment, groups, what the company requires. The daily identity sync calls it for proofs
  * that expire.
  */
 export async function refreshCompliance(trx: Kysely<PlatformSchema>, refresh: Refresh): Promise<void> {
-  if (!(await isAnythingDemanded(trx, refresh.accountId))) return
+  if (!(await hasRequirements(trx, refresh.accountId))) return
   await lockPeople(trx, refresh)
   const chosen = chosenPeople(refresh)
   await assignPolicies(trx, chosen, refresh.at)
@@ -24,23 +24,23 @@ export async function refreshCompliance(trx: Kysely<PlatformSchema>, refresh: Re
 }
 
 /**
- * Locks people in the order of their ids, so that writers of several people never deadlock. Of an account that demands nothing, nobody is
+ * Locks people in the order of their ids, so that writers of several people never deadlock. Where an account requires nothing, nobody is
  * locked.
  */
 export async function lockPeople(trx: Kysely<PlatformSchema>, refresh: Omit<Refresh, 'at'>): Promise<void> {
-  if (!(await isAnythingDemanded(trx, refresh.accountId))) return
+  if (!(await hasRequirements(trx, refresh.accountId))) return
   await sql`select id from personnel as person where ${chosenPeople(refresh)} order by id for no key update`.execute(
     trx,
   )
 }
 
-/** Whether an account demands more of its people than a background check: it has told about its company, or assigns policies. */
-async function isAnythingDemanded(trx: Kysely<PlatformSchema>, accountId: number): Promise<boolean> {
-  const { rows } = await sql<{ demands: boolean }>`
+/** Whether an account requires more of its people than a background check: it describes its company, or assigns policies. */
+async function hasRequirements(trx: Kysely<PlatformSchema>, accountId: number): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`
     select exists (select from companies where account_id = ${accountId})
-      or exists (select from policies where account_id = ${accountId} and assigned_to <> 'NONE') as demands
+      or exists (select from policies where account_id = ${accountId} and assigned_to <> 'NONE') as has
   `.execute(trx)
-  return rows[0]?.demands ?? false
+  return rows[0]?.has ?? false
 }
 
 function chosenPeople({ accountId, personnelIds }: Omit<Refresh, 'at'>): RawBuilder<unknown> {
@@ -73,20 +73,20 @@ async function storeChecks(trx: Kysely<PlatformSchema>, chosen: RawBuilder<unkno
 // A document proves something through its last day, in UTC.
 function documentFacts(at: Date): RawBuilder<unknown> {
   return sql`
-    select demanded.type, proof.id is not null as passes, proof.completed_at, proof.renewal_date as last_day
+    select required.type, proof.id is not null as passes, proof.completed_at, proof.renewal_date as last_day
     from (values
       ('SECURITY_TRAINING', 'SEC_TRAINING', company.security_training is not null),
       ('HIPAA_TRAINING', 'HIPAA_TRAINING_EVIDENCE', company.hipaa_training <> 'NOT_REQUIRED'),
       ('IDENTITY_MFA', 'MFA_EVIDENCE', company.account_id is not null),
       ('OFFBOARDING', 'OFFBOARDING_EVIDENCE', company.account_id is not null)
-    ) as demanded (type, document_type, is_demanded)
+    ) as required (type, document_type, is_required)
     left join lateral (
       select id, completed_at, renewal_date from documents
-      where documents.user_id = person.user_id and documents.type = demanded.document_type
+      where documents.user_id = person.user_id and documents.type = required.document_type
         and renewal_date >= (${at}::timestamptz at time zone 'UTC')::date
       order by renewal_date desc, id desc limit 1
     ) as proof on true
-    where demanded.is_demanded and case demanded.type
+    where required.is_required and case required.type
       when 'OFFBOARDING' then person.employment_status like '%FORMER%'
       else person.compliance_status <> 'EXCLUDED' end`
 }

@@ -12,9 +12,9 @@ import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { RoleName } from '../../contract/platform/roles.ts'
 import type { AuditSchema } from './audit-tables.ts'
-import type { GroupSchema } from './group-tables.ts'
 import type { Instant, Listed, OptionalInstant, Stamped, WritingTransaction } from './columns.ts'
 import type { ControlSchema } from './control-tables.ts'
+import type { GroupSchema } from './group-tables.ts'
 import type { PeopleSchema, StoredChecks } from './people-tables.ts'
 
 /** Used in SQL statements only, never read into the process. */

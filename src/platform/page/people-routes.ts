@@ -1,16 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { platformPrefix } from '../../contract/platform/platform.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { field } from '../../http/server/form-tokens.ts'
 import type { Html } from '../../web/html.ts'
 import { notice } from '../../web/layout.ts'
 import { pluralize } from '../../web/words.ts'
+import { downloadUrlOf } from '../documents/downloads.ts'
 import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import type { PageActionOptions, PageActions } from './actions.ts'
 import type { Send } from './layout.ts'
 import { countSetByHand, countStatuses, groupsOfAccount, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
-import { readPerson } from './person.ts'
+import { findDocumentOf, readPerson } from './person.ts'
 import { personView } from './person-view.ts'
 import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
 import { runningAttempt, watchSeconds } from './sync-view.ts'
@@ -41,6 +43,7 @@ export function peopleRoutes(page: FastifyInstance, services: Services): void {
 
   page.get('/', signedIn(peopleRoute(services)))
   page.get('/person', signedIn(personRoute(services)))
+  page.get('/document', signedIn(documentRoute(services)))
   page.post('/sync', form(syncRoute(services)))
   page.post('/reset', form(resetRoute(services)))
   page.get('/reset-all', signedIn(confirmResetAllRoute(services)))
@@ -65,14 +68,27 @@ function peopleRoute(services: Services): Route {
 }
 
 function personRoute(services: Services): Route {
-  const { db, now, cursorSecret, send } = services
+  const { db, send } = services
   return async (request, reply, visit) => {
     const search = new URLSearchParams(searchOf(request))
     const account = await visibleAccount(services, visit.operator, readId(search.get('account')) ?? nobodysId)
     const personnelId = readId(search.get('person')) ?? nobodysId
-    const person = await readPerson(db, { accountId: account.id, personnelId, now, cursorSecret })
+    const person = await readPerson(db, { accountId: account.id, personnelId })
     if (person === null) throw unknownPerson()
     return send(reply, { title: person.name, content: personView(person, account.id) }, visit)
+  }
+}
+
+/** Redirects to a new address of a file: the addresses are short-lived, and a page stays open for longer. */
+function documentRoute(services: Services): Route {
+  const { db, now, cursorSecret } = services
+  return async (request, reply, visit) => {
+    const search = new URLSearchParams(searchOf(request))
+    const account = await visibleAccount(services, visit.operator, readId(search.get('account')) ?? nobodysId)
+    const documentId = readId(search.get('document')) ?? nobodysId
+    const document = await findDocumentOf(db, { accountId: account.id, documentId })
+    if (document === null) throw new Refusal(404, 'There is no such document, or it was deleted.')
+    return reply.redirect(downloadUrlOf({ cursorSecret, baseUrl: platformPrefix, now }, document).signedUrl, 303)
   }
 }
 

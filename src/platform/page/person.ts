@@ -1,12 +1,11 @@
 import type { Kysely } from 'kysely'
 import type { ComplianceCheck, EmploymentStatus } from '../../contract/platform/personnel.ts'
-import { platformPrefix } from '../../contract/platform/platform.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type DocumentRow, documentsOf } from '../documents/documents.ts'
-import { downloadUrlOf } from '../documents/downloads.ts'
-import { complianceChecksOf } from '../people/compliance.ts'
+import { complianceChecksOf } from '../people/present-checks.ts'
+import { documentHref } from './query.ts'
 
-/** A document with the address of its file. */
+/** A document with the path of its file on this page. */
 export type ShownDocument = Pick<DocumentRow, 'type' | 'name' | 'created_at' | 'renewal_date'> & {
   readonly href: string
   /** The device that it is about; null: the person. */
@@ -27,16 +26,13 @@ export type PersonDetails = {
   readonly policies: readonly ShownPolicy[]
 }
 
-type PersonRequest = {
-  readonly accountId: number
-  readonly personnelId: number
-  readonly now: () => Date
-  readonly cursorSecret: string
-}
+type PersonRequest = { readonly accountId: number; readonly personnelId: number }
 
 /** What the page shows of a person of an account, or null if there is no such person. */
-export async function readPerson(db: Kysely<PlatformSchema>, request: PersonRequest): Promise<PersonDetails | null> {
-  const { accountId, personnelId } = request
+export async function readPerson(
+  db: Kysely<PlatformSchema>,
+  { accountId, personnelId }: PersonRequest,
+): Promise<PersonDetails | null> {
   const row = await db
     .selectFrom('personnel')
     .selectAll()
@@ -53,14 +49,14 @@ export async function readPerson(db: Kysely<PlatformSchema>, request: PersonRequ
     status: row.employment_status,
     roles: user.roles,
     checks: checks.get(row.id) ?? [],
-    documents: await readDocuments(db, { ...request, userId: row.user_id }),
+    documents: await readDocuments(db, { accountId, personnelId, userId: row.user_id }),
     policies: await readPolicies(db, row.user_id),
   }
 }
 
 async function readDocuments(
   db: Kysely<PlatformSchema>,
-  { personnelId, userId, now, cursorSecret }: PersonRequest & { readonly userId: number },
+  { accountId, personnelId, userId }: PersonRequest & { readonly userId: number },
 ): Promise<ShownDocument[]> {
   const devices = await db
     .selectFrom('devices')
@@ -76,7 +72,7 @@ async function readDocuments(
   ]
   return documents.map((document) => ({
     ...document,
-    href: downloadUrlOf({ cursorSecret, baseUrl: platformPrefix, now }, document).signedUrl,
+    href: documentHref(accountId, document.id),
     device: document.device_id === null ? null : (labels.get(document.device_id) ?? null),
   }))
 }
@@ -92,4 +88,27 @@ async function readPolicies(db: Kysely<PlatformSchema>, userId: number): Promise
     .orderBy('policy.name')
     .execute()
   return rows.map(({ name, version, accepted_at }) => ({ name, version, acceptedAt: accepted_at }))
+}
+
+/** The id of a document about somebody of an account or about their device, or null if there is none. */
+export async function findDocumentOf(
+  db: Kysely<PlatformSchema>,
+  { accountId, documentId }: { readonly accountId: number; readonly documentId: number },
+): Promise<{ readonly id: number } | null> {
+  const document = await db
+    .selectFrom('documents as document')
+    .leftJoin('devices as device', 'device.id', 'document.device_id')
+    .innerJoin('personnel as person', (join) =>
+      join.on((eb) =>
+        eb.or([
+          eb('person.user_id', '=', eb.ref('document.user_id')),
+          eb('person.id', '=', eb.ref('device.personnel_id')),
+        ]),
+      ),
+    )
+    .select('document.id')
+    .where('person.account_id', '=', accountId)
+    .where('document.id', '=', documentId)
+    .executeTakeFirst()
+  return document ?? null
 }

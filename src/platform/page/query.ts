@@ -56,6 +56,11 @@ export function readQuery(search: string): PeopleQuery {
   }
 }
 
+/** The path of the file of a document. */
+export function documentHref(accountId: number, documentId: number): string {
+  return `${pagePrefix}/document?account=${accountId}&document=${documentId}`
+}
+
 /** The query string that `readQuery` reads. */
 export function writeQuery(query: Partial<PeopleQuery>): string {
   const { account, search, status, source, group, after, before, watch } = { ...everybody, ...query }

@@ -20,8 +20,8 @@ import { replyWithPage } from '../core/pages.ts'
 import { presentRows } from '../core/present-rows.ts'
 import { anyOf } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { complianceChecksOf } from './compliance.ts'
 import { presentPerson, userLoaders } from './personnel.ts'
+import { complianceChecksOf } from './present-checks.ts'
 import { searchConditions, statusOf, syncStatus } from './search-conditions.ts'
 import { updateIndexIfOld } from './search-index.ts'
 
@@ -92,7 +92,7 @@ async function present(
   const { db, accountId } = ctx
   const loaders = {
     ...userLoaders(ctx, rows),
-    complianceChecks: async () => firstOf(await complianceChecksOf(ctx, await peopleOf(ctx, rows))),
+    complianceChecks: async () => firstOf(await complianceChecksOf(ctx, await currentPeople(ctx, rows))),
     customFields: async () => firstOf(await customFieldsOf(ctx, 'PERSONNEL', rows)),
     groups: async () => {
       const known = await groupsOf(
@@ -117,8 +117,8 @@ function idsOf(rows: readonly Row[], column: 'idp_connection_id' | 'hris_connect
   return [...new Set(rows.map((row) => row[column]))]
 }
 
-/** The people of these entries as they are now; whoever is gone by now is left out. */
-function peopleOf({ db }: PlatformContext, rows: readonly Row[]) {
+/** The people of these entries as they are now, without those who were removed since. */
+function currentPeople({ db }: PlatformContext, rows: readonly Row[]) {
   const ids = rows.map(({ id }) => id)
   return db.selectFrom('personnel').selectAll().where('id', '=', anyOf(ids)).execute()
 }

@@ -20,7 +20,7 @@ import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
 import { type Actor, apiKeyActor, type NewEvent, recordEvent, storeEvent } from '../events/store-events.ts'
 import { lockForSync } from '../identity-sync/identity-sync.ts'
-import { complianceChecksOf } from './compliance.ts'
+import { complianceChecksOf } from './present-checks.ts'
 
 type Row = Selectable<PlatformSchema['personnel']>
 type PersonColumns = Pick<Row, keyof Row & keyof Selectable<PlatformSchema['personnel_search']>>

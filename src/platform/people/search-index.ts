@@ -2,31 +2,43 @@ import { type Kysely, sql } from 'kysely'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
-import { shownStatuses } from './compliance.ts'
+import { shownStatuses } from './present-checks.ts'
 
 /** The maximum age of what a search shows. */
 export const maxLagMs = 5000
 
-type Update = { readonly at: number; readonly done: Promise<void> }
+type Update = { readonly at: number; readonly done: Promise<void>; isRunning: boolean }
 type Reader = Pick<PlatformContext, 'db' | 'accountId' | 'now'>
 
 /** The last update of each account's index by this process. */
 const updates = new WeakMap<Kysely<PlatformSchema>, Map<number, Update>>()
 
 /** Brings the search index of the account up to date if this process last did so more than `maxLagMs` ago. */
-export async function updateIndexIfOld({ db, accountId, now }: Reader): Promise<void> {
+export async function updateIndexIfOld(reader: Reader): Promise<void> {
+  const { db, accountId, now } = reader
   const at = now().getTime()
   const byAccount = updates.getOrInsertComputed(db, () => new Map())
   const last = byAccount.get(accountId)
   // A clock that was set back must not keep an old index.
   if (last && at >= last.at && at - last.at < maxLagMs) return last.done
-  const update = { at, done: updateIndex(db, accountId, now()) }
+  if (!last?.isRunning) return beginUpdate(byAccount, reader)
+  // One update at a time: more would wait for its lock, each with a connection of the database.
+  await Promise.allSettled([last.done])
+  const next = byAccount.get(accountId)
+  // Whatever began while this search waited is new enough for it.
+  return next === undefined || next === last ? beginUpdate(byAccount, reader) : next.done
+}
+
+async function beginUpdate(byAccount: Map<number, Update>, { db, accountId, now }: Reader): Promise<void> {
+  const update: Update = { at: now().getTime(), done: updateIndex(db, accountId, now()), isRunning: true }
   byAccount.set(accountId, update)
   try {
     await update.done
   } catch (error) {
     if (byAccount.get(accountId) === update) byAccount.delete(accountId)
     throw error
+  } finally {
+    update.isRunning = false
   }
 }
 
@@ -35,10 +47,10 @@ const writtenColumns = [
   ...['not_human_reason', 'reason_provider_id', 'created_at', 'updated_at', 'email', 'first_name', 'last_name'],
   ...['job_title', 'checks', 'group_ids', 'idp_connection_id', 'hris_connection_id'],
 ]
-const listOf = (prefix: string) => sql.raw(writtenColumns.map((name) => `${prefix}.${name}`).join(', '))
+const columnsOf = (prefix: string) => sql.raw(writtenColumns.map((name) => `${prefix}.${name}`).join(', '))
 const columns = sql.raw(writtenColumns.join(', '))
-/** The columns that decide the place of a person in the orders by name and by start. */
-const placeOf = (prefix: string) =>
+/** The columns that decide the position of a person in the orders by name and by start. */
+const positionOf = (prefix: string) =>
   sql.raw(['email', 'first_name', 'last_name', 'started_at'].map((name) => `${prefix}.${name}`).join(', '))
 
 // One process at a time updates the index of an account, so that two never wait for rows of each other.
@@ -47,19 +59,19 @@ async function updateIndex(db: Kysely<PlatformSchema>, accountId: number, at: Da
     await sql`select pg_advisory_xact_lock(hashtext('personnel_search'), ${accountId}::int)`.execute(trx)
     await sql`
       insert into personnel_search (${columns})
-      select ${listOf('person')} from (${peopleOf(accountId, at)}) as person
+      select ${columnsOf('person')} from (${indexedPeople(accountId, at)}) as person
       left join personnel_search as stored on stored.id = person.id
-      where stored.id is null or (${listOf('stored')}) is distinct from (${listOf('person')})
+      where stored.id is null or (${columnsOf('stored')}) is distinct from (${columnsOf('person')})
       order by person.id
-      on conflict (id) do update set (${columns}) = row(${listOf('excluded')}), changed_in = pg_current_xact_id(),
-        moved_in = case when (${placeOf('personnel_search')}) is distinct from (${placeOf('excluded')})
+      on conflict (id) do update set (${columns}) = row(${columnsOf('excluded')}), changed_in = pg_current_xact_id(),
+        moved_in = case when (${positionOf('personnel_search')}) is distinct from (${positionOf('excluded')})
           then pg_current_xact_id() else personnel_search.moved_in end
     `.execute(trx)
   })
 }
 
 /** A query for what the index holds of the people of an account. */
-function peopleOf(accountId: number, at: Date) {
+function indexedPeople(accountId: number, at: Date) {
   return sql`
     select person.id, person.account_id, person.user_id, person.employment_status, person.started_at, person.separated_at,
       person.status_updated_at, person.not_human_reason, person.reason_provider_id, person.created_at, person.updated_at,

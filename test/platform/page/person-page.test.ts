@@ -56,14 +56,21 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
     expect(text).not.toContain('<img src=x')
   })
 
-  test('its links fetch the files', async () => {
+  test('its links fetch the files, also when it has been open for an hour', async () => {
     const { visitor, path } = await open()
     const { text } = await visitor.get(path)
-    const [, href = ''] = /<a href="(\/public\/v2\/downloads\/[^"]+)"/.exec(text) ?? []
+    const hrefs = [...text.matchAll(/<a href="([^"]+document=\d+)"/g)].map(([, href = '']) => href)
+    opened.clock.advance(3_600_000)
 
-    const response = await fetch(new URL(href, opened.platform.baseUrl))
+    const files = await Promise.all(
+      hrefs.map(async (href) => {
+        const { headers } = await visitor.get(href.replaceAll('&amp;', '&'))
+        const response = await fetch(new URL(headers.get('location') ?? '', opened.platform.baseUrl))
+        return Buffer.from(await response.arrayBuffer())
+      }),
+    )
 
-    expect(Buffer.from(await response.arrayBuffer())).toEqual(png)
+    expect(files).toEqual([png, png])
   })
 
   test('is shown to operators of the account alone', async () => {
@@ -73,9 +80,11 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
       await other.visitor.get(acme.path),
       await other.visitor.get(`/personnel/person?account=${other.id}&person=${acme.ana.id}`),
       await other.visitor.get('/personnel/person'),
+      await other.visitor.get(`/personnel/document?account=${other.id}&document=1`),
+      await acme.visitor.get(`/personnel/document?account=${acme.id}&document=987654`),
       await newVisitor(opened).get(acme.path),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 303])
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 303])
   })
 })
