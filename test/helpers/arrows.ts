@@ -173,7 +173,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     audits: ['core', 'events', 'company/workspaces.ts'],
     export: ['core', 'migrations'],
     seed: ['core', 'events', 'accounts', 'audits', 'compliance', 'company', 'controls'],
-    operators: ['core', 'events', 'accounts', 'audits', 'company', 'identity-sync', 'seed', 'export', 'serve.ts'],
+    operators: ['core', 'events', 'accounts', 'audits', 'company', 'compliance', 'identity-sync', 'seed', 'export', 'serve.ts'],
     page: ['core', 'documents', 'identity-sync', 'people', 'operators/sessions.ts'],
   },
 }
