@@ -14,6 +14,8 @@ export type SourceRow = {
   readonly timing?: RowTiming
   /** Why this cell, or with `column` null the whole row including its key, cannot be used. */
   readonly fault?: { readonly column: number | null; readonly reason: string }
+  /** Cells that cannot be used, each with its reason. Others of the row can. */
+  readonly cellFaults?: readonly { readonly column: number; readonly reason: string }[]
   /** Parts of the record that could not be read. None of their cells can be used, whether the header has their columns or not. */
   readonly missingDetails?: readonly MissingDetail[]
 }
@@ -91,6 +93,8 @@ export type Reading = {
   /** null: there is nothing new, and the reading is a delta without rows. */
   readonly source: SourceIdentity | null
   readonly headers: readonly string[]
+  /** How messages name the columns, such as `C / Leaving date` of a sheet, if not by the header alone. */
+  readonly columnLabels?: readonly string[]
   /** Whether rows may lack any column, as JSON records do. A column that no row has is then no problem. */
   readonly sparse?: boolean
   /** For a sparse snapshot: a missing member is a blank, and a mapped member that no record has any more is a problem. */

@@ -31,15 +31,15 @@ type KindOf<Schema extends SourceSchema> = {
 
 /** Any kind of source, as the registry lists it. */
 export type ConnectorKind = KindOf<SourceSchema> & {
-  /** The `type` in the settings of a source. */
-  readonly type: string
+  /** What `type` in the settings of a source may be, the recommended one first. */
+  readonly types: readonly string[]
 }
 
 /** Makes a kind of source for the registry. `connect` receives settings that its schema has parsed. */
 export function defineConnectorKind<Shape extends SourceShape>(kind: KindOf<SourceSchema<Shape>>): ConnectorKind {
   return {
     ...kind,
-    type: kind.settings.shape.type.value,
+    types: [...kind.settings.shape.type.values],
     connect: (settings, context) => kind.connect(settings as z.infer<SourceSchema<Shape>>, context),
   }
 }

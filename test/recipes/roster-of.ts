@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Reading, SourceRow } from '../../src/connectors/connector.ts'
-import { openExport } from '../../src/connectors/csv/open-export.ts'
+import { openExport } from '../../src/connectors/export/open-export.ts'
 import { expressionsOf, withExpressions } from '../../src/connectors/expressions/expressions.ts'
 import { exportFileAt } from '../../src/connectors/file/export-file.ts'
 import { ExportFormat } from '../../src/connectors/file/format.ts'

@@ -1,9 +1,9 @@
 import type { RawRecord, RecordFilter, SourceRow } from '../connector.ts'
 import { encodingHelp } from '../file/encoding.ts'
 import type { ExportFormat } from '../file/format.ts'
+import { Tail, type TailFormat } from '../file/tail.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 import { RecordScanner, scannableDialect } from './scanner.ts'
-import { Tail, type TailFormat } from './tail.ts'
 
 /** The content of a damaged cell. */
 const damageTexts = {
@@ -213,7 +213,7 @@ class ParsedLines {
 /** Turns records into the rows below the header, without blank lines, the footer and the trailer. */
 class RowsBelowHeader {
   readonly #options: RowsOptions
-  readonly #tail: Tail | null
+  readonly #tail: Tail<CsvRecord> | null
   /** The header and the rows below it that are not people. */
   #recordsToSkip: number
   #isHeaderRead = false

@@ -67,9 +67,9 @@ function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]>
 }
 
 /** The input for one row; null for a row that cannot be trusted as a whole, which is not evaluated. */
-function toInput({ values, nonTextColumns, fault, missingDetails }: SourceRow): Rows[number] {
+function toInput({ values, nonTextColumns, fault, cellFaults = [], missingDetails }: SourceRow): Rows[number] {
   if (fault?.column === null) return null
-  const damaged = fault?.column ?? null
+  const damaged = [...(fault ? [fault.column] : []), ...cellFaults.map(({ column }) => column)]
   return { values, nonTextColumns, damaged, missingDetails: missingDetails?.map(({ name }) => name) }
 }
 

@@ -20,7 +20,7 @@ export type ReadProblems = {
 /** `nonTextColumns`: where a record holds an object or a list in place of a text. */
 export type ShownRow = {
   readonly values: RowValues
-  readonly damaged: number | null
+  readonly damaged: readonly number[]
   readonly nonTextColumns?: readonly number[]
   /** The names of the details that the record lacks. */
   readonly missingDetails?: readonly string[]
@@ -41,7 +41,7 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
   const columns = new Map<string, MatchedColumn>()
   const touched: ReadProblems = { absent: false, damaged: false, details: new Set(), unclear: null }
   let values: RowValues = []
-  let damaged: number | null = null
+  let damaged: readonly number[] = []
   let groups: readonly number[] = []
   let missingDetails: readonly string[] = []
 
@@ -77,7 +77,7 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
     }
     const value = values[column.index]
     if (value === undefined && (!missingIsBlank || groups.includes(column.index))) touched.absent = true
-    if (column.index === damaged) touched.damaged = true
+    if (damaged.includes(column.index)) touched.damaged = true
     return value === undefined ? undefined : { value, enumerable: true, configurable: true, writable: false }
   }
 

@@ -15,6 +15,10 @@ const Quote = z.union([z.literal('none'), oneCharacter], { error: 'expected one 
 
 const Escape = z.union([z.literal('doubled'), oneCharacter], { error: 'expected one character, or the word doubled' })
 
+const Sheet = z.union([z.string().min(1).max(100), z.int().min(1).max(10_000)], {
+  error: 'expected the name of a sheet, or its number',
+})
+
 const RowStart = z.string().min(1)
 
 const Footer = z
@@ -58,8 +62,19 @@ const Decrypt = z.strictObject({
     .describe('The armored OpenPGP public key of the sender. An export without a signature of this key is refused.'),
 })
 
-/** The settings for the format of a text export. All sources of files share them. */
+/** The setting for what an export is. */
+export const FileFormat = z
+  .enum(['csv', 'xlsx'])
+  .default('csv')
+  .describe(
+    'What the export is: csv, a text; or xlsx, an Excel workbook, which has no delimiter, encoding, quote, escape and lastLine.',
+  )
+
+/** The settings for the form of an export. All sources of files share them. */
 export const exportFormat = {
+  sheet: Sheet.optional().describe(
+    'xlsx: the name of the sheet, or its number, counted from 1. Required if the workbook has several, hidden ones included.',
+  ),
   delimiter: Delimiter.default(',').describe(
     'The text between two cells: one character, the word tab, or auto. auto is the one of comma, semicolon, tab and pipe that ' +
       'splits the header. If several do, or none does, the export is refused.',
@@ -77,7 +92,7 @@ export const exportFormat = {
     .max(1000)
     .default(1)
     .describe(
-      'The line that names the columns, counted from 1. Lines above it, such as the title of a report, are skipped.',
+      'The line, or row of a sheet, that names the columns, counted from 1. Lines above it, such as the title of a report, are skipped.',
     ),
   linesAfterHeader: z
     .int()
@@ -112,21 +127,22 @@ export const exportFormat = {
   ),
 }
 
-/** Adds an issue for a character with two meanings. */
-export function checkExportFormat(
-  format: Pick<ExportFormat, 'delimiter' | 'quote' | 'escape'>,
-  context: z.RefinementCtx,
-): void {
+type CheckedFormat = Pick<ExportFormat, 'delimiter' | 'quote' | 'escape' | 'sheet'> & { readonly format: string }
+
+/** Adds an issue for a character with two meanings, and for a sheet of what has none. */
+export function checkExportFormat(format: CheckedFormat, context: z.RefinementCtx): void {
+  if (format.sheet !== undefined && format.format !== 'xlsx')
+    context.addIssue({ code: 'custom', path: ['sheet'], message: 'is for format: xlsx' })
   const addIssue = (path: string) =>
     context.addIssue({ code: 'custom', path: [path], message: `${path} and delimiter must differ` })
   if (format.quote === format.delimiter) addIssue('quote')
   if (format.escape === format.delimiter) addIssue('escape')
 }
 
-const PlainExportFormat = z.strictObject(exportFormat)
+const PlainExportFormat = z.strictObject({ format: FileFormat, ...exportFormat })
 
-/** The format of a text export. */
+/** The form of an export. */
 export const ExportFormat = PlainExportFormat.superRefine(checkExportFormat)
 
-/** The parsed format of a text export. */
+/** The parsed form of an export. */
 export type ExportFormat = z.infer<typeof PlainExportFormat>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { AsOf } from './as-of.ts'
 import { Completeness, companionSuffixes } from './completeness.ts'
-import { exportFormat } from './format.ts'
+import { exportFormat, FileFormat } from './format.ts'
 
 /** How the configuration refers to a secret. */
 export const secretReference = `\${env:NAME} or \${file:PATH}`
@@ -33,6 +33,7 @@ export const fileSource = {
       'newest: of several matches, the newest is read, by modification time, then by name. each: every match is read once, the ' +
         'oldest first. Use each for deltas.',
     ),
+  format: FileFormat,
   ...exportFormat,
   complete: Completeness.prefault({}),
   asOf: AsOf.default({ from: 'modificationTime' }),

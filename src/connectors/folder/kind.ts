@@ -7,7 +7,7 @@ export const folderKind = defineConnectorKind({
   secrets: ['decrypt.privateKey', 'decrypt.passphrase'],
   possibleSecrets: [],
   isFile: true,
-  isTextExport: () => true,
+  isTextExport: ({ format }) => format !== 'xlsx',
   connect(settings, context) {
     const load = async () => (await import('./open.ts')).folderConnector(settings, context)
     return lazyConnector(load, { watches: settings.watch !== 'off' })

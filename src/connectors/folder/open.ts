@@ -1,5 +1,5 @@
 import type { Connector, ConnectorContext, OpenOptions, Reading } from '../connector.ts'
-import { openExport } from '../csv/open-export.ts'
+import { openExport } from '../export/open-export.ts'
 import { asOfFile } from '../file/as-of.ts'
 import { type Completeness, waitUntilQuiet } from '../file/completeness.ts'
 import { checkRegular, type ExportFile } from '../file/export-file.ts'

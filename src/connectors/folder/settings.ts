@@ -5,7 +5,7 @@ import { checkCompanions, fileSource } from '../file/source-settings.ts'
 import { ExportPath } from './matches.ts'
 
 const folderSettings = {
-  type: z.literal('csv'),
+  type: z.literal(['csv', 'folder']),
   path: ExportPath.describe(
     'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
       'refused, except before the first * or other wildcard.',
@@ -22,8 +22,15 @@ const folderSettings = {
   pollSeconds: z.int().min(1).max(3600).default(30).describe('How often polling looks, in seconds.'),
 }
 
-/** The settings of CSV exports in a folder of this machine, without the mapping. */
-export const FolderSource = z.strictObject(folderSettings).superRefine(checkExportFormat).superRefine(checkCompanions)
+/** The settings of exports in a folder of this machine, without the mapping. `csv` is the type of a folder of CSV exports. */
+export const FolderSource = z
+  .strictObject(folderSettings)
+  .refine(({ type, format }) => type === 'folder' || format === 'csv', {
+    path: ['type'],
+    error: 'a folder of workbooks has type: folder',
+  })
+  .superRefine(checkExportFormat)
+  .superRefine(checkCompanions)
 
-/** The parsed settings of CSV exports in a folder. */
+/** The parsed settings of exports in a folder. */
 export type FolderSource = z.infer<typeof FolderSource>

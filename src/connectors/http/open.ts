@@ -29,7 +29,8 @@ export function httpConnector(
       const url = new URL(source.url)
       const label = addressLabel(context, { at: 'url', url })
       const input: HttpReadingInput = { context, client, startedAt, label, ...listNames(label), signal, onWait }
-      return source.format === 'csv' ? await readExport(source, input) : await readList(source, input)
+      const { format } = source
+      return format === 'json' ? await readList(source, input) : await readExport({ ...source, format }, input)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cellBytes } from '../cell-size.ts'
 import type { ConnectorContext, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
-import { openExport } from '../csv/open-export.ts'
+import { openExport } from '../export/open-export.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { noRows } from '../nothing-new.ts'
@@ -33,12 +33,15 @@ export type HttpReadingInput = {
   readonly onWait?: OpenOptions['onWait']
 }
 
-/** Fetches a CSV export into the spool and opens it there. Closing the reading removes the copy. */
-export async function readExport(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
+/** A source whose answer is an export and no JSON. */
+type ExportSource = HttpSource & { readonly format: 'csv' | 'xlsx' }
+
+/** Fetches an export into the spool and opens it there. Closing the reading removes the copy. */
+export async function readExport(source: ExportSource, input: HttpReadingInput): Promise<Reading> {
   const { context, client, label, name, fileName, signal } = input
   const makeRequest = await requestMaker({ ...source, at: 'body' }, context)
   const first = await client.fetch(makeRequest({ url: new URL(source.url), label }))
-  checkContentType(first.headers, 'csv', label)
+  checkContentType(first.headers, source.format, label)
   checkDelimited(first.headers, label)
   checkNoNextPage(source, first.headers, label)
   const asOf = asOfResponse(source, { ...input, lastModifiedMs: lastModifiedMs(first.headers) })

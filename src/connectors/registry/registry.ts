@@ -21,5 +21,5 @@ export function requireConnectorKind(type: string): ConnectorKind {
 
 /** The kind of this `type`; undefined if there is none. */
 export function findConnectorKind(type: unknown): ConnectorKind | undefined {
-  return connectorKinds.find((kind) => kind.type === type)
+  return connectorKinds.find(({ types }) => types.some((one) => one === type))
 }

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { ConnectorContext, Reading } from '../connector.ts'
-import { openExport } from '../csv/open-export.ts'
+import { openExport } from '../export/open-export.ts'
 import { companionNames } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'

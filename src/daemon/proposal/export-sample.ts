@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Reading } from '../../connectors/connector.ts'
-import { openExport } from '../../connectors/csv/open-export.ts'
+import { openExport } from '../../connectors/export/open-export.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
 import type { FolderSource } from '../../connectors/folder/settings.ts'
 import { Failure } from '../../errors.ts'

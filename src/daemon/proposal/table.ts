@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { requireTableText } from '../../connectors/csv/other-text.ts'
+import { requireTableText } from '../../connectors/file/other-text.ts'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
 import type { Head, ListStart } from '../../connectors/discovery.ts'
 import { type EncodingGuess, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'

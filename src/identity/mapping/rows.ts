@@ -30,6 +30,8 @@ export type MappableRow = {
   /** Set if the row takes effect later than it was stated, or if that time cannot be read. Instants are ISO. */
   readonly timing?: { readonly statedAt: string; readonly effectiveAt: string | null; readonly reason: string | null }
   readonly fault?: { readonly column: number | null; readonly reason: string }
+  /** Cells that cannot be used, each with its reason. */
+  readonly cellFaults?: readonly { readonly column: number; readonly reason: string }[]
   /** Parts of the record that could not be read. */
   readonly missingDetails?: readonly MissingDetail[]
 }
@@ -82,8 +84,9 @@ export function ignoredRows(
   const ignored = new Set(values?.ignore?.map(foldValue))
   if (action === undefined || ignored.size === 0) return () => false
   const meant = new Set(actions.flatMap((name) => values?.[name] ?? []).map(foldValue))
-  return ({ values: cells, fault }) => {
+  return ({ values: cells, fault, cellFaults }) => {
     if (fault?.column === null || (fault && isPartOf(fault, action))) return false
+    if (cellFaults?.some((broken) => isPartOf(broken, action))) return false
     const text = action.textOf === null ? cells[action.index] : action.textOf(cells)
     const value = text === undefined ? '' : foldValue(text)
     return value !== '' && (ignored.has(value) || (ignored.has('*') && !meant.has(value)))
@@ -309,11 +312,13 @@ const noRank: CellFault = { reason: 'the row does not say how it stands to other
 
 /** The value of a cell, or why it cannot be used. A fault that the connector found goes before the text. */
 function readCell<V extends string | boolean>(
-  { values, fault, missingDetails }: MappableRow,
+  { values, fault, cellFaults, missingDetails }: MappableRow,
   cell: Cell<string, V>,
   timeZone: string,
 ): CellValue<V> {
   if (fault && isPartOf(fault, cell)) return fault
+  const broken = cellFaults?.find((each) => isPartOf(each, cell))
+  if (broken) return broken
   const missing = missingDetails?.find((detail) => isMadeOf(cell, detail))
   if (missing) return { reason: missing.reason }
   const text = textIn(cell, values)

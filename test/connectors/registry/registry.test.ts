@@ -7,7 +7,7 @@ import { openWorkplace, type Workplace } from '../../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../../helpers/world.ts'
 
 test('no two kinds of source share a type or a scheme', () => {
-  const types = connectorKinds.map(({ type }) => type)
+  const types = connectorKinds.flatMap((kind) => kind.types)
   const schemes = connectorKinds.flatMap(({ discovery }) => discovery.schemes)
   const ofPaths = connectorKinds.filter(({ discovery }) => discovery.schemes.length === 0)
 

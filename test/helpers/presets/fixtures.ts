@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { openExport } from '../../../src/connectors/csv/open-export.ts'
+import { openExport } from '../../../src/connectors/export/open-export.ts'
 import { exportFileAt } from '../../../src/connectors/file/export-file.ts'
 import { ExportFormat } from '../../../src/connectors/file/format.ts'
 import { type Preset, readPresets } from '../../../src/daemon/config/presets.ts'

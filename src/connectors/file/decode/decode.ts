@@ -19,7 +19,7 @@ const zipMagics = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08']
 
 type Compression = 'plain' | 'gzip' | 'zip'
 
-type DecodeFormat = Pick<ExportFormat, 'compression' | 'decrypt' | 'unpackedBytes'>
+type DecodeFormat = Pick<ExportFormat, 'format' | 'compression' | 'decrypt' | 'unpackedBytes'>
 
 type DecodeOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
@@ -41,7 +41,11 @@ const otherFormats: readonly OtherFormat[] = [
   { magic: '\x28\xb5\x2f\xfd', problem: 'is compressed with zstd', help: 'have it compressed with gzip or zip' },
   { magic: '7z\xbc\xaf\x27\x1c', problem: 'is a 7-Zip archive', help: 'have it compressed with gzip or zip' },
   { magic: 'Rar!\x1a\x07', problem: 'is a RAR archive', help: 'have it compressed with gzip or zip' },
-  { magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', problem: 'is an Excel workbook', help: 'have it saved as CSV' },
+  {
+    magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1',
+    problem: 'is an Excel workbook of the old kind, or one with a password',
+    help: 'have it saved as CSV, or as .xlsx, and write format: xlsx',
+  },
   { magic: '%PDF-', problem: 'is a PDF', help: 'have it exported as CSV' },
 ]
 
@@ -68,7 +72,7 @@ export async function* decodeFile(
     const first = await bytes.next()
     if (first.done) return
     const whole = prepend(first.value, bytes)
-    const compression = detectCompression(first.value, name, format.compression)
+    const compression = detectCompression(first.value, name, format)
     switch (compression) {
       case 'plain':
         yield* whole
@@ -90,7 +94,7 @@ export async function* decodeFile(
   }
 }
 
-function detectCompression(head: Buffer, name: string, compression: ExportFormat['compression']): Compression {
+function detectCompression(head: Buffer, name: string, { compression, format }: DecodeFormat): Compression {
   const isGzip = startsWith(head, gzipMagic)
   const isZip = zipMagics.some((magic) => startsWith(head, magic))
   switch (compression) {
@@ -103,6 +107,8 @@ function detectCompression(head: Buffer, name: string, compression: ExportFormat
       if (!isZip) throw unreadable(`${name} is no zip file`, 'check compression')
       return 'zip'
     case 'auto': {
+      // A workbook is a zip itself, and who reads it knows what else the file may be.
+      if (format === 'xlsx') return isGzip ? 'gzip' : 'plain'
       const other = otherFormats.find(({ magic, at = 0 }) => startsWith(head.subarray(at), magic))
       if (other) throw unreadable(`${name} ${other.problem}`, other.help)
       return isGzip ? 'gzip' : isZip ? 'zip' : 'plain'
@@ -130,7 +136,7 @@ function countBytes(chunks: AsyncIterable<Buffer>): CountedChunks {
 }
 
 /** Passes the bytes through. Throws as soon as they exceed the configured size, or the compressed size by far. */
-async function* limitSize(
+export async function* limitSize(
   chunks: AsyncIterable<Buffer>,
   { name, unpackedBytes, compressedBytes, signal }: SizeLimits,
 ): AsyncGenerator<Buffer> {

@@ -6,6 +6,8 @@ import { unreadable } from '../failures.ts'
 
 /** A zip is read from its end, so a decrypted zip is buffered in memory up to this size. */
 const maxBufferedBytes = 64 * 1024 * 1024
+/** The main part of a workbook is among the first ones. */
+const maxEntriesLookedAt = 1000
 
 /** Decompresses the only entry of a zip file. Ends normally only if its size and checksum are right. */
 export async function* unzipFile(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -49,9 +51,7 @@ async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGene
 
 async function entryOf(zip: ZipFile, name: string): Promise<Entry> {
   if (zip.entryCount !== 1) {
-    const first = zip.entryCount > 1 ? await firstEntry(zip) : undefined
-    if (first?.fileName === '[Content_Types].xml')
-      throw unreadable(`${name} is an Excel workbook`, 'have it saved as CSV')
+    if (await isWorkbook(zip)) throw unreadable(`${name} is an Excel workbook`, 'write format: xlsx, or have it saved as CSV')
     throw unreadable(`${name} is a zip with ${zip.entryCount} entries`, 'have exactly one file packed, without folders')
   }
   const entry = await firstEntry(zip)
@@ -67,13 +67,23 @@ async function entryOf(zip: ZipFile, name: string): Promise<Entry> {
   return entry
 }
 
+async function isWorkbook(zip: ZipFile): Promise<boolean> {
+  let entries = 0
+  for await (const { fileName } of zip.eachEntry()) {
+    if (/^xl\/workbook\.(?:xml|bin)$/.test(fileName)) return true
+    entries += 1
+    if (entries === maxEntriesLookedAt) return false
+  }
+  return false
+}
+
 async function firstEntry(zip: ZipFile): Promise<Entry | undefined> {
   const { value, done } = await zip.eachEntry().next()
   return done ? undefined : value
 }
 
 /** Refuses a file that changed since it was found: reading its first bytes checks that. */
-async function checkUnchanged(file: ExportFile, signal: AbortSignal): Promise<void> {
+export async function checkUnchanged(file: ExportFile, signal: AbortSignal): Promise<void> {
   for await (const _ of readBytes(file, signal)) return
 }
 

@@ -12,6 +12,13 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 }
 
+/** Content types that show another format than the configured one. That of a workbook ends in `sheet`. */
+const otherFormats = {
+  csv: /[/+]json$|[/+]xml$|spreadsheetml/,
+  xlsx: /[/+]json$|[/+]xml$|[/+]csv$/,
+  json: /[/+]csv$|[/+]xml$|spreadsheetml/,
+}
+
 /** The headers of a response, with names in lower case. */
 export type ResponseHeaders = Dispatcher.ResponseData['headers']
 
@@ -38,7 +45,7 @@ export async function* decodedBody(
 }
 
 /** Refuses a response of another content type than the expected one. Mostly that is a login page. */
-export function checkContentType(headers: ResponseHeaders, format: 'csv' | 'json', label: string): void {
+export function checkContentType(headers: ResponseHeaders, format: 'csv' | 'xlsx' | 'json', label: string): void {
   const [type = ''] = String(headers['content-type'] ?? '').split(';')
   const mediaType = type.trim().toLowerCase()
   if (mediaType === 'text/html' || mediaType === 'application/xhtml+xml')
@@ -46,8 +53,7 @@ export function checkContentType(headers: ResponseHeaders, format: 'csv' | 'json
       `${label} answers with ${mediaType}, a login page perhaps`,
       'check the address and the credentials',
     )
-  const otherFormats = format === 'csv' ? /[/+]json$|[/+]xml$/ : /[/+]csv$|[/+]xml$/
-  if (otherFormats.test(mediaType))
+  if (otherFormats[format].test(mediaType))
     throw unreadable(`${label} answers with ${printable(mediaType)}`, `expected ${format}; check format`)
 }
 

@@ -3,7 +3,11 @@ import type { HttpSource } from '../settings/settings.ts'
 import type { HttpRequest } from './request.ts'
 import { type ConfiguredJson, withSecrets } from './secrets.ts'
 
-const acceptedTypes = { json: 'application/json', csv: 'text/csv, */*;q=0.5' }
+const acceptedTypes = {
+  json: 'application/json',
+  csv: 'text/csv, */*;q=0.5',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet, */*;q=0.5',
+}
 
 /** The settings of a request. `at`: where its body is below the settings of the source. */
 type RequestSettings = Pick<HttpSource, 'method' | 'format'> & { readonly body?: ConfiguredJson; readonly at: string }

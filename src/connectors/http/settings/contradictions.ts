@@ -14,7 +14,7 @@ export function contradictions(source: HttpSettings): readonly Contradiction[] {
     ...credentialRules(source, url),
     ...requestRules(source),
     ...pageRules(source, url),
-    ...csvRules(source),
+    ...exportRules(source),
   ]
   const broken = rules.filter(([isBroken]) => isBroken).map(([, path, message]) => ({ path: [path], message }))
   return [...addressContradictions(source, url), ...broken, ...detailContradictions(source)]
@@ -115,8 +115,8 @@ function pageRules({ next, nextParameter, pages }: HttpSettings, url: URL): Rule
   ]
 }
 
-function csvRules(source: HttpSettings): Rule[] {
-  if (source.format !== 'csv') return []
+function exportRules(source: HttpSettings): Rule[] {
+  if (source.format === 'json') return []
   const forJson = 'is for format: json'
   return [
     [source.next !== undefined, 'next', forJson],

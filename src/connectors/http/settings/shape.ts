@@ -35,7 +35,9 @@ export const HttpSettings = z.strictObject({
     .record(z.string(), z.json())
     .optional()
     .describe(`The JSON that is sent with method POST. A text that is a secret is written as ${secretReference}.`),
-  format: z.enum(['csv', 'json']).describe('The format of the answer. The settings of exports apply to csv only.'),
+  format: z
+    .enum(['csv', 'xlsx', 'json'])
+    .describe('The format of the answer. The settings of exports apply to csv and xlsx only.'),
   ...rowSource,
   ...exportFormat,
   records: JsonPointer.default('').describe(

@@ -12,6 +12,7 @@ import { invisibleIn } from '../../../identity/mapping/cells.ts'
 import { type CompiledMapping, compileMapping } from '../../../identity/mapping/mapping.ts'
 import type { Observation, Origin, Reject } from '../../../identity/record.ts'
 import type { FeedRules } from '../../context/context.ts'
+import { columnLabels } from './column-labels.ts'
 
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>
 
@@ -80,12 +81,13 @@ export function mapRows(reading: Reading, rules: FeedRules, options: MapOptions)
 }
 
 function readableRows(
-  { headers, mode, sparse = false, missingIsBlank }: Reading,
+  { headers, mode, sparse = false, missingIsBlank, columnLabels: labels }: Reading,
   { mapping, traps, timeZone }: FeedRules,
   compiled: Mapped,
   { now, aliases = noAnswers.aliases, sampleSize, addressOf = (email) => email }: MapOptions,
 ): ReadableRows {
   const { columns, mapped, lacking, parts } = compiled
+  const labelled = columnLabels(headers, labels)
   const wholeRow = (row: SourceRow) => (missingIsBlank ? withBlanks(row, headers.length) : row)
   const exportDate = dateIn(timeZone, now.toISOString())
   const dateRules = mapping.fields
@@ -109,9 +111,9 @@ function readableRows(
       if (notPeople?.isNotAPerson(row)) return { noPerson: true, identityId: person.identityId }
       const scope = compiled.scopeOf(row, person)
       if (scope === false) return { outOfScope: true, identityId: person.identityId, origin: row.origin }
-      if (scope !== true) return scope
+      if (scope !== true) return labelled(scope)
       lint.addRow(row, person)
-      return person
+      return labelled(person)
     },
     traitsOf(row, observation) {
       const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)

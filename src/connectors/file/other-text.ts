@@ -1,6 +1,6 @@
 import { quoted } from '../../identity/lint/quoted.ts'
-import { joinChunks } from '../file/chunks.ts'
-import { unreadable } from '../file/failures.ts'
+import { joinChunks } from './chunks.ts'
+import { unreadable } from './failures.ts'
 
 const headBytes = 1024
 // The tags at the beginning of a page, up to the first text.
@@ -27,13 +27,16 @@ const otherTexts = [
 export async function* requireTableText(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const chunk of joinChunks(chunks, headBytes)) {
-    if (isFirst) refuseOtherText(chunk.toString('utf8', 0, headBytes).trimStart(), name)
+    const other = isFirst ? findOtherText(chunk.toString('utf8', 0, headBytes)) : null
+    if (other) throw unreadable(`${name} ${other.problem}`, other.help)
     isFirst = false
     yield chunk
   }
 }
 
-function refuseOtherText(head: string, name: string): void {
+/** What a text is that is no table, by its beginning; null if it may be one. */
+export function findOtherText(start: string): { readonly problem: string; readonly help: string } | null {
+  const head = start.trimStart()
   const other = otherTexts.find(({ pattern }) => pattern.test(head))
-  if (other) throw unreadable(`${name} ${other.problem(head)}`, other.help)
+  return other ? { problem: other.problem(head), help: other.help } : null
 }

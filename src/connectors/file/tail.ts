@@ -1,21 +1,23 @@
 import { pluralize } from '../../identity/pluralize.ts'
-import { unreadable } from '../file/failures.ts'
-import type { ExportFormat } from '../file/format.ts'
-import type { CsvRecord } from './records.ts'
+import { unreadable } from './failures.ts'
+import type { ExportFormat } from './format.ts'
 
 const maxFooterRows = 1000
 
 /** The settings for rows at the end that are not people. */
 export type TailFormat = Pick<ExportFormat, 'footer' | 'trailer'>
 
+/** A row of a file as far as its end is concerned. */
+type TailRecord = { readonly cells: readonly string[]; readonly line: number; readonly damage?: unknown }
+
 /** Holds records back until it is certain that they are neither footer nor trailer. */
-export class Tail {
+export class Tail<Row extends TailRecord> {
   readonly #name: string
   readonly #trailer: TailFormat['trailer']
   readonly #footerRows: number
   readonly #footerTexts: readonly string[]
-  #possibleTrailer: CsvRecord | undefined
-  #footer: CsvRecord[] = []
+  #possibleTrailer: Row | undefined
+  #footer: Row[] = []
   #released = 0
 
   constructor(name: string, { footer, trailer }: TailFormat) {
@@ -26,7 +28,7 @@ export class Tail {
   }
 
   /** Adds the next record. Returns a record that is now certain to be a row. */
-  push(record: CsvRecord): CsvRecord | undefined {
+  push(record: Row): Row | undefined {
     const released = this.#pastFooter(this.#pastTrailer(record))
     if (released) this.#released += 1
     return released
@@ -46,14 +48,14 @@ export class Tail {
     return this.#footer.length > 0 ? [`${this.#name}: left out as its footer: ${lineRange(this.#footer)}`] : []
   }
 
-  #pastTrailer(record: CsvRecord): CsvRecord | undefined {
+  #pastTrailer(record: Row): Row | undefined {
     if (!this.#trailer) return record
     const previous = this.#possibleTrailer
     this.#possibleTrailer = record
     return previous
   }
 
-  #pastFooter(record: CsvRecord | undefined): CsvRecord | undefined {
+  #pastFooter(record: Row | undefined): Row | undefined {
     if (!record) return undefined
     if (this.#footerRows > 0) {
       this.#footer.push(record)
@@ -91,11 +93,11 @@ export class Tail {
   }
 }
 
-function startsWith({ cells }: CsvRecord, text: string): boolean {
+function startsWith({ cells }: TailRecord, text: string): boolean {
   return cells[0]?.startsWith(text) ?? false
 }
 
-function lineRange(records: readonly CsvRecord[]): string {
+function lineRange(records: readonly TailRecord[]): string {
   const first = records[0]?.line
   const last = records.at(-1)?.line
   return first === last ? `line ${first}` : `lines ${first} to ${last}`

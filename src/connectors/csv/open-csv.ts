@@ -1,41 +1,26 @@
 import { cellBytes, letterBytes } from '../cell-size.ts'
-import type { ConnectorContext, FilterableRows, SourceRow } from '../connector.ts'
+import type { ConnectorContext, FilterableRows } from '../connector.ts'
 import { decodeFile } from '../file/decode/decode.ts'
 import { isUtf8Name, toUtf8 } from '../file/encoding.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
+import type { OpenedExport } from '../file/opened-export.ts'
 import { readHeader } from './header.ts'
-import { requireTableText } from './other-text.ts'
+import { requireTableText } from '../file/other-text.ts'
 import { canFilter, readFilteredRows, readRows } from './rows.ts'
 
 const carriageReturn = 13
 const lineFeed = 10
 const maxTitleBytes = 1024 * 1024
 
-/** An export whose header was read. Its rows are read when they are requested. */
-export type OpenedExport = {
-  /** The cells of the header as they are written. */
-  readonly headers: readonly string[]
-  /** Ends normally only if the export was read to its end and is complete. */
-  readonly rows: AsyncIterable<readonly SourceRow[]>
-  /** Undefined if records cannot be separated before they are parsed. */
-  readonly filterable?: FilterableRows
-  /** Warnings for an operator. Complete once the rows have been read. */
-  readonly warnings: () => readonly string[]
-  /** The size of the text in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
-  readonly textBytes: () => number
-  /** The size of the cells below the header: `letterBytes`. Complete once the rows have been read. */
-  readonly cellBytes: () => number
-}
+type OpenCsvOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
-type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
-
-/** Reads the header of an export. Refuses a file that changes before its rows are read. */
-export async function openExport(
+/** Reads the header of a CSV export. Refuses a file that changes before its rows are read. */
+export async function openCsv(
   file: ExportFile,
   format: ExportFormat,
-  options: OpenExportOptions,
+  options: OpenCsvOptions,
 ): Promise<OpenedExport> {
   const { name } = file
   const { encoding, headerLine } = format

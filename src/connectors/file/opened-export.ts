@@ -1,0 +1,19 @@
+import type { FilterableRows, SourceRow } from '../connector.ts'
+
+/** An export whose header was read. Its rows are read when they are requested. */
+export type OpenedExport = {
+  /** The cells of the header as they are written. */
+  readonly headers: readonly string[]
+  /** How messages name the columns, if not by the header alone. */
+  readonly columnLabels?: readonly string[]
+  /** Ends normally only if the export was read to its end and is complete. */
+  readonly rows: AsyncIterable<readonly SourceRow[]>
+  /** Undefined if records cannot be separated before they are parsed. */
+  readonly filterable?: FilterableRows
+  /** Warnings for an operator. Complete once the rows have been read. */
+  readonly warnings: () => readonly string[]
+  /** The size of the text in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
+  readonly textBytes: () => number
+  /** The size of the cells below the header: `letterBytes`. Complete once the rows have been read. */
+  readonly cellBytes: () => number
+}

@@ -1,0 +1,91 @@
+import { dateText, isoDateText } from './dates.ts'
+import { decodeEscapes } from './escapes.ts'
+import { formatDigits } from './number-formats.ts'
+import { plainNumber } from './numbers.ts'
+import type { SharedStrings } from './shared-strings.ts'
+import type { Styles } from './styles.ts'
+
+/** A cell as the sheet stores it. */
+export type StoredCell = {
+  /** The attribute `t`; `n` if it is missing. */
+  type: string
+  /** The number of its style; -1 if it has none. */
+  style: number
+  /** The content of `v`, or of an inline string. */
+  text: string
+  /** Whether there is a `v` or an inline string at all. */
+  hasValue: boolean
+  hasFormula: boolean
+}
+
+/** What the cells of a workbook refer to. */
+export type CellContext = { readonly strings: SharedStrings; readonly styles: Styles; readonly isFrom1904: boolean }
+
+/** The text of a cell, or why the cell cannot be used. null: the workbook is damaged. */
+export type CellContent = string | { readonly reason: string } | null
+
+const notStored: CellContent = {
+  reason: 'the cell holds a formula without its result: have the workbook opened, calculated and saved by Excel',
+}
+
+/** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */
+export function cellContent(cell: StoredCell, context: CellContext): CellContent {
+  const { type, text, hasValue, hasFormula } = cell
+  if (!hasValue) return hasFormula ? notStored : ''
+  switch (type) {
+    case 's':
+      return /^\d{1,9}$/.test(text) ? usable(context.strings.at(Number(text)) ?? null) : null
+    case 'str':
+    case 'inlineStr':
+      return usable(decodeEscapes(text))
+    case 'n':
+      return text === '' ? '' : numberContent(text, cell.style, context)
+    case 'b':
+      return booleanContent(text)
+    case 'e':
+      return { reason: `the cell holds the error ${/^#[A-Z0-9/?!_]{1,20}$/.test(text) ? text : 'of a formula'}` }
+    case 'd':
+      return contentOf(isoDateText(text))
+    default:
+      return { reason: 'the cell has a type that no workbook has' }
+  }
+}
+
+function booleanContent(text: string): CellContent {
+  if (text === '1' || text === 'true') return 'TRUE'
+  return text === '0' || text === 'false' ? 'FALSE' : { reason: 'the cell is neither true nor false' }
+}
+
+function numberContent(stored: string, style: number, { styles, isFrom1904 }: CellContext): CellContent {
+  const plain = plainNumber(stored)
+  if (plain === null) return { reason: 'the cell is a number, and holds none' }
+  const format = styles[style]
+  switch (format?.kind) {
+    case undefined:
+    case 'plain':
+      return plain
+    case 'digits': {
+      const isFormatted = /^\d+$/.test(plain) && !(format.hasOwnZero && plain === '0')
+      return isFormatted ? formatDigits(plain, format.pieces) : plain
+    }
+    case 'date':
+    case 'dateTime':
+    case 'time':
+      return contentOf(dateText({ value: Number(stored), isFrom1904 }, format.kind))
+    default:
+      return format satisfies never
+  }
+}
+
+function contentOf(date: { readonly text: string } | { readonly reason: string }): CellContent {
+  return 'text' in date ? date.text : date
+}
+
+function usable(text: string | null): CellContent {
+  if (text === null) return null
+  if (text.includes('\uFFFD'))
+    return { reason: 'the cell holds U+FFFD, which stands for a character that was lost before the export was written' }
+  if (text.includes('\0') || !text.isWellFormed())
+    return { reason: 'the cell holds text with a NUL character or half a character' }
+  return text
+}

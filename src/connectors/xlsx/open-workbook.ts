@@ -1,0 +1,184 @@
+import { pluralize } from '../../identity/pluralize.ts'
+import { quoted } from '../../identity/lint/quoted.ts'
+import { mostSimilar } from '../../identity/mapping/headers.ts'
+import { cellBytes } from '../cell-size.ts'
+import type { ConnectorContext, SourceRow } from '../connector.ts'
+import type { ExportFile } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
+import type { ExportFormat } from '../file/format.ts'
+import type { OpenedExport } from '../file/opened-export.ts'
+import { Tail } from '../file/tail.ts'
+import { maxRowsPerSlice } from '../json/slices.ts'
+import { type Archive, type ArchiveBytes, openArchive } from './archive.ts'
+import { locateArchive } from './bytes.ts'
+import { columnLetters, maxColumns } from './cell-address.ts'
+import type { CellContext } from './cells.ts'
+import { headerOf, type SheetHeader, sampleRows } from './header.ts'
+import { readWorkbook, type Sheet, type Workbook } from './package.ts'
+import { readSharedStrings, SharedStrings } from './shared-strings.ts'
+import { isBlankRow, type MergedCells, readSheet, type SheetRow, type SheetToRead } from './sheet.ts'
+import { readStyles } from './styles.ts'
+
+const maxSheetsNamed = 10
+/** How large a part of a workbook may be of which only the start is read. */
+const maxUnpackedStart = 1024 ** 3
+
+type OpenOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
+
+/** Reads the header of a sheet. Refuses a workbook that changes before its rows are read. */
+export async function openWorkbook(
+  file: ExportFile,
+  format: ExportFormat,
+  options: OpenOptions,
+): Promise<OpenedExport> {
+  const { name } = file
+  const source = await locateArchive(file, format, options)
+  const opened = await openSheet(source, format)
+  const { header, sheet } = opened
+  const warnings: string[] = []
+  let textBytes = 0
+  let letters = 0
+  async function* rows() {
+    textBytes = 0
+    letters = 0
+    await using archive = await openArchive(source)
+    const content = readSheet(archive, { ...sheet, width: header.headers.length })
+    for await (const slice of rowsBelow(content.rows, { name, format, header, warnings })) {
+      letters += cellBytes(slice)
+      yield slice
+    }
+    refuseMerged(content.merged, header, name)
+    await archive.checkUnchanged()
+    textBytes = content.bytes()
+  }
+  return {
+    headers: header.headers,
+    columnLabels: header.headers.map((text, column) => `${columnLetters(column)} / ${text}`),
+    rows: { [Symbol.asyncIterator]: rows },
+    warnings: () => warnings,
+    textBytes: () => textBytes,
+    cellBytes: () => letters,
+  }
+}
+
+/** The first rows of a sheet, for a proposal how to read it. */
+export type SheetStart = {
+  readonly sheets: readonly string[]
+  /** The sheet of the rows; null: there are several, and none is named. */
+  readonly sheet: string | null
+  readonly rows: readonly SheetRow[]
+  readonly isAll: boolean
+}
+
+type StartOptions = { readonly name: string; readonly sheet: ExportFormat['sheet']; readonly maxRows: number }
+
+/** Reads the first rows of a sheet that are not blank from the bytes of a workbook. */
+export async function readSheetStart(bytes: Buffer, { name, sheet, maxRows }: StartOptions): Promise<SheetStart> {
+  const { signal } = new AbortController()
+  await using archive = await openArchive({ name, bytes, unpackedBytes: maxUnpackedStart, signal })
+  const workbook = await readWorkbook(archive)
+  const sheets = workbook.sheets.map((one) => one.name)
+  if (sheet === undefined && sheets.length > 1) return { sheets, sheet: null, rows: [], isAll: false }
+  const chosen = chooseSheet(workbook, { name, sheet })
+  const context = await readContext(archive, workbook)
+  const { rows, isAll } = await firstRows(archive, { part: chosen.part, context, width: maxColumns }, maxRows)
+  return { sheets, sheet: chosen.name, rows, isAll }
+}
+
+type OpenedSheet = { readonly header: SheetHeader; readonly sheet: Omit<SheetToRead, 'width'> }
+
+async function openSheet(source: ArchiveBytes, { sheet, headerLine }: ExportFormat): Promise<OpenedSheet> {
+  const { name } = source
+  await using archive = await openArchive(source)
+  const workbook = await readWorkbook(archive)
+  const { part } = chooseSheet(workbook, { name, sheet })
+  const context = await readContext(archive, workbook)
+  const { rows } = await firstRows(archive, { part, context, width: maxColumns }, sampleRows, headerLine)
+  return { header: headerOf(rows, { name, headerLine }), sheet: { part, context } }
+}
+
+async function readContext(archive: Archive, workbook: Workbook): Promise<CellContext> {
+  const { sharedStrings, styles, isFrom1904 } = workbook
+  const strings = sharedStrings === null ? new SharedStrings() : await readSharedStrings(archive, sharedStrings)
+  return { strings, styles: styles === null ? [] : await readStyles(archive, styles), isFrom1904 }
+}
+
+type SheetChoice = { readonly name: string; readonly sheet: ExportFormat['sheet'] }
+
+function chooseSheet({ sheets }: Workbook, { name, sheet }: SheetChoice): Sheet {
+  const [first] = sheets
+  if (sheet === undefined) {
+    if (first && sheets.length === 1) return first
+    throw unreadable(`${name} has ${sheets.length} sheets: ${namesOf(sheets)}`, 'name the one of the people with sheet')
+  }
+  const chosen = typeof sheet === 'number' ? sheets[sheet - 1] : sheets.find((one) => one.name === sheet)
+  if (chosen) return chosen
+  const wanted = typeof sheet === 'number' ? `number ${sheet}` : quoted(sheet)
+  const problem = `${name} has no sheet ${wanted}; it has ${pluralize(sheets.length, 'sheet')}: ${namesOf(sheets)}`
+  const similar = mostSimilar([String(sheet)], sheets.map((one) => one.name))
+  throw unreadable(problem, similar === null ? 'check sheet' : `did you mean sheet: '${similar}'?`)
+}
+
+function namesOf(sheets: readonly Sheet[]): string {
+  const names = sheets.slice(0, maxSheetsNamed).map((sheet) => quoted(sheet.name))
+  return `${names.join(', ')}${sheets.length > maxSheetsNamed ? ' and others' : ''}`
+}
+
+/** The first rows from a line on that are not blank. */
+async function firstRows(archive: Archive, sheet: SheetToRead, maxRows: number, fromLine = 1) {
+  const rows: SheetRow[] = []
+  for await (const slice of readSheet(archive, sheet).rows) {
+    for (const row of slice) {
+      if (row.line < fromLine || isBlankRow(row)) continue
+      rows.push(row)
+      if (rows.length > maxRows) return { rows: rows.slice(0, maxRows), isAll: false }
+    }
+  }
+  return { rows, isAll: true }
+}
+
+type RowsOptions = {
+  readonly name: string
+  readonly format: ExportFormat
+  readonly header: SheetHeader
+  readonly warnings: string[]
+}
+
+/** The rows below the header, without blank ones, the footer and the trailer. */
+async function* rowsBelow(
+  slices: AsyncIterable<readonly SheetRow[]>,
+  { name, format, header, warnings }: RowsOptions,
+): AsyncGenerator<readonly SourceRow[]> {
+  const { headers, line } = header
+  const tail = format.footer || format.trailer ? new Tail<SheetRow>(name, format) : null
+  const maxRows = maxRowsPerSlice(headers)
+  const firstLine = line + format.linesAfterHeader + 1
+  let rows: SourceRow[] = []
+  for await (const slice of slices) {
+    for (const read of slice) {
+      const row = read.line < firstLine || isBlankRow(read) ? undefined : tail ? tail.push(read) : read
+      if (row) rows.push(toSourceRow(row, name, headers.length))
+      if (rows.length < maxRows) continue
+      yield rows
+      rows = []
+    }
+  }
+  warnings.push(...(tail?.end() ?? []))
+  if (rows.length > 0) yield rows
+}
+
+function toSourceRow({ cells, line, broken }: SheetRow, name: string, width: number): SourceRow {
+  const values = [...cells]
+  while (values.length < width) values.push('')
+  return { values, origin: { file: name, line }, ...(broken.length > 0 && { cellFaults: broken }) }
+}
+
+/** Of cells that are merged over several rows only the first has the value; the others would state that there is none. */
+function refuseMerged(merged: readonly MergedCells[], { headers, line }: SheetHeader, name: string): void {
+  const first = merged.find(({ firstRow, column }) => firstRow > line && column < headers.length)
+  if (!first) return
+  throw unreadable(
+    `${name}: the cells ${first.text} are merged, so that only row ${first.firstRow} has their value`,
+    'have every row filled',
+  )
+}

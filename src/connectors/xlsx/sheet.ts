@@ -1,0 +1,235 @@
+import { unreadable } from '../file/failures.ts'
+import type { Archive } from './archive.ts'
+import { type CellContext, cellContent, type StoredCell } from './cells.ts'
+import { maxColumns, maxRows, parseAddress, parseRowNumber } from './cell-address.ts'
+import { RichText } from './rich-text.ts'
+import { readXml } from './xml.ts'
+
+const maxRowCharacters = 1024 * 1024
+const maxMerged = 1_000_000
+/** Where the elements of a sheet stand below each other. */
+const depths = { part: 2, row: 3, cell: 4, value: 5, string: 6 } as const
+
+/** A cell of a row that cannot be used. `column`: counted from 0. */
+type BrokenCell = { readonly column: number; readonly reason: string }
+
+/** A row of a sheet. Columns without a cell are blank; cells after the last one are left out. `line`: its number in Excel. */
+export type SheetRow = {
+  readonly cells: readonly string[]
+  readonly line: number
+  readonly broken: readonly BrokenCell[]
+}
+
+/** Cells that are one, and have one value. Rows count from 1 and columns from 0, both ends included. */
+export type MergedCells = { readonly text: string; readonly firstRow: number; readonly lastRow: number; readonly column: number }
+
+/** The rows of a sheet, and its merged cells, which follow them. */
+export type SheetContent = {
+  readonly rows: AsyncGenerator<readonly SheetRow[]>
+  /** Those that span several rows. Complete once the rows have been read. */
+  readonly merged: readonly MergedCells[]
+  /** The size of the part so far. */
+  readonly bytes: () => number
+}
+
+/** `width`: how many columns are read. Cells of later ones are not even decoded. */
+export type SheetToRead = { readonly part: string; readonly context: CellContext; readonly width: number }
+
+/** Whether a row has no value. */
+export function isBlankRow({ cells, broken }: SheetRow): boolean {
+  return broken.length === 0 && cells.every((cell) => cell === '')
+}
+
+/**
+ * Reads the rows of a sheet in slices, the hidden ones too. Ends normally only if the sheet was read to its end, and every row and cell
+ * stands where it says. What a sheet says of its size is not used: some writers never correct it.
+ */
+export function readSheet(archive: Archive, sheet: SheetToRead): SheetContent {
+  const { part } = sheet
+  const handler = new SheetHandler(archive.name, sheet)
+  let bytes = 0
+  async function* counted() {
+    for await (const chunk of archive.read(part)) {
+      bytes += chunk.length
+      yield chunk
+    }
+  }
+  async function* rows() {
+    for await (const _ of readXml(counted(), { name: archive.name, part, handler })) {
+      const slice = handler.takeRows()
+      if (slice.length > 0) yield slice
+    }
+    handler.end()
+    const slice = handler.takeRows()
+    if (slice.length > 0) yield slice
+  }
+  return { rows: rows(), merged: handler.merged, bytes: () => bytes }
+}
+
+/** Collects the rows of a sheet from its elements. */
+class SheetHandler {
+  readonly merged: MergedCells[] = []
+  readonly #name: string
+  readonly #part: string
+  readonly #context: CellContext
+  readonly #width: number
+  readonly #inline = new RichText()
+  #rows: SheetRow[] = []
+  #isInRows = false
+  #hasRows = false
+  #isInMerged = false
+  #isInValue = false
+  #isInInline = false
+  #line = 0
+  #cells: string[] = []
+  #broken: BrokenCell[] = []
+  #column = -1
+  #characters = 0
+  #cell: StoredCell = { type: 'n', style: -1, text: '', hasValue: false, hasFormula: false }
+
+  constructor(name: string, { part, context, width }: SheetToRead) {
+    this.#name = name
+    this.#width = width
+    this.#part = part
+    this.#context = context
+  }
+
+  /** The rows that were completed since the last call. */
+  takeRows(): readonly SheetRow[] {
+    const rows = this.#rows
+    this.#rows = []
+    return rows
+  }
+
+  /** Refuses a sheet without its table. */
+  end(): void {
+    if (!this.#hasRows) throw this.#damaged('no sheetData')
+  }
+
+  open(tag: string, attributes: Readonly<Record<string, string>>, depth: number): void {
+    if (!this.#isInRows) {
+      this.#openOutside(tag, attributes, depth)
+      return
+    }
+    switch (depth) {
+      case depths.row:
+        if (tag !== 'row') throw this.#damaged(`an element in place of the row after ${this.#line}`)
+        this.#openRow(attributes.r)
+        return
+      case depths.cell:
+        if (tag === 'c') this.#openCell(attributes)
+        else if (tag !== 'extLst') throw this.#damaged(`an element in place of a cell in row ${this.#line}`)
+        else this.#cell = { type: '', style: -1, text: '', hasValue: false, hasFormula: false }
+        return
+      case depths.value:
+        this.#openValue(tag)
+        return
+      default:
+        if (this.#isInInline) this.#inline.open(tag, depth - depths.value)
+    }
+  }
+
+  text(piece: string): void {
+    if (this.#isInValue) this.#cell.text += piece
+    else if (this.#isInInline) this.#inline.add(piece)
+  }
+
+  close(tag: string, depth: number): void {
+    if (depth === depths.part) {
+      this.#isInRows = false
+      this.#isInMerged = false
+    }
+    if (!this.#isInRows) return
+    if (depth > depths.value && this.#isInInline) this.#inline.close(tag, depth - depths.value)
+    if (depth === depths.value) this.#closeValue()
+    if (depth === depths.cell && tag === 'c') this.#closeCell()
+    if (depth === depths.row) this.#closeRow()
+  }
+
+  #openOutside(tag: string, attributes: Readonly<Record<string, string>>, depth: number): void {
+    if (depth === 1 && tag !== 'worksheet') throw this.#damaged('no worksheet')
+    if (depth === depths.part) {
+      this.#isInMerged = tag === 'mergeCells'
+      this.#isInRows = tag === 'sheetData'
+      if (this.#isInRows && this.#hasRows) throw this.#damaged('two times sheetData')
+      this.#hasRows ||= this.#isInRows
+    }
+    if (depth === depths.row && this.#isInMerged && tag === 'mergeCell') this.#addMerged(attributes.ref ?? '')
+  }
+
+  #openRow(number: string | undefined): void {
+    const line = number === undefined ? this.#line + 1 : parseRowNumber(number)
+    if (line === null || line <= this.#line || line > maxRows)
+      throw this.#damaged(`rows out of order after row ${this.#line}`)
+    this.#line = line
+    this.#cells = []
+    this.#broken = []
+    this.#column = -1
+    this.#characters = 0
+  }
+
+  #openCell({ r, t = 'n', s }: Readonly<Record<string, string>>): void {
+    const address = r === undefined ? { row: this.#line, column: this.#column + 1 } : parseAddress(r)
+    const isInOrder = address?.row === this.#line && address.column > this.#column && address.column < maxColumns
+    if (!address || !isInOrder) throw this.#damaged(`cells out of order in row ${this.#line}`)
+    this.#column = address.column
+    this.#cell = { type: t, style: s === undefined ? -1 : Number(s), text: '', hasValue: false, hasFormula: false }
+  }
+
+  #openValue(tag: string): void {
+    if (tag === 'f') this.#cell.hasFormula = true
+    if (tag !== 'v' && tag !== 'is') return
+    if (this.#cell.hasValue) throw this.#damaged(`a cell with two values in row ${this.#line}`)
+    this.#cell.hasValue = true
+    this.#isInValue = tag === 'v'
+    this.#isInInline = tag === 'is'
+  }
+
+  #closeValue(): void {
+    if (this.#isInInline) {
+      const text = this.#inline.take()
+      if (text === null) throw this.#tooLong()
+      this.#cell.text = text
+    }
+    this.#isInValue = false
+    this.#isInInline = false
+  }
+
+  #closeCell(): void {
+    if (this.#column >= this.#width) return
+    const content = cellContent(this.#cell, this.#context)
+    if (content === null) throw this.#damaged(`a cell in row ${this.#line} refers to a text that is missing`)
+    if (content === '') return
+    while (this.#cells.length < this.#column) this.#cells.push('')
+    if (typeof content !== 'string') {
+      this.#cells.push('')
+      this.#broken.push({ column: this.#column, reason: content.reason })
+      return
+    }
+    this.#cells.push(content)
+    this.#characters += content.length
+    if (this.#characters > maxRowCharacters) throw this.#tooLong()
+  }
+
+  #closeRow(): void {
+    if (this.#cells.length > 0) this.#rows.push({ cells: this.#cells, line: this.#line, broken: this.#broken })
+  }
+
+  #addMerged(text: string): void {
+    const [from = '', to = from] = text.split(':')
+    const first = parseAddress(from)
+    const last = parseAddress(to)
+    if (!first || !last || this.merged.length >= maxMerged) throw this.#damaged('merged cells that are none')
+    if (last.row > first.row)
+      this.merged.push({ text, firstRow: first.row, lastRow: last.row, column: first.column })
+  }
+
+  #tooLong() {
+    return unreadable(`${this.#name}: row ${this.#line} is longer than 1 MiB`, 'check what writes the workbook')
+  }
+
+  #damaged(what: string) {
+    const problem = `${this.#name} is a workbook whose part ${this.#part} is damaged (${what})`
+    return unreadable(problem, 'have it saved and sent again')
+  }
+}
