@@ -3,15 +3,16 @@ import { Failure } from '../errors.ts'
 import { pathFrom } from '../system/path-from.ts'
 import { readProblem, readRegular } from '../system/regular-file.ts'
 
-/** The beginning of an export, decrypted and unpacked. */
+/** The beginning of an export, decrypted and unpacked; of a workbook, all of its archive. */
 export type Head = {
   /** Its name in messages. */
   readonly name: string
   readonly bytes: Buffer
   /** Whether this is all of it. */
   readonly isWhole: boolean
-  /** Whether the export ends with a line end; null where that is not known. */
+  /** Whether the export ends with a line end; null where that is not known, or means nothing. */
   readonly hasFinalLineEnd: boolean | null
+  readonly isWorkbook?: true
 }
 
 /** Where later exports may be if a person named one file without a date in its name. Paths are as the configuration writes them. */

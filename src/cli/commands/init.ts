@@ -47,10 +47,11 @@ export type InitOptions = ReadingOptions & {
   readonly encoding?: string
   readonly delimiter?: string
   readonly headerLine?: number
+  readonly sheet?: string
 }
 
 /** Options about an export, which a recipe has no use for. */
-const exportOptions = ['source', 'preset', 'encoding', 'delimiter'] as const
+const exportOptions = ['source', 'preset', 'encoding', 'delimiter', 'sheet'] as const
 
 type Written = TriedKey & {
   readonly file: string

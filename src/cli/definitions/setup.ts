@@ -31,7 +31,7 @@ function initCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'init', 'Read an export and write a configuration for it')
     .option(
       '--source <place>',
-      'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, or a JSON list)',
+      'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, XLSX, or a JSON list)',
     )
     .option('--recipe <name>', 'instead of an export: the HR system to read by API, as "rollcall recipes" lists them')
     .option('--parameter <name=value>', 'what the recipe asks for; can be repeated', several)
@@ -65,6 +65,7 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     .option('--employed <status>', 'a status that means employed; can be repeated', several)
     .option('--encoding <name>', 'encoding, instead of the detected one')
     .option('--delimiter <sign>', 'delimiter, instead of the detected one')
+    .option('--sheet <name>', 'the sheet of a workbook that lists the people, or its number')
     .option('--header-line <line>', 'line number of the header', wholeNumber)
     .option('--out <file>', 'configuration file to write', 'rollcall.yaml')
     .option('--replace', 'replace an existing file')

@@ -12,7 +12,7 @@ const kinds = [
   { value: 'status', label: 'a status means something else' },
   { value: 'dates', label: 'dates have another format' },
   { value: 'preset', label: 'another system exported it' },
-  { value: 'file', label: 'the file has another encoding, delimiter or header line' },
+  { value: 'file', label: 'the file has another form: header line, encoding, delimiter or sheet' },
   { value: 'stop', label: 'stop here and write nothing' },
 ] as const
 
@@ -70,8 +70,18 @@ async function statusAnswer({ statuses }: Proposal, prompts: Prompts): Promise<A
 }
 
 async function formAnswer({ table }: Proposal, prompts: Prompts): Promise<FormChoice> {
+  const { workbook } = table
+  if (workbook) {
+    const headerLine = await lineAnswer(table, prompts)
+    if (workbook.sheet === null) return { headerLine }
+    return { sheet: await prompts.text('Which sheet lists the people?', workbook.sheet), headerLine }
+  }
   const encoding = await prompts.text('In which encoding? Such as utf-8 or windows-1252', table.encoding)
   const delimiter = await prompts.text('Which delimiter? A character, or the word tab', table.delimiter)
-  const line = Number(await prompts.text('Which line is the header?', String(table.headerLine)))
-  return { encoding, delimiter, headerLine: Number.isInteger(line) && line > 0 ? line : table.headerLine }
+  return { encoding, delimiter, headerLine: await lineAnswer(table, prompts) }
+}
+
+async function lineAnswer({ headerLine }: Proposal['table'], prompts: Prompts): Promise<number> {
+  const line = Number(await prompts.text('Which line is the header?', String(headerLine)))
+  return Number.isInteger(line) && line > 0 ? line : headerLine
 }

@@ -6,6 +6,7 @@ import {
   type Table,
   tableOfList,
   UnclearEncoding,
+  UnclearSheet,
 } from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
 import type { Output } from '../session/output.ts'
@@ -19,22 +20,27 @@ type Read = { readonly form: FormChoice; readonly table: Table }
 /** The table of an export, or of the first records of a list, for which no form can be chosen. */
 export async function tableOfPreview(preview: SourcePreview, form: FormChoice, asking: Asking): Promise<Read> {
   if (!('list' in preview)) return await tableOf(preview.head, form, asking)
-  if (form.encoding !== undefined || form.delimiter !== undefined || form.headerLine !== undefined)
+  const { encoding, delimiter, headerLine, sheet } = form
+  if ([encoding, delimiter, headerLine, sheet].some((choice) => choice !== undefined))
     throw new Failure(
       'usage',
-      `${preview.list.name} is JSON, and goes without --encoding, --delimiter and --header-line`,
+      `${preview.list.name} is JSON, and goes without --encoding, --delimiter, --header-line and --sheet`,
     )
   return { form, table: tableOfList(preview.list) }
 }
 
-/** The table of an export. Asks for the encoding if the export does not show it; `prompts`: null asks nothing. */
+/** The table of an export. Asks for the encoding or the sheet if the export does not show it; `prompts`: null asks nothing. */
 export async function tableOf(head: Head, form: FormChoice, { prompts, output }: Asking): Promise<Read> {
   try {
     return { form, table: await readTable(head, form) }
   } catch (error) {
-    if (prompts === null || !(error instanceof UnclearEncoding)) throw error
+    if (prompts === null || !(error instanceof UnclearEncoding || error instanceof UnclearSheet)) throw error
     for (;;) {
-      const chosen = { ...form, encoding: await encodingFrom(error, prompts) }
+      const answer =
+        error instanceof UnclearSheet
+          ? { sheet: await sheetFrom(error, prompts) }
+          : { encoding: await encodingFrom(error, prompts) }
+      const chosen = { ...form, ...answer }
       try {
         return { form: chosen, table: await readTable(head, chosen) }
       } catch (trouble) {
@@ -43,6 +49,13 @@ export async function tableOf(head: Head, form: FormChoice, { prompts, output }:
       }
     }
   }
+}
+
+async function sheetFrom({ sheets }: UnclearSheet, prompts: Prompts): Promise<string> {
+  return await prompts.choose(
+    'Which sheet lists the people?',
+    sheets.map((name) => ({ value: name, label: name })),
+  )
 }
 
 async function encodingFrom({ readings }: UnclearEncoding, prompts: Prompts): Promise<string> {

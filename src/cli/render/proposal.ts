@@ -57,13 +57,17 @@ export function renderPermissions(tried: readonly PermissionResult[], paint: Pai
 }
 
 function formText(table: Proposal['table']): string {
-  const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole, isList } = table
+  const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole, isList, workbook } = table
   const checked = isWhole
     ? `${pluralize(rows.length, 'row')} checked`
     : `only the first ${pluralize(rows.length, 'row')} checked`
   if (isList) return `a JSON list with ${pluralize(headers.length, 'column')}; ${checked}`
-  const above = headerLine === 1 ? '' : `, header in line ${headerLine}`
+  const above = headerLine === 1 ? '' : `, header in ${workbook ? 'row' : 'line'} ${headerLine}`
   const below = linesAfterHeader === 0 ? '' : `, ${pluralize(linesAfterHeader, 'further header line')}`
+  if (workbook) {
+    const sheet = workbook.sheet === null ? 'a workbook' : `the sheet "${escapeText(workbook.sheet)}"`
+    return `${sheet} with ${pluralize(headers.length, 'column')}${above}${below}; ${checked}`
+  }
   return `${pluralize(headers.length, 'column')} split by "${escapeText(delimiter)}", ${escapeText(encoding)}${above}${below}; ${checked}`
 }
 

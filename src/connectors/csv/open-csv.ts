@@ -17,11 +17,7 @@ const maxTitleBytes = 1024 * 1024
 type OpenCsvOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
 /** Reads the header of a CSV export. Refuses a file that changes before its rows are read. */
-export async function openCsv(
-  file: ExportFile,
-  format: ExportFormat,
-  options: OpenCsvOptions,
-): Promise<OpenedExport> {
+export async function openCsv(file: ExportFile, format: ExportFormat, options: OpenCsvOptions): Promise<OpenedExport> {
   const { name } = file
   const { encoding, headerLine } = format
   const warnings: string[] = []

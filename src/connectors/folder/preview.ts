@@ -21,14 +21,22 @@ export async function previewFolder(
     (stats) => stats.isDirectory(),
     () => false,
   )
-  const pattern = isFolder ? join(absolute, '*.csv') : absolute
-  const settings = FolderSource.parse({ type: 'csv', path: pattern, mode: 'snapshot' })
+  const pattern = isFolder ? await patternIn(absolute) : absolute
+  const settings = FolderSource.parse({ type: 'folder', path: pattern, mode: 'snapshot' })
   const { file } = await findNewestExport(resolveFolder(settings, workingDirectory))
   const head = await readHead(await exportFileAt(file.path), signal)
   const path = isFolder ? pattern : withDatePattern(pattern)
   const isSingleFile = path === absolute && !/[*?[\]{}]/.test(basename(pattern))
   const laterExports = isSingleFile ? await guessLaterExports(absolute, configFolder) : null
-  return { head, source: { type: 'csv', path: pathFrom(configFolder, path) }, laterExports }
+  const type = head.isWorkbook ? 'folder' : 'csv'
+  return { head, source: { type, path: pathFrom(configFolder, path) }, laterExports }
+}
+
+/** The pattern of the exports in a folder: workbooks if there is no CSV. */
+async function patternIn(folder: string): Promise<string> {
+  const names = await readdir(folder)
+  const hasOnlyWorkbooks = !names.some((name) => name.endsWith('.csv')) && names.some((name) => name.endsWith('.xlsx'))
+  return join(folder, hasOnlyWorkbooks ? '*.xlsx' : '*.csv')
 }
 
 function withDatePattern(path: string): string {

@@ -4,7 +4,8 @@ const maxSerial = 2_958_465
 const daysBetweenSystems = 1462
 /** Excel counts a 29 February 1900, which did not exist, so that its days before are one less. */
 const phantomDay = 60
-const firstDay = Temporal.PlainDate.from('1899-12-31')
+const msPerDay = secondsPerDay * 1000
+const firstDayMs = Date.UTC(1899, 11, 31)
 
 /** A day and time as Excel counts them: days since the beginning of 1900, or of 1904. */
 export type Serial = { readonly value: number; readonly isFrom1904: boolean }
@@ -29,7 +30,7 @@ export function dateText({ value, isFrom1904 }: Serial, shows: 'date' | 'dateTim
   const serial = isFrom1904 ? day + daysBetweenSystems : day
   if (serial > maxSerial) return { reason: 'the cell holds a date after the year 9999' }
   if (serial === phantomDay) return { reason: 'the cell holds 29 February 1900, which did not exist' }
-  const date = serial === 0 ? '1900-01-00' : firstDay.add({ days: serial > phantomDay ? serial - 1 : serial }).toString()
+  const date = serial === 0 ? '1900-01-00' : dayText(serial > phantomDay ? serial - 1 : serial)
   return { text: shows === 'dateTime' && seconds > 0 ? `${date}T${time}` : date }
 }
 
@@ -38,6 +39,11 @@ export function isoDateText(text: string): DateText {
   const [, date, time = ''] = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2})?)(?:\.0+)?(?:Z)?)?$/.exec(text) ?? []
   if (date === undefined) return { reason: 'the cell holds a date that is not written in ISO 8601' }
   return { text: /^[0:]*$/.test(time) ? date : `${date}T${time}` }
+}
+
+/** Temporal would take a fifth of the time of reading a sheet. */
+function dayText(days: number): string {
+  return new Date(firstDayMs + days * msPerDay).toISOString().slice(0, 10)
 }
 
 function timeText(seconds: number): string {

@@ -70,7 +70,8 @@ export type SheetStart = {
   readonly isAll: boolean
 }
 
-type StartOptions = { readonly name: string; readonly sheet: ExportFormat['sheet']; readonly maxRows: number }
+/** `sheet`: the name of a sheet or, if none has that name, its number. */
+type StartOptions = { readonly name: string; readonly sheet: string | undefined; readonly maxRows: number }
 
 /** Reads the first rows of a sheet that are not blank from the bytes of a workbook. */
 export async function readSheetStart(bytes: Buffer, { name, sheet, maxRows }: StartOptions): Promise<SheetStart> {
@@ -79,10 +80,15 @@ export async function readSheetStart(bytes: Buffer, { name, sheet, maxRows }: St
   const workbook = await readWorkbook(archive)
   const sheets = workbook.sheets.map((one) => one.name)
   if (sheet === undefined && sheets.length > 1) return { sheets, sheet: null, rows: [], isAll: false }
-  const chosen = chooseSheet(workbook, { name, sheet })
+  const chosen = chooseSheet(workbook, { name, sheet: sheetMeant(sheet, sheets) })
   const context = await readContext(archive, workbook)
   const { rows, isAll } = await firstRows(archive, { part: chosen.part, context, width: maxColumns }, maxRows)
   return { sheets, sheet: chosen.name, rows, isAll }
+}
+
+function sheetMeant(sheet: string | undefined, names: readonly string[]): ExportFormat['sheet'] {
+  if (sheet === undefined || names.includes(sheet) || !/^\d{1,5}$/.test(sheet)) return sheet
+  return Number(sheet)
 }
 
 type OpenedSheet = { readonly header: SheetHeader; readonly sheet: Omit<SheetToRead, 'width'> }
@@ -115,7 +121,10 @@ function chooseSheet({ sheets }: Workbook, { name, sheet }: SheetChoice): Sheet 
   if (chosen) return chosen
   const wanted = typeof sheet === 'number' ? `number ${sheet}` : quoted(sheet)
   const problem = `${name} has no sheet ${wanted}; it has ${pluralize(sheets.length, 'sheet')}: ${namesOf(sheets)}`
-  const similar = mostSimilar([String(sheet)], sheets.map((one) => one.name))
+  const similar = mostSimilar(
+    [String(sheet)],
+    sheets.map((one) => one.name),
+  )
   throw unreadable(problem, similar === null ? 'check sheet' : `did you mean sheet: '${similar}'?`)
 }
 

@@ -21,7 +21,11 @@ export type Workbook = {
 
 /** Archives that are no workbook of the kind that is read: a part that shows it, and advice. */
 const otherArchives = [
-  { part: 'xl/vbaproject.bin', problem: 'is a workbook with macros (.xlsm)', help: 'have it saved as .xlsx, without macros' },
+  {
+    part: 'xl/vbaproject.bin',
+    problem: 'is a workbook with macros (.xlsm)',
+    help: 'have it saved as .xlsx, without macros',
+  },
   { part: 'xl/workbook.bin', problem: 'is a binary workbook (.xlsb)', help: 'have it saved as .xlsx' },
   { part: 'content.xml', problem: 'is a sheet of OpenDocument (.ods)', help: 'have it saved as .xlsx' },
   { part: 'index/document.iwa', problem: 'is a sheet of Apple Numbers', help: 'have it exported as .xlsx' },
@@ -30,7 +34,11 @@ const otherArchives = [
 
 /** Content types of workbooks that are not read: what their type holds, and advice. */
 const otherTypes = [
-  { pattern: /macroEnabled/i, problem: 'is a workbook with macros (.xlsm)', help: 'have it saved as .xlsx, without macros' },
+  {
+    pattern: /macroEnabled/i,
+    problem: 'is a workbook with macros (.xlsm)',
+    help: 'have it saved as .xlsx, without macros',
+  },
   { pattern: /template/i, problem: 'is a template of a workbook (.xltx)', help: 'have it saved as .xlsx' },
 ] as const
 

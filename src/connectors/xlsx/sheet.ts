@@ -21,7 +21,12 @@ export type SheetRow = {
 }
 
 /** Cells that are one, and have one value. Rows count from 1 and columns from 0, both ends included. */
-export type MergedCells = { readonly text: string; readonly firstRow: number; readonly lastRow: number; readonly column: number }
+export type MergedCells = {
+  readonly text: string
+  readonly firstRow: number
+  readonly lastRow: number
+  readonly column: number
+}
 
 /** The rows of a sheet, and its merged cells, which follow them. */
 export type SheetContent = {
@@ -220,8 +225,7 @@ class SheetHandler {
     const first = parseAddress(from)
     const last = parseAddress(to)
     if (!first || !last || this.merged.length >= maxMerged) throw this.#damaged('merged cells that are none')
-    if (last.row > first.row)
-      this.merged.push({ text, firstRow: first.row, lastRow: last.row, column: first.column })
+    if (last.row > first.row) this.merged.push({ text, firstRow: first.row, lastRow: last.row, column: first.column })
   }
 
   #tooLong() {

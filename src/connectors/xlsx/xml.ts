@@ -43,10 +43,14 @@ export async function* readXml(chunks: AsyncIterable<Buffer>, options: XmlOption
   parser.on('text', (text) => handler.text?.(text))
   parser.on('cdata', (text) => handler.text?.(text))
   parser.on('doctype', () => {
-    throw unreadable(`${name} is a workbook whose part ${part} declares a document type`, 'no workbook does; check what writes it')
+    throw unreadable(
+      `${name} is a workbook whose part ${part} declares a document type`,
+      'no workbook does; check what writes it',
+    )
   })
   parser.on('xmldecl', ({ encoding = 'utf-8' }) => {
-    if (!/^utf-?8$/i.test(encoding)) throw unreadable(`${name} is a workbook that is not in UTF-8`, 'have it saved by Excel or LibreOffice')
+    if (!/^utf-?8$/i.test(encoding))
+      throw unreadable(`${name} is a workbook that is not in UTF-8`, 'have it saved by Excel or LibreOffice')
   })
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let bytesWithoutEvent = 0

@@ -190,26 +190,36 @@ ${selectField({
   hint: html`${title}: ${why}.`,
 })}
 ${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">(${reason})</span></li>`)}</ul>`}
-${form.format !== 'json' && formFields(fields)}
+${formFields(form, fields)}
 ${!questions.some(({ about }) => about === 'dateFormat') && html`<details><summary>The dates have another format</summary>${textField({ name: 'dateFormat', label: 'Date format', value: fields('dateFormat'), hint: 'For example dd/MM/yyyy. Only needed if the dates are ambiguous.' })}</details>`}`
 }
 
 /** How the file or the list is written, in words. */
 function formText(form: ProposedReading['form'], columns: number): Html {
-  const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole, format } = form
+  const { headerLine, linesAfterHeader, rows, isWhole, format } = form
   const isList = format === 'json'
   const names = isList ? ['record was', 'records were'] : ['row was', 'rows were']
   const checked = html`${!isWhole && 'Only the first '}${pluralize(rows, ...(names as [string, string]))} checked`
   if (isList) return html`${pluralize(columns, 'column')}, by their paths in a record. ${checked}.`
-  const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`${pluralize(columns, 'column')} separated by ${between}, encoded as ${encoding}. The header is in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${checked}.`
+  return html`${pluralize(columns, 'column')} ${writtenHow(form)}. The header is in ${format === 'xlsx' ? 'row' : 'line'} ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${checked}.`
 }
 
-/** What a person changes where the form of a file was not detected rightly. */
-function formFields(fields: Fields): Html {
+function writtenHow({ format, sheet, encoding, delimiter }: ProposedReading['form']): string {
+  if (format === 'xlsx') return sheet === null ? 'in the only sheet of a workbook' : `in the sheet ${sheet}`
+  const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
+  return `separated by ${between}, encoded as ${encoding}`
+}
+
+/** What a person changes where the form of a file was not detected rightly. A list has none. */
+function formFields({ format, sheet }: ProposedReading['form'], fields: Fields): Html | false {
+  if (format === 'json') return false
+  const detected = { value: '', name: 'detected automatically' }
+  const ofSheet =
+    sheet !== null && textField({ name: 'sheet', label: 'Sheet', value: fields('sheet') || sheet, maxLength: 100 })
+  const ofText = html`${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
+${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}`
   return html`<details><summary>The file has another format</summary>
-${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'detected automatically' }, ...encodings], value: fields('encoding') })}
-${selectField({ name: 'delimiter', label: 'Delimiter', options: [{ value: '', name: 'detected automatically' }, ...delimiters], value: fields('delimiter') })}
+${format === 'xlsx' ? ofSheet : ofText}
 ${textField({ name: 'headerLine', label: 'Header line', type: 'number', value: fields('headerLine') })}
 </details>`
 }

@@ -1,7 +1,7 @@
 import type { FirstVisit } from '../../contract/control/first-visit.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
-import { actionForm, actionLink, fileField, selectField } from '../../web/forms.ts'
+import { actionForm, actionLink, fileField, selectField, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { code, live } from '../../web/parts.ts'
@@ -29,9 +29,8 @@ export function firstVisitPages(site: Site): void {
   site.upload(`${firstVisitHref}/export`, {
     operation: 'uploadExport',
     receive: async ({ control }, fields, { name, bytes }) => {
-      const form = { encoding: fields('encoding'), delimiter: fields('delimiter') }
-      const query = { name, ...(form.encoding && form), ...(form.delimiter && { delimiter: form.delimiter }) }
-      const { id } = await control.uploadExport({ query: withoutBlanks(query), body: bytes })
+      const form = { encoding: fields('encoding'), delimiter: fields('delimiter'), sheet: fields('sheet') }
+      const { id } = await control.uploadExport({ query: withoutBlanks({ name, ...form }), body: bytes })
       return { to: uploadHref(id, '', form) }
     },
     askAgain: startPage,
@@ -111,10 +110,11 @@ function uploadCard(context: PageContext, fields: Fields, visit: FirstVisit): Ht
       action: `${firstVisitHref}/export`,
       formToken: context.formToken,
       files: true,
-      content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${pluralize(visit.keptMinutes, 'minute')} after you last opened it.</p>
+      content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, or an Excel workbook (.xlsx), at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${pluralize(visit.keptMinutes, 'minute')} after you last opened it.</p>
 <details><summary>The file has an unusual format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}
+${textField({ name: 'sheet', label: 'Sheet', value: fields('sheet'), maxLength: 100, hint: 'The name of the one that lists the people, if a workbook has several.' })}
 </details>
 ${fileField({ name: 'export', label: 'The export', required: true })}
 <div class="row"><button class="main">Upload it and check it</button></div>`,

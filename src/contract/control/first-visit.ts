@@ -41,6 +41,7 @@ export type Upload = z.infer<typeof Upload>
 const formatOverrides = {
   encoding: Text.optional().describe('Such as utf-8 or windows-1252.'),
   delimiter: Text.optional().describe('The sign between two cells, or the word tab.'),
+  sheet: Text.optional().describe('Of a workbook: the name of a sheet, or its number.'),
 }
 
 /** The admin's answers about how to read an uploaded export. */
@@ -73,7 +74,8 @@ export const ProposedReading = z
   .object({
     upload: Upload,
     form: z.object({
-      format: z.enum(['csv', 'json']),
+      format: z.enum(['csv', 'xlsx', 'json']),
+      sheet: z.string().nullable().describe('The sheet that is read. Null: the export has only one, or none.'),
       encoding: z.string(),
       delimiter: z.string(),
       headerLine: Count,

@@ -142,20 +142,20 @@ function uploadView({ id, name, bytes }: Sample): UploadView {
   return { id, name, bytes }
 }
 
+function formatOf({ workbook, isList }: Proposal['table']): 'csv' | 'xlsx' | 'json' {
+  if (isList) return 'json'
+  return workbook ? 'xlsx' : 'csv'
+}
+
 async function readingView(sample: Sample, { table, form: _, mapping: __, ...proposal }: Proposal) {
-  const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers, isWhole, isList = false } = table
+  const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers, isWhole } = table
   const presets = [...(await readPresets())].map(([name, one]) => ({ name, title: one.title }))
   const { preset, title, why, fields, unreadColumns, dates, statuses, contractors, questions, notes } = proposal
   return {
     upload: uploadView(sample),
     form: {
-      format: isList ? ('json' as const) : ('csv' as const),
-      encoding,
-      delimiter,
-      headerLine,
-      linesAfterHeader,
-      rows: rows.length,
-      isWhole,
+      ...{ format: formatOf(table), sheet: table.workbook?.sheet ?? null },
+      ...{ encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length, isWhole },
     },
     columns: [...new Set(headers)].filter((header) => header.trim() !== ''),
     ...{ preset, title, why, presets },

@@ -33,6 +33,7 @@ const helpOfAddress: FormHelp = {
   whichEncoding: 'say which one it is to "rollcall init" with --encoding',
   delimiter: 'use "rollcall init" with --delimiter',
   whichDelimiter: 'say which one it is to "rollcall init" with --delimiter',
+  whichSheet: 'name it to "rollcall init" with --sheet',
 }
 
 /** An address that was looked at. */

@@ -30,7 +30,7 @@ export type ConnectionText = { readonly connections: object; readonly comments: 
 /** The connection of an export that is read as proposed. */
 export function exportConnection(proposal: Proposal, connection: NewConnection): ConnectionText {
   const { fields, status, scope, severalRows } = proposal.mapping
-  refuseReferences([connection.target, fields, status, scope, severalRows])
+  refuseReferences([connection.target, fields, status, scope, severalRows, proposal.table.workbook])
   return { connections: connectionsOf(proposal, connection), comments: commentsOn(proposal, connection) }
 }
 
@@ -175,9 +175,11 @@ export function requireTimeZone(name: string): string {
 /** The form of the file, as far as it differs from the preset and the defaults. */
 function formOf({ table, form }: Proposal): Readonly<Record<string, unknown>> {
   if (table.isList) return {}
-  const expected: Readonly<Record<string, unknown>> = { ...usualForm, ...form }
-  const { encoding, delimiter, headerLine, linesAfterHeader, lastLine } = table
-  const actual = { encoding, delimiter, headerLine, linesAfterHeader, lastLine }
+  const { encoding, delimiter, headerLine, linesAfterHeader, lastLine, workbook } = table
+  // A preset knows the form of text exports only.
+  const expected: Readonly<Record<string, unknown>> = workbook ? usualForm : { ...usualForm, ...form }
+  const sheet = workbook && { format: 'xlsx', ...(workbook.sheet !== null && { sheet: workbook.sheet }) }
+  const actual = { ...sheet, encoding, delimiter, headerLine, linesAfterHeader, lastLine }
   return Object.fromEntries(Object.entries(actual).filter(([setting, value]) => expected[setting] !== value))
 }
 

@@ -23,7 +23,8 @@ export function exportSample(upload: Upload, { config, sync, toSync, signal }: V
   return {
     ...{ id, name, bytes: file.bytes },
     tableOf: (form) => exportTable(file, form, signal),
-    sourceFor: (settings) => folderSource(upload, settings, config.folder),
+    sourceFor: (settings, { workbook }) =>
+      folderSource(upload, settings, { type: workbook ? 'folder' : 'csv', configFolder: config.folder }),
     async plan({ next, connection }) {
       const reading = await readingOf(upload, connection, signal)
       const preview = await planReading(sync, toSync(next, connection), {
@@ -39,21 +40,27 @@ export function exportSample(upload: Upload, { config, sync, toSync, signal }: V
 /** The header and the first rows of an export. With `whole` it is read to its end, which refuses a cut file. */
 export async function exportTable(
   file: ExportFile,
-  { encoding, delimiter, headerLine }: FormChoice,
+  { encoding, delimiter, headerLine, sheet }: FormChoice,
   signal: AbortSignal,
   { whole = false } = {},
 ): Promise<Table> {
   const head = await previewFile(file, { whole, signal })
-  return await readTable(head, { encoding, delimiter, headerLine }, helpOfPage)
+  return await readTable(head, { encoding, delimiter, headerLine, sheet }, helpOfPage)
 }
 
-async function folderSource(upload: Upload, settings: FirstConnection, configFolder: string): Promise<SampleSource> {
+type FolderPlace = { readonly type: 'csv' | 'folder'; readonly configFolder: string }
+
+async function folderSource(
+  upload: Upload,
+  settings: FirstConnection,
+  { type, configFolder }: FolderPlace,
+): Promise<SampleSource> {
   if (settings.folder === undefined) throw new Failure('usage', 'name the folder in which later exports will arrive')
   refuseReferences(settings.folder)
   const folder = resolve(configFolder, settings.folder)
   const pattern = join(folder, `*${suffixOf(upload.name)}`)
   return {
-    settings: { type: 'csv', path: pathFrom(configFolder, pattern) },
+    settings: { type, path: pathFrom(configFolder, pattern) },
     shown: pattern,
     makesFolder: (await isFolder(folder)) ? null : folder,
     secrets: new Map(),
@@ -87,5 +94,5 @@ async function readingOf(
 }
 
 function readsFolder(settings: SourceSettings): settings is SourceSettings & FolderSource {
-  return settings.type === 'csv'
+  return settings.type === 'csv' || settings.type === 'folder'
 }

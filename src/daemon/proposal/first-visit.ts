@@ -202,7 +202,7 @@ async function draft(
 ): Promise<Drafted> {
   const question = proposal.questions.find(isBlocking)
   if (question !== undefined) throw new Failure('usage', missingAnswers[question.about])
-  const source = await sample.sourceFor(settings)
+  const source = await sample.sourceFor(settings, proposal.table)
   const before = await emptyConfiguration(config, env)
   const name = toConnectionName(settings.name)
   const timeZone = requireTimeZone(settings.timeZone)

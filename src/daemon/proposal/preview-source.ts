@@ -44,9 +44,10 @@ export async function previewFile(
   file: ExportFile,
   { whole = false, signal }: { readonly whole?: boolean; readonly signal: AbortSignal },
 ): Promise<Head> {
-  if (whole) {
+  const head = await readHead(file, signal)
+  if (whole && !head.isWorkbook) {
     const decoded = decodeFile(file, ExportFormat.parse({ unpackedBytes }), { signal, secret: () => null })
     for await (const _ of decoded) signal.throwIfAborted()
   }
-  return await readHead(file, signal)
+  return head
 }

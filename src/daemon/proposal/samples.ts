@@ -10,6 +10,7 @@ export const helpOfPage: FormHelp = {
   whichEncoding: 'choose its encoding by hand',
   delimiter: 'choose the delimiter by hand',
   whichDelimiter: 'choose which one it is by hand',
+  whichSheet: 'name the one that lists the people, below "The file has another format"',
 }
 
 /** A person's settings for the first connection. */
@@ -47,7 +48,7 @@ export type Sample = {
   readonly bytes: number | null
   /** The header and the first rows, read in the chosen form. */
   tableOf(form: FormChoice): Promise<Table>
-  sourceFor(settings: FirstConnection): Promise<SampleSource>
+  sourceFor(settings: FirstConnection, table: Table): Promise<SampleSource>
   /** Reads all of it, and plans a first run. */
   plan(draft: SampleDraft, visitor: Visitor): Promise<PlannedList>
 }

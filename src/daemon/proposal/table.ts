@@ -4,6 +4,7 @@ import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/reco
 import type { Head, ListStart } from '../../connectors/discovery.ts'
 import { type EncodingGuess, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
+import { readSheetStart } from '../../connectors/xlsx/open-workbook.ts'
 import { Failure } from '../../errors.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
 
@@ -14,15 +15,20 @@ export type FormChoice = {
   readonly encoding?: string
   readonly delimiter?: string
   readonly headerLine?: number
+  /** The name of a sheet, or its number. */
+  readonly sheet?: string
 }
 
 /** How messages explain to choose another form. */
-export type FormHelp = Readonly<Record<'encoding' | 'whichEncoding' | 'delimiter' | 'whichDelimiter', string>>
+export type FormHelp = Readonly<
+  Record<'encoding' | 'whichEncoding' | 'delimiter' | 'whichDelimiter' | 'whichSheet', string>
+>
 const helpOfOptions: FormHelp = {
   encoding: 'say --encoding',
   whichEncoding: 'say which one it is with --encoding',
   delimiter: 'say --delimiter',
   whichDelimiter: 'say which one it is with --delimiter',
+  whichSheet: 'say which one lists the people with --sheet',
 }
 
 /** How an export is written, and its header and first rows. */
@@ -41,6 +47,8 @@ export type Table = {
   readonly notes: readonly string[]
   /** Whether the rows are records of a JSON list, which is written in no form that could be chosen. */
   readonly isList?: true
+  /** The sheet that was read of a workbook; null: it has only one. */
+  readonly workbook?: { readonly sheet: string | null }
 }
 
 /** The table of the first records of a list. */
@@ -65,6 +73,18 @@ export class UnclearEncoding extends Failure {
   }
 }
 
+/** Thrown if a workbook has several sheets, and nobody says which one is meant. */
+export class UnclearSheet extends Failure {
+  readonly sheets: readonly string[]
+
+  constructor(name: string, sheets: readonly string[], help: FormHelp) {
+    const named = sheets.slice(0, maxSheetsNamed).join(', ')
+    super('usage', `${name} has ${sheets.length} sheets (${named}): ${help.whichSheet}`)
+    this.sheets = sheets
+  }
+}
+
+const maxSheetsNamed = 20
 /** Maximum number of records from which the delimiter is detected. */
 const maxRecordsForDelimiter = 500
 /** Maximum number of rows read to detect how an export is written. A million would take five seconds and over a gigabyte. */
@@ -75,7 +95,32 @@ const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
 
 /** Detects how an export is written, from its beginning. Refuses what is not a table with named columns, in a sentence. */
 export async function readTable(head: Head, choice: FormChoice = {}, help: FormHelp = helpOfOptions): Promise<Table> {
+  return head.isWorkbook ? await readSheetTable(head, choice, help) : await readTextTable(head, choice, help)
+}
+
+async function readSheetTable({ name, bytes }: Head, choice: FormChoice, help: FormHelp): Promise<Table> {
+  if (choice.encoding !== undefined || choice.delimiter !== undefined)
+    throw new Failure('usage', `${name} is a workbook, which has neither an encoding nor a delimiter`)
+  const { sheets, sheet, rows, isAll } = await readSheetStart(bytes, { name, sheet: choice.sheet, maxRows })
+  if (sheet === null) throw new UnclearSheet(name, sheets, help)
+  const usualCells = median(rows.map(({ cells }) => filledCells(cells)))
+  const header = rows.find(({ cells, line }) =>
+    choice.headerLine === undefined ? filledCells(cells) * 2 > usualCells : line >= choice.headerLine,
+  )
+  const width = header?.cells.length ?? 0
+  const records = rows.map(({ cells, line }) => ({ cells: paddedTo(width, cells), line }))
+  const found = { name, header: records[header === undefined ? -1 : rows.indexOf(header)], records, isWhole: isAll }
+  const form = { encoding: 'utf-8', delimiter: ',', lastLine: 'terminated' } as const
+  return {
+    ...tableBelow({ ...found, lineName: 'row', notes: [] }),
+    ...form,
+    workbook: { sheet: sheets.length > 1 ? sheet : null },
+  }
+}
+
+async function readTextTable(head: Head, choice: FormChoice, help: FormHelp): Promise<Table> {
   const { name } = head
+  if (choice.sheet !== undefined) throw new Failure('usage', `${name} is no workbook, and has no sheet to choose`)
   const encoding = chosenEncoding(choice) ?? encodingInBytes(head) ?? encodingGuessed(head, help)
   const text = await textOf(head, encoding)
   const notes =
@@ -90,37 +135,56 @@ export async function readTable(head: Head, choice: FormChoice = {}, help: FormH
   if (failure !== null && head.isWhole) notes.push(`Only the rows before it were looked at: ${failure.message}.`)
   const width = usualWidth(records)
   const header = headerOf(records, { width, line: choice.headerLine })
+  const isWhole = head.isWhole && isAll
+  return {
+    ...tableBelow({ name, header, records, isWhole, notes, lineName: 'line' }),
+    encoding,
+    delimiter,
+    lastLine: head.hasFinalLineEnd === false ? 'any' : 'terminated',
+  }
+}
+
+/** A line of text, or a row of a sheet. */
+type TableRecord = Pick<CsvRecord, 'cells' | 'line'>
+
+type FoundTable = Pick<Table, 'name' | 'isWhole'> & {
+  readonly header: TableRecord | undefined
+  readonly records: readonly TableRecord[]
+  readonly lineName: 'line' | 'row'
+  readonly notes: string[]
+}
+
+/** The table below a header, with what deserves a look. */
+function tableBelow({ name, header, records, isWhole, lineName, notes }: FoundTable) {
+  const titled = lineName === 'row' ? 'Row' : 'Line'
   if (header === undefined) throw refusal(`${name} holds no row that names its columns`, 'export it with a header')
   const named = header.cells.filter((cell) => cell !== '')
   if (named.some((cell) => likeData.test(cell.trim())))
     throw refusal(
-      `${name}:${header.line}: this line is a row of data, and none above it names the columns`,
+      `${name}:${header.line}: this ${lineName} is ${lineName === 'row' ? 'one' : 'a row'} of data, and none above it names the columns`,
       'export it with a header',
     )
   const below = records.slice(records.indexOf(header) + 1)
   const linesAfterHeader = below.findIndex((record) => !repeats(record, header))
-  const isWhole = head.isWhole && isAll
   const body = below.slice(Math.max(0, linesAfterHeader))
   const again = body.find((record) => namesColumns(record, header))
-  if (again !== undefined) notes.push(`Line ${again.line} names the columns again: have the parts exported one by one.`)
+  if (again !== undefined)
+    notes.push(`${titled} ${again.line} names the columns again: have the parts exported one by one.`)
   const rows = again === undefined ? body : body.filter((record) => !namesColumns(record, header))
   const [odd] = rows.filter(({ cells }) => cells.length !== header.cells.length)
   if (odd !== undefined)
-    notes.push(`Line ${odd.line} has ${cellCount(odd.cells.length)}, the header has ${header.cells.length}.`)
+    notes.push(`${titled} ${odd.line} has ${cellCount(odd.cells.length)}, the header has ${header.cells.length}.`)
   const last = isWhole ? rows.at(-1) : undefined
   if (last !== undefined && total.test(last.cells[0] ?? ''))
     notes.push(
-      `Line ${last.line}, the last one, reads like a total. Write footer, so that it is not taken for a person.`,
+      `${titled} ${last.line}, the last one, reads like a total. Write footer, so that it is not taken for a person.`,
     )
   if (rows.length === 0)
     notes.push('The export has no rows below its header, so only the names of its columns were looked at.')
   return {
     name,
-    encoding,
-    delimiter,
     headerLine: header.line,
     linesAfterHeader: Math.max(0, linesAfterHeader),
-    lastLine: head.hasFinalLineEnd === false ? 'any' : 'terminated',
     headers: header.cells,
     rows: rows.filter(({ cells }) => cells.length === header.cells.length).map(({ cells }) => cells),
     isWhole,
@@ -130,6 +194,18 @@ export async function readTable(head: Head, choice: FormChoice = {}, help: FormH
 
 function refusal(problem: string, help: string): Failure {
   return new Failure('source_unreadable', `${problem}: ${help}`)
+}
+
+function filledCells(cells: readonly string[]): number {
+  return cells.filter((cell) => cell.trim() !== '').length
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+}
+
+function paddedTo(width: number, cells: readonly string[]): readonly string[] {
+  return Array.from({ length: width }, (_, index) => cells[index] ?? '')
 }
 
 function cellCount(count: number): string {
@@ -257,14 +333,14 @@ function headerOf(
 }
 
 /** Whether a row below the header names the columns once more, perhaps in other words. */
-function repeats({ cells }: CsvRecord, header: CsvRecord): boolean {
+function repeats({ cells }: TableRecord, header: TableRecord): boolean {
   const filled = cells.flatMap((cell, at) => (cell.trim() === '' ? [] : [[cell, header.cells[at] ?? ''] as const]))
   const same = filled.filter(([cell, name]) => normaliseHeader(cell) === normaliseHeader(name))
   return same.length > 1 && same.length * 3 > filled.length
 }
 
 /** Whether a later row repeats the names of the columns, in any order. */
-function namesColumns({ cells }: CsvRecord, header: CsvRecord): boolean {
+function namesColumns({ cells }: TableRecord, header: TableRecord): boolean {
   const [first = '', second = ''] = cells
   if (!header.cells.includes(first) || !header.cells.includes(second)) return false
   const filled = cells.filter((cell) => cell.trim() !== '')

@@ -44,7 +44,7 @@ const otherFormats: readonly OtherFormat[] = [
   {
     magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1',
     problem: 'is an Excel workbook of the old kind, or one with a password',
-    help: 'have it saved as CSV, or as .xlsx, and write format: xlsx',
+    help: 'have it saved as CSV or .xlsx',
   },
   { magic: '%PDF-', problem: 'is a PDF', help: 'have it exported as CSV' },
 ]

@@ -2,14 +2,24 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Head, headBytes } from '../../discovery.ts'
-import { type ExportFile, exportFileAt } from '../export-file.ts'
+import { type ExportFile, exportFileAt, readBytes } from '../export-file.ts'
 import { ExportFormat } from '../format.ts'
+import { unreadable } from '../failures.ts'
 import { decodeFile } from './decode.ts'
+import { isWorkbookFile } from './zip.ts'
+
+/** Maximum size of a workbook that a preview reads. It is read from its end, and as a whole. */
+const maxWorkbookBytes = 64 * 1024 * 1024
 
 type FetchedStart = { readonly name: string; readonly isWhole: boolean; readonly signal: AbortSignal }
 
 /** Decodes the beginning of an export whose first bytes were fetched. */
 export async function readHeadFromBytes(bytes: Buffer, { name, isWhole, signal }: FetchedStart): Promise<Head> {
+  if (!isWhole && bytes.toString('latin1', 0, 2) === 'PK')
+    throw unreadable(
+      `${name} is a zip or a workbook of more than ${headBytes / 1024 / 1024} MiB, which is read from its end`,
+      'look at a copy on this machine, or at a smaller export',
+    )
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-init-'))
   try {
     await writeFile(join(folder, 'export'), bytes, { mode: 0o600 })
@@ -20,12 +30,24 @@ export async function readHeadFromBytes(bytes: Buffer, { name, isWhole, signal }
   }
 }
 
-/** Decodes the beginning of an export in a file. */
+/** Decodes the beginning of an export in a file, or reads a workbook as a whole. */
 export async function readHead(file: ExportFile, signal: AbortSignal): Promise<Head> {
+  if (await isWorkbookFile(file)) return await readWorkbookBytes(file, signal)
   const decoded = decodeFile(file, ExportFormat.parse({}), { signal, secret: () => null })
   const { bytes, isWhole } = await readHeadBytes(decoded)
   const hasFinalLineEnd = isWhole ? endsInLineEnd(bytes) : await hasLineEndAtEnd(file, bytes)
   return { name: file.name, bytes, isWhole, hasFinalLineEnd }
+}
+
+async function readWorkbookBytes(file: ExportFile, signal: AbortSignal): Promise<Head> {
+  const { name } = file
+  if (file.bytes > maxWorkbookBytes)
+    throw unreadable(
+      `${name} is a workbook of more than ${maxWorkbookBytes / 1024 / 1024} MiB`,
+      'look at a smaller one of the same form, or have it saved as CSV',
+    )
+  const bytes = Buffer.concat(await Array.fromAsync(readBytes(file, signal)))
+  return { name, bytes, isWhole: true, hasFinalLineEnd: null, isWorkbook: true }
 }
 
 /** The first bytes, and whether they are all. Reads no more than needed, so that a file that unpacks to much costs little. */

@@ -33,6 +33,18 @@ export async function* unzipChunks(chunks: AsyncIterable<Buffer>, name: string):
   yield* onlyEntry(() => fromBufferPromise(Buffer.concat(chunksSoFar), { lazyEntries: true }), name)
 }
 
+/** Whether a file is an Excel workbook. A damaged one is none. */
+export async function isWorkbookFile(file: ExportFile): Promise<boolean> {
+  await using handle = await openWithoutWaiting(file.path)
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0)
+  if (buffer.toString('latin1', 0, bytesRead) !== 'PK') return false
+  try {
+    return await isWorkbook(await fromFdPromise(handle.fd, { autoClose: false, lazyEntries: true }))
+  } catch {
+    return false
+  }
+}
+
 async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGenerator<Buffer> {
   try {
     const zip = await open()
@@ -51,7 +63,8 @@ async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGene
 
 async function entryOf(zip: ZipFile, name: string): Promise<Entry> {
   if (zip.entryCount !== 1) {
-    if (await isWorkbook(zip)) throw unreadable(`${name} is an Excel workbook`, 'write format: xlsx, or have it saved as CSV')
+    if (await isWorkbook(zip))
+      throw unreadable(`${name} is an Excel workbook`, 'write format: xlsx, or have it saved as CSV')
     throw unreadable(`${name} is a zip with ${zip.entryCount} entries`, 'have exactly one file packed, without folders')
   }
   const entry = await firstEntry(zip)
