@@ -46,7 +46,7 @@ export function headerOf(rows: readonly SheetRow[], { name, headerLine }: Header
 /** The title of a report, often in merged cells, if most rows below have several times as many cells. */
 function findTitle(first: SheetRow, below: readonly SheetRow[]) {
   if (filledCells(first) > maxTitleCells) return null
-  const wide = below.filter((row) => filledCells(row) > 2 * filledCells(first))
+  const wide = below.filter((each) => filledCells(each) > 2 * filledCells(first))
   const [row] = wide
   if (!row || wide.length * 2 <= below.length) return null
   return { text: first.cells.filter((cell) => cell !== '').join(' '), row }

@@ -16,7 +16,7 @@ const dateTime: NumberFormat = { kind: 'dateTime' }
 
 /** What a format code consists of. Text in quotes, after a backslash, and for padding means nothing to dates. */
 const tokens =
-  /"(?<quoted>[^"]*)"?|\\(?<escaped>[^])|[_*][^]|\[(?<bracket>[^\]]*)\]?|(?<general>General)|(?<halfDay>AM\/PM|A\/P)|(?<other>[^])/giu
+  /"(?<quoted>[^"]*)"?|\\(?<escaped>.)|[_*].|\[(?<bracket>[^\]]*)\]?|(?<general>General)|(?<halfDay>AM\/PM|A\/P)|(?<other>.)/gisu
 
 /** The format of an index that the standard defines. Those from 27 to 58 are dates in East Asian editions. */
 export function builtInFormat(id: number): NumberFormat {

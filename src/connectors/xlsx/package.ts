@@ -50,7 +50,7 @@ export function isWorkbookPart(part: string): boolean {
 /** Finds the sheets of a workbook and what their cells refer to. Refuses an archive that is something else. */
 export async function readWorkbook(archive: Archive): Promise<Workbook> {
   const { name } = archive
-  const other = otherArchives.find(({ part }) => archive.has(part))
+  const other = otherArchives.find((each) => archive.has(each.part))
   if (other) throw unreadable(`${name} ${other.problem}`, other.help)
   if (!archive.has(contentTypesPart))
     throw unreadable(

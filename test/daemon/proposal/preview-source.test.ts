@@ -128,7 +128,7 @@ describe('what cannot be an export is refused in a sentence', () => {
       'a workbook',
       'people.csv',
       Buffer.from('d0cf11e0a1b11ae1'.repeat(8), 'hex'),
-      /is an Excel workbook: have it saved as CSV/,
+      /is an Excel workbook of the old kind, or one with a password/,
     ],
   ])('%s', async (_what, name, content, message) => {
     await using at = await workFolder({ [name]: content })

@@ -179,7 +179,7 @@ test('other ways to compress are named in the refusal', async () => {
   expect(refusals).toEqual([
     'people.csv is compressed with bzip2: have it compressed with gzip or zip',
     'people.csv is compressed with xz: have it compressed with gzip or zip',
-    'people.csv is an Excel workbook: have it saved as CSV',
+    'people.csv is an Excel workbook of the old kind, or one with a password: have it saved as CSV or .xlsx',
     'people.csv is a PDF: have it exported as CSV',
   ])
 })

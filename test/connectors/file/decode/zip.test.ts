@@ -45,7 +45,7 @@ describe('a zip is refused', () => {
     [
       'that is an Excel workbook',
       () => zipOf({ '[Content_Types].xml': '<x/>', 'xl/workbook.xml': '<x/>' }),
-      'people.csv is an Excel workbook: have it saved as CSV',
+      'people.csv is an Excel workbook: write format: xlsx, or have it saved as CSV',
     ],
     [
       'with a password',
