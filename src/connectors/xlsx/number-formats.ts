@@ -86,7 +86,9 @@ function split(code: string): { readonly sections: readonly Section[]; readonly 
 }
 
 function addOther(section: Section, sign: string): void {
-  if (sign === '0' || sign === '#' || sign === '?') section.pieces.push({ digit: sign })
+  // Every place to the right of a zero shows one too.
+  const isBelowZero = section.pieces.some((piece) => 'digit' in piece && piece.digit === '0')
+  if (sign === '0' || sign === '#' || sign === '?') section.pieces.push({ digit: isBelowZero ? '0' : sign })
   else if (/[ymdhs]/i.test(sign)) section.letters += sign.toLowerCase()
   else if (/[-+ ():$]/.test(sign)) section.pieces.push({ literal: sign })
   else section.isOther = true

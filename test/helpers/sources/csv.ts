@@ -56,7 +56,10 @@ export async function readCsv(content: string | Uint8Array, settings: Format = {
     headers: opened.headers,
     rows: rows.map(({ values }) => values),
     lines: rows.map(({ origin }) => origin.line),
-    faults: rows.flatMap(({ origin, fault }) => (fault ? [{ line: origin.line, ...fault }] : [])),
+    faults: rows.flatMap(({ origin, fault, cellFaults = [] }) =>
+      [...(fault ? [fault] : []), ...cellFaults].map((each) => ({ line: origin.line, ...each })),
+    ),
+    columnLabels: opened.columnLabels,
     warnings: opened.warnings(),
   }
 }
