@@ -90,19 +90,22 @@ async function startPage(context: PageContext, fields: Fields, refused: string |
 ${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, and sends nothing.' })}
 ${
   refusal === null
-    ? await startCards(context, fields)
+    ? await startCards(context, fields, refused !== null)
     : html`<p class="empty" role="status">This page creates the first connection from an HR export, but ${refusal}.</p>`
 }`
   return { title, content, section: 'overview' }
 }
 
-async function startCards(context: PageContext, fields: Fields): Promise<Html> {
+/** `isOpen`: whether the choices of a format are shown, because an export was refused. */
+async function startCards(context: PageContext, fields: Fields, isOpen: boolean): Promise<Html> {
   const visit = await context.control.getFirstVisit({})
-  return html`${await recipeCard(context)}${visit.takesAddresses && addressCard()}${uploadCard(context, fields, visit)}
+  return html`${await recipeCard(context)}${visit.takesAddresses && addressCard()}${uploadCard(context, fields, { ...visit, isOpen })}
 ${card({ title: 'Next steps', id: 'steps', content: stepsText(visit) })}`
 }
 
-function uploadCard(context: PageContext, fields: Fields, visit: FirstVisit): Html {
+type UploadCard = FirstVisit & { readonly isOpen: boolean }
+
+function uploadCard(context: PageContext, fields: Fields, { isOpen, ...visit }: UploadCard): Html {
   return card({
     title: 'Upload an export',
     id: 'upload',
@@ -111,7 +114,7 @@ function uploadCard(context: PageContext, fields: Fields, visit: FirstVisit): Ht
       formToken: context.formToken,
       files: true,
       content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, or an Excel workbook (.xlsx), at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${pluralize(visit.keptMinutes, 'minute')} after you last opened it.</p>
-<details><summary>The file has an unusual format</summary>
+<details${isOpen && html` open`}><summary>The file has an unusual format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}
 ${textField({ name: 'sheet', label: 'Sheet', value: fields('sheet'), maxLength: 100, hint: 'The name of the one that lists the people, if a workbook has several.' })}

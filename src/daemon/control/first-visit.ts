@@ -129,13 +129,14 @@ function answersIn({
   encoding,
   delimiter,
   headerLine,
+  sheet,
   preset,
   dateFormat,
   fields,
   statuses,
   contractors,
 }: ReadingAnswers): FirstVisitAnswers {
-  return { encoding, delimiter, headerLine, preset, dateFormat, fields, statuses, contractors }
+  return { encoding, delimiter, headerLine, sheet, preset, dateFormat, fields, statuses, contractors }
 }
 
 function uploadView({ id, name, bytes }: Sample): UploadView {
