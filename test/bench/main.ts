@@ -14,11 +14,13 @@ import { simulate } from './simulate.ts'
 import { measureStarts } from './start.ts'
 import { measure } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
+import { measureWorkbooks } from './workbook.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
 const usage = `npm run bench -- plan|deliver|records [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- list [--sizes 100000] [--json]
+npm run bench -- workbook [--sizes 200000] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
 npm run bench -- start [--rounds 10] [--json]
@@ -71,6 +73,7 @@ const simulated = { connections: Number(values.connections), speed: Number(value
 if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
 else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
 else if (positionals[0] === 'list' && sizes.every(isCount)) print(await benchList())
+else if (positionals[0] === 'workbook' && sizes.every(isCount)) print(await benchWorkbooks())
 else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
 else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
 else if (positionals[0] === 'install') print(await benchInstall())
@@ -221,6 +224,26 @@ async function benchList(): Promise<Row[]> {
         'CPU / bare': ratio(ours.cpuSeconds, (bare[0].cpuSeconds + bare[1].cpuSeconds) / 2),
         'time / bare': ratio(ours.seconds, bareSeconds),
         'MiB / bare': ratio(ours.peakMiB, bareMib),
+      })
+    }
+  }
+  return rows
+}
+
+/** Workbooks against the CSV of the same rows. */
+async function benchWorkbooks(): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const people of sizes) {
+    for (const { strings, workbook, csv } of await measureWorkbooks(people)) {
+      rows.push({
+        people,
+        strings,
+        ...figures(workbook, 'people/s'),
+        'CSV s': round(csv.seconds),
+        'CSV MiB': Math.round(csv.peakMiB),
+        'CPU / CSV': ratio(workbook.cpuSeconds, csv.cpuSeconds),
+        'time / CSV': ratio(workbook.seconds, csv.seconds),
+        'MiB / CSV': ratio(workbook.peakMiB, csv.peakMiB),
       })
     }
   }

@@ -43,12 +43,13 @@ export function sheetOf(rows: string, after = ''): string {
 
 /** The bytes of a workbook, part by part as Excel writes them. */
 export function workbookOf(content: WorkbookContent): Promise<Buffer> {
-  const parts = Object.entries({ ...partsOf(content), ...content.parts })
+  const parts = Object.entries({ ...workbookParts(content), ...content.parts })
   const present = parts.flatMap(([name, text]) => (text === null ? [] : [[name, text] as const]))
   return zipOf(Object.fromEntries(present), { compress: content.compress ?? true })
 }
 
-function partsOf({
+/** The parts of a workbook by their names. */
+export function workbookParts({
   sheet = '',
   sheets = { People: sheet },
   strings,
