@@ -10,6 +10,7 @@ import { call } from '../helpers/called.ts'
 import { type EmptyDaemon, exportHeader, exportOf, noticeIn, openEmptyDaemon, tokenIn } from '../helpers/first-visit.ts'
 import { startChromium } from '../helpers/servers/chromium.ts'
 import { gzipOfZeros } from '../helpers/sources/hostile-files.ts'
+import { rowOf, workbookOf } from '../helpers/sources/workbooks.ts'
 import { zipOf } from '../helpers/sources/zip.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
@@ -114,6 +115,46 @@ test('an admin sets up a connection without scripts, and it equals the one that 
   expect(await connected.platform.apiKey.read()).toBe(tenant.key)
 })
 
+test('a workbook with several sheets is read from the one that is named, up to its connection', async () => {
+  await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
+  await using window = await newWindow(own, { scripts: false })
+  const { page, press, choose } = window
+  const rows = exportOf(12)
+    .trim()
+    .split('\n')
+    .map((line, index) => rowOf(index + 3, ...line.split(',')))
+  const book = join(own.folder, 'people.xlsx')
+  await writeFile(
+    book,
+    await workbookOf({ sheets: { Notes: rowOf(1, 'read me'), People: rowOf(1, 'Headcount') + rows.join('') } }),
+  )
+
+  await choose(book)
+  await press('Upload it and check it')
+  const refused = await page.$eval('.notice', (element) => element.textContent)
+  await page.type('#sheet', 'People')
+  await choose(book)
+  await press('Upload it and check it')
+  const file = await page.$eval('main', (card) => card.textContent.replaceAll(/\s+/g, ' '))
+  await press('Show what a first run would do')
+  const numbers = await page.$eval('.figures', (list) => list.textContent.replaceAll(/\s+/g, ' ').trim())
+  await press('Connect …')
+  await page.type('#apiKey', tenant.key)
+  await press('Write it and connect')
+  const { connections } = parse(await own.config())
+
+  expect(refused).toContain('people.xlsx has 2 sheets (Notes, People): name the one that lists the people')
+  expect(file).toContain('columns in the sheet People. The header is in row 3. 12 rows were checked.')
+  expect(numbers).toMatch(/Rows ?12 People ?12 Would be sent ?12 Unreadable rows and cells ?0/)
+  expect(connections.hr.source).toMatchObject({
+    type: 'folder',
+    path: 'exports/*.xlsx',
+    format: 'xlsx',
+    sheet: 'People',
+    headerLine: 3,
+  })
+})
+
 describe('an upload that is no export is refused with a sentence and not stored', () => {
   test.each([
     ['no file', '', '', 400, 'Choose the file of an export.'],
@@ -168,14 +209,17 @@ describe('an upload that is no export is refused with a sentence and not stored'
     const zip = await visitor.give('people.zip', new Uint8Array(await zipOf({ 'people.csv': zeros })))
     const workbook = await visitor.give(
       'people.xlsx',
-      new Uint8Array(await zipOf({ '[Content_Types].xml': '<x/>', 'xl/sheet1.xml': zeros })),
+      new Uint8Array(await workbookOf({ sheet: '<row></row>'.repeat(1_000_000) })),
     )
 
     expect(zip).toMatchObject({
       status: 422,
       notice: expect.stringMatching(/^people\.zip unpacks to more than 200 times its size/),
     })
-    expect(workbook).toMatchObject({ status: 422, notice: 'people.xlsx is an Excel workbook: have it saved as CSV.' })
+    expect(workbook).toMatchObject({
+      status: 422,
+      notice: expect.stringMatching(/^people\.xlsx unpacks to more than 200 times its size/),
+    })
     expect(await empty.uploads()).toEqual([])
   })
 

@@ -2,6 +2,7 @@ import iconv from 'iconv-lite'
 import { expect, test } from 'vitest'
 import { tableOf } from '../../../src/cli/init/encoding.ts'
 import type { Prompts } from '../../../src/cli/session/prompts.ts'
+import { rowOf, workbookOf } from '../../helpers/sources/workbooks.ts'
 
 const bytes = iconv.encode('Nr;Name\n1;Erdős\n2;Szűcs\n3;Gergő\n', 'windows-1250')
 const head = { name: 'people.csv', bytes, isWhole: true, hasFinalLineEnd: true }
@@ -58,4 +59,15 @@ test('where nobody can be asked it is an error that names the option', async () 
     code: 'usage',
     message: expect.stringMatching(/windows-1252 .* or windows-1250 .*--encoding/),
   })
+})
+
+test('the sheet of a workbook with several is asked for', async () => {
+  const bytesOfBook = await workbookOf({ sheets: { Notes: rowOf(1, 'x'), People: rowOf(1, 'id', 'name') } })
+  const { shown, asking } = person('People')
+
+  const { form, table } = await tableOf({ ...head, bytes: bytesOfBook, isWorkbook: true }, {}, asking)
+
+  expect(shown).toEqual(['Which sheet lists the people?', 'Notes', 'People'])
+  expect(form).toEqual({ sheet: 'People' })
+  expect(table.headers).toEqual(['id', 'name'])
 })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { call } from '../../helpers/called.ts'
 import { storeFolder } from '../../helpers/servers/provided.ts'
+import { rowOf, textCell, workbookOf } from '../../helpers/sources/workbooks.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 const fixtures = fileURLToPath(new URL('../../fixtures/first-hour/', import.meta.url))
@@ -113,6 +114,45 @@ describe('open questions are printed with what to do', () => {
     expect(check?.stdout).toContain('have the parts exported one by one')
     expect(check?.exit).not.toBe(0)
   })
+})
+
+test('a workbook is proposed with its sheet and its header, and check reads every row and every cell', async () => {
+  const names = ['Employee ID', 'First Name', 'Last Name', 'Work Email', 'Hire Date', 'Termination Date']
+  const person = (index: number) => {
+    const line = index + 4
+    const texts = [`First${index}`, `Last${index}`, `p${index}@example.com`].map((text, at) =>
+      textCell(`${'BCD'.charAt(at)}${line}`, text),
+    )
+    const end = index === 3 ? `<c r="F${line}" s="2"><v>46000</v></c>` : ''
+    return `<row r="${line}"><c r="A${line}" s="1"><v>${index}</v></c>${texts.join('')}<c r="E${line}" s="2"><v>${44000 + index}</v></c>${end}</row>`
+  }
+  const people = Array.from({ length: 20 }, (_, index) => person(index)).join('')
+  const sheets = { Notes: rowOf(1, 'read me'), Leute: rowOf(1, 'Headcount') + rowOf(3, ...names) + people }
+  const book = join(folder, 'people.xlsx')
+  await writeFile(book, await workbookOf({ sheets, formats: ['00000', 'dd/mm/yyyy'] }))
+  const out = join(folder, 'workbook.yaml')
+  const options = ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key'), '--out', out]
+
+  const unnamed = await call(['init', '--yes', '--source', book, ...options])
+  const written = await call(['init', '--yes', '--source', book, '--sheet', 'Leute', ...options])
+  const check = await call(['check', '--config', out])
+  const { connections } = parse(await readFile(out, 'utf8'))
+
+  expect(unnamed).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('has 2 sheets (Notes, Leute): say which one lists the people with --sheet'),
+  })
+  expect(written).toMatchObject({ exit: 0, stderr: '' })
+  expect(written.stdout).toContain('people.xlsx: the sheet "Leute" with 6 columns, header in row 3; 20 rows checked')
+  expect(connections.hr.source).toMatchObject({
+    type: 'folder',
+    format: 'xlsx',
+    sheet: 'Leute',
+    headerLine: 3,
+    preset: 'generic',
+  })
+  expect(connections.hr.source).not.toHaveProperty('encoding')
+  expect(check.stdout).toContain('people.xlsx: 20 rows, 20 records, 0 rejected, 0 with a bad cell')
 })
 
 describe('options', () => {

@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { readHeadFromBytes } from '../../../src/connectors/file/decode/head.ts'
 import { findMatches, parseExportPattern } from '../../../src/connectors/folder/matches.ts'
 import { previewSource } from '../../../src/daemon/proposal/preview-source.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { gzipOfZeros } from '../../helpers/sources/hostile-files.ts'
 import { account, sshServer } from '../../helpers/sources/ssh-server.ts'
+import { rowOf, workbookOf } from '../../helpers/sources/workbooks.ts'
 import { zipOf } from '../../helpers/sources/zip.ts'
 
 const text = 'Worker ID,First Name\nW1,Ana\n'
@@ -28,6 +30,32 @@ async function workFolder(files: Readonly<Record<string, string | Uint8Array>>) 
   }
   return { path, look, ...rest }
 }
+
+test('a workbook is previewed as a whole, and a folder of workbooks becomes their pattern', async () => {
+  const book = await workbookOf({ sheet: rowOf(1, 'id', 'name') })
+  await using at = await workFolder({ 'exports/people.xlsx': book, 'people-2026-11-20.xlsx': book })
+  await using mixed = await workFolder({ 'exports/people.xlsx': book, 'exports/people.csv': text })
+
+  const folder = await at.look('exports')
+  const file = await at.look('people-2026-11-20.xlsx')
+
+  expect(folder).toMatchObject({ head: { name: 'people.xlsx', isWhole: true, isWorkbook: true }, laterExports: null })
+  expect(folder.head.bytes.equals(book)).toBe(true)
+  expect(folder.source).toEqual({ type: 'folder', path: 'exports/*.xlsx' })
+  expect(file.source).toEqual({ type: 'folder', path: 'people-[0-9]*.xlsx' })
+  expect((await mixed.look('exports')).source).toEqual({ type: 'csv', path: 'exports/*.csv' })
+})
+
+test('a workbook of which only the beginning could be fetched is refused', async () => {
+  const { signal } = new AbortController()
+  const bytes = await workbookOf({ sheet: rowOf(1, 'id', 'name') })
+
+  await expect(
+    readHeadFromBytes(bytes.subarray(0, 500), { name: 'people.xlsx', isWhole: false, signal }),
+  ).rejects.toThrow(
+    'people.xlsx is a zip or a workbook of more than 32 MiB, which is read from its end: look at a copy on this machine',
+  )
+})
 
 test('of a folder the newest export is previewed, and the path becomes a pattern', async () => {
   await using at = await workFolder({ 'exports/old.csv': 'old,old\n', 'exports/new.csv': text })

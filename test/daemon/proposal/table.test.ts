@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import iconv from 'iconv-lite'
 import { describe, expect, test } from 'vitest'
-import { readTable } from '../../../src/daemon/proposal/table.ts'
+import { readTable, UnclearSheet } from '../../../src/daemon/proposal/table.ts'
+import { rowOf, workbookOf } from '../../helpers/sources/workbooks.ts'
 
 function head(text: string | Buffer, { encoding = 'utf-8', isWhole = true } = {}) {
   const bytes = typeof text === 'string' ? iconv.encode(text, encoding) : text
@@ -201,5 +202,73 @@ describe('what is no table of people is refused in a sentence', () => {
     ],
   ])('%s', async (_what, content, message) => {
     await expect(readTable(head(content))).rejects.toThrow(message)
+  })
+})
+
+describe('a workbook', () => {
+  const people = [
+    rowOf(5, 'Worker ID', 'Name', 'Hire Date'),
+    rowOf(6, '1', 'Ana', '2020-01-06'),
+    rowOf(8, '2', 'Bo'),
+  ].join('')
+  const titled = rowOf(1, 'Headcount') + rowOf(2, '', 'as of today') + people
+  const bookHead = async (content: Parameters<typeof workbookOf>[0]) => ({
+    ...head(await workbookOf(content)),
+    isWorkbook: true as const,
+  })
+
+  test('is a table of rows below its header, whatever stands above it', async () => {
+    const table = await readTable(await bookHead({ sheet: titled }))
+
+    expect(table).toMatchObject({
+      headerLine: 5,
+      linesAfterHeader: 0,
+      isWhole: true,
+      notes: [],
+      workbook: { sheet: null },
+    })
+    expect(table.headers).toEqual(['Worker ID', 'Name', 'Hire Date'])
+    expect(table.rows).toEqual([
+      ['1', 'Ana', '2020-01-06'],
+      ['2', 'Bo', ''],
+    ])
+  })
+
+  test('with several sheets has to be told which one is meant', async () => {
+    const book = await bookHead({ sheets: { Notes: rowOf(1, 'x'), People: titled, '7': rowOf(1, 'a', 'b') } })
+    const unclear = await readTable(book).catch((error: unknown) => error)
+
+    expect(unclear).toBeInstanceOf(UnclearSheet)
+    expect(unclear).toMatchObject({
+      sheets: ['7', 'Notes', 'People'],
+      message: expect.stringContaining('say which one lists the people with --sheet'),
+    })
+    expect(await readTable(book, { sheet: 'People' })).toMatchObject({ headerLine: 5, workbook: { sheet: 'People' } })
+    expect(await readTable(book, { sheet: '3' })).toMatchObject({ workbook: { sheet: 'People' } })
+    expect(await readTable(book, { sheet: '7' })).toMatchObject({ headers: ['a', 'b'], workbook: { sheet: '7' } })
+  })
+
+  test('has totals, second headers and rows of data named by their rows', async () => {
+    const totals = await readTable(await bookHead({ sheet: `${titled}${rowOf(12, 'Total', '2', '')}` }))
+    const second = await readTable(await bookHead({ sheet: `${titled}${rowOf(12, 'Worker ID', 'Name')}` }))
+    const chosen = await readTable(await bookHead({ sheet: titled }), { headerLine: 2 })
+
+    expect(totals.notes).toEqual([expect.stringMatching(/^Row 12, the last one, reads like a total/)])
+    expect(second.notes).toEqual([expect.stringMatching(/^Row 12 names the columns again/)])
+    expect(chosen.headerLine).toBe(2)
+    await expect(readTable(await bookHead({ sheet: rowOf(3, '1', 'ana@example.com') }))).rejects.toThrow(
+      'people.csv:3: this row is one of data, and none above it names the columns',
+    )
+  })
+
+  test('has no encoding and no delimiter, and a text has no sheet', async () => {
+    const book = await bookHead({ sheet: people })
+
+    await expect(readTable(book, { encoding: 'utf-8' })).rejects.toThrow(
+      'is a workbook, which has neither an encoding nor a delimiter',
+    )
+    await expect(readTable(head('a,b\n1,2\n'), { sheet: '1' })).rejects.toThrow(
+      'is no workbook, and has no sheet to choose',
+    )
   })
 })

@@ -10,6 +10,7 @@ import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.t
 import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
 import { encrypted, type KeyOwner, keyOwner } from '../../helpers/sources/openpgp.ts'
 import { csvOf } from '../../helpers/sources/source-workplace.ts'
+import { rowOf, workbookOf } from '../../helpers/sources/workbooks.ts'
 import { zipOf } from '../../helpers/sources/zip.ts'
 import { type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
@@ -175,6 +176,40 @@ describe('a header that names no columns', () => {
     const plan = await planFor(everybody.replace('Worker ID', 'Number'))
 
     expect(reasonOf(plan)).toBe('column "Worker ID" (identityId) is not in the header')
+  })
+})
+
+describe('a workbook', () => {
+  const [header = '', ...lines] = everybody.trim().split('\r\n')
+  const rows = [header, ...lines].map((line, index) => rowOf(index + 1, ...line.split(',')))
+  const workbook: FolderSettings = { type: 'folder', format: 'xlsx' }
+
+  test('says what the CSV of the same rows said', async () => {
+    const plan = await planFor(await workbookOf({ sheet: rows.join('') }), workbook)
+
+    expect(plan).toMatchObject({ held: [], changes: [], rejects: [], rows: 40, records: 40, counts: { unchanged: 40 } })
+  })
+
+  test('with broken cells names them as Excel does, and costs their fields alone', async () => {
+    const broken = '<c r="F5" t="e"><v>#N/A</v></c>'
+    const sheet = rows
+      .join('')
+      .replace(/<c r="F5".*?<\/c>/, '')
+      .replace(/(<row r="5">.*?)(?=<c r="G5"|<\/row>)/, `$1${broken}`)
+    const plan = await planFor(await workbookOf({ sheet }), workbook)
+
+    expect(plan.rejects).toMatchObject([
+      { line: 5, column: 'F / Leaving Date', reason: 'the cell holds the error #N/A', cellOnly: true, mayLeave: true },
+    ])
+    expect(plan).toMatchObject({ changes: [], records: 40 })
+  })
+
+  test('of which half arrived plans nothing', async () => {
+    const bytes = await workbookOf({ sheet: rows.join('') })
+
+    await expect(planFor(bytes.subarray(0, bytes.length / 2), workbook)).rejects.toMatchObject({
+      code: 'source_unreadable',
+    })
   })
 })
 

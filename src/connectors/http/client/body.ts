@@ -69,5 +69,5 @@ function decompressed(body: Readable, encoding: string | string[] | undefined, l
 }
 
 function printable(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 60)
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 80)
 }
