@@ -66,14 +66,12 @@ const Decrypt = z.strictObject({
 export const FileFormat = z
   .enum(['csv', 'xlsx'])
   .default('csv')
-  .describe(
-    'What the export is: csv, a text; or xlsx, an Excel workbook, which has no delimiter, encoding, quote, escape and lastLine.',
-  )
+  .describe('csv, or xlsx for Excel workbooks, which have no delimiter, encoding, quote, escape and lastLine.')
 
 /** The settings for the form of an export. All sources of files share them. */
 export const exportFormat = {
   sheet: Sheet.optional().describe(
-    'xlsx: the name of the sheet, or its number, counted from 1. Required if the workbook has several, hidden ones included.',
+    'xlsx: the name of the sheet, or its number from 1. Required if there are several, hidden ones included.',
   ),
   delimiter: Delimiter.default(',').describe(
     'The text between two cells: one character, the word tab, or auto. auto is the one of comma, semicolon, tab and pipe that ' +
@@ -92,7 +90,7 @@ export const exportFormat = {
     .max(1000)
     .default(1)
     .describe(
-      'The line, or row of a sheet, that names the columns, counted from 1. Lines above it, such as the title of a report, are skipped.',
+      'The line or row that names the columns, counted from 1. Lines above it, such as the title of a report, are skipped.',
     ),
   linesAfterHeader: z
     .int()

@@ -90,8 +90,8 @@ function checkOverlaps(entries: readonly Entry[], name: string): void {
   }
 }
 
-function ambiguous(name: string, what: string): Failure {
-  return unreadable(`${name} is a damaged workbook with ${what}`, 'have it sent again')
+function ambiguous(name: string, fault: string): Failure {
+  return unreadable(`${name} is a damaged workbook with ${fault}`, 'have it sent again')
 }
 
 type PartOptions = Pick<ArchiveBytes, 'name' | 'unpackedBytes' | 'signal'> & { readonly part: string }

@@ -1,12 +1,13 @@
 const letterCount = 26
 const codeOfA = 65
 
-/** The largest sheet that Excel opens. */
+/** How many rows Excel has. */
 export const maxRows = 1_048_576
+/** How many columns Excel has. */
 export const maxColumns = 16_384
 
 /** A cell in its sheet. `row` counts from 1, `column` from 0. */
-export type CellAddress = { readonly row: number; readonly column: number }
+type CellAddress = { readonly row: number; readonly column: number }
 
 /** The address that a text such as `C17` means; null if it means none in a sheet. */
 export function parseAddress(text: string): CellAddress | null {

@@ -22,7 +22,7 @@ export type StoredCell = {
 export type CellContext = { readonly strings: SharedStrings; readonly styles: Styles; readonly isFrom1904: boolean }
 
 /** The text of a cell, or why the cell cannot be used. null: the workbook is damaged. */
-export type CellContent = string | { readonly reason: string } | null
+type CellContent = string | { readonly reason: string } | null
 
 const notStored: CellContent = {
   reason: 'the cell holds a formula without its result: have the workbook opened, calculated and saved by Excel',

@@ -12,10 +12,10 @@ const maxStoredDay = 65_000
 const storedDays = new Map<number, string>()
 
 /** A day and time as Excel counts them: days since the beginning of 1900, or of 1904. */
-export type Serial = { readonly value: number; readonly isFrom1904: boolean }
+type Serial = { readonly value: number; readonly isFrom1904: boolean }
 
 /** The text of a date in ISO 8601, or why there is none. */
-export type DateText = { readonly text: string } | { readonly reason: string }
+type DateText = { readonly text: string } | { readonly reason: string }
 
 /**
  * A date such as 2026-11-30, with `shows` dateTime also its time unless that is midnight: 2026-11-30T17:30:00; with `shows` time the time

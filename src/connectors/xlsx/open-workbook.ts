@@ -62,7 +62,7 @@ export async function openWorkbook(
 }
 
 /** The first rows of a sheet, for a proposal how to read it. */
-export type SheetStart = {
+type SheetStart = {
   readonly sheets: readonly string[]
   /** The sheet of the rows; null: there are several, and none is named. */
   readonly sheet: string | null

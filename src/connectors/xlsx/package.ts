@@ -42,11 +42,6 @@ const otherTypes = [
   { pattern: /template/i, problem: 'is a template of a workbook (.xltx)', help: 'have it saved as .xlsx' },
 ] as const
 
-/** Whether an archive is a workbook, of whatever kind. */
-export function isWorkbookPart(part: string): boolean {
-  return /^(?:\[Content_Types\]\.xml|xl\/workbook\.(?:xml|bin))$/i.test(part)
-}
-
 /** Finds the sheets of a workbook and what their cells refer to. Refuses an archive that is something else. */
 export async function readWorkbook(archive: Archive): Promise<Workbook> {
   const { name } = archive

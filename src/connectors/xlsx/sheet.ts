@@ -29,7 +29,7 @@ export type MergedCells = {
 }
 
 /** The rows of a sheet, and its merged cells, which follow them. */
-export type SheetContent = {
+type SheetContent = {
   readonly rows: AsyncGenerator<readonly SheetRow[]>
   /** Those that span several rows. Complete once the rows have been read. */
   readonly merged: readonly MergedCells[]
@@ -232,8 +232,8 @@ class SheetHandler {
     return unreadable(`${this.#name}: row ${this.#line} is longer than 1 MiB`, 'check what writes the workbook')
   }
 
-  #damaged(what: string) {
-    const problem = `${this.#name} is a workbook whose part ${this.#part} is damaged (${what})`
+  #damaged(fault: string) {
+    const problem = `${this.#name} is a workbook whose part ${this.#part} is damaged (${fault})`
     return unreadable(problem, 'have it saved and sent again')
   }
 }

@@ -7,7 +7,7 @@ const maxDepth = 64
 const maxBytesWithoutEvent = 4 * 1024 * 1024
 
 /** What is called for the elements of an XML document, in their order. Names are without their prefix. */
-export type XmlHandler = {
+type XmlHandler = {
   /** `depth`: 1 for the outermost element. */
   readonly open: (name: string, attributes: Readonly<Record<string, string>>, depth: number) => void
   readonly close: (name: string, depth: number) => void

@@ -109,10 +109,15 @@ async function readSheetTable({ name, bytes }: Head, choice: FormChoice, help: F
   )
   const width = header?.cells.length ?? 0
   const records = rows.map(({ cells, line }) => ({ cells: paddedTo(width, cells), line }))
-  const found = { name, header: records[header === undefined ? -1 : rows.indexOf(header)], records, isWhole: isAll }
+  const sheetTable = {
+    name,
+    header: records[header === undefined ? -1 : rows.indexOf(header)],
+    records,
+    isWhole: isAll,
+  }
   const form = { encoding: 'utf-8', delimiter: ',', lastLine: 'terminated' } as const
   return {
-    ...tableBelow({ ...found, lineName: 'row', notes: [] }),
+    ...tableBelow({ ...sheetTable, lineName: 'row', notes: [] }),
     ...form,
     workbook: { sheet: sheets.length > 1 ? sheet : null },
   }

@@ -90,6 +90,7 @@ describe('quotes', () => {
 describe('the settings of a format', () => {
   test('have defaults', () => {
     expect(ExportFormat.parse({})).toEqual({
+      format: 'csv',
       delimiter: ',',
       encoding: 'utf-8',
       quote: '"',

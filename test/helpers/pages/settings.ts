@@ -109,7 +109,8 @@ function settingsBelow(schema: Schema, base: string): Setting[] {
 function byType(schema: Schema, base: string): Setting[] {
   const [, ...sources] = alternatives(schema)
   const split = sources.flatMap((each) => {
-    const type = String(each.properties?.type?.const)
+    const { const: only, enum: several = [only] } = each.properties?.type ?? {}
+    const type = several.join(' or ')
     return settingsBelow(each, base).map((setting) => ({ ...setting, type }))
   })
   const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
