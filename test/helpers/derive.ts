@@ -2,7 +2,9 @@ import type { Reading, SourceRow } from '../../src/connectors/connector.ts'
 import { withExpressions } from '../../src/connectors/expressions/expressions.ts'
 
 export type Cells = readonly (string | undefined)[]
-export type DamagedRow = Required<Pick<SourceRow, 'values' | 'fault'>>
+export type DamagedRow =
+  | Required<Pick<SourceRow, 'values' | 'fault'>>
+  | Required<Pick<SourceRow, 'values' | 'cellFaults'>>
 
 type Options = {
   readonly names?: readonly string[]
@@ -22,7 +24,7 @@ export async function derive(
 ): Promise<SourceRow[]> {
   const texts = [expressions].flat().map((text) => ({ text, optional }))
   const sourceRows = rows.map((row, index) => ({
-    ...('fault' in row ? row : { values: row }),
+    ...('fault' in row || 'cellFaults' in row ? row : { values: row }),
     origin: { file: 'people.csv', line: index + 2 },
   }))
   const { rows: slices } = withExpressions({ ...readingOf(sourceRows), headers: names, sparse }, texts, limits)

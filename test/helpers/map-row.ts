@@ -4,6 +4,7 @@ import type { Observation, Reject } from '../../src/identity/record.ts'
 
 type Around = {
   readonly fault?: NonNullable<MappableRow['fault']>
+  readonly cellFaults?: NonNullable<MappableRow['cellFaults']>
   readonly asOf?: string
   readonly sparse?: boolean
   readonly timeZone?: string
@@ -15,7 +16,7 @@ type Around = {
 export function mapRow(
   mapping: unknown,
   cells: Readonly<Record<string, string | undefined>>,
-  { fault, asOf, derived = [], ...options }: Around = {},
+  { fault, cellFaults, asOf, derived = [], ...options }: Around = {},
 ): Observation | Reject {
   const compiled = compileMapping(Mapping.parse(mapping), Object.keys(cells), options)
   if (!compiled.ok) throw new Error(compiled.missing.join('; '))
@@ -23,6 +24,7 @@ export function mapRow(
     values: [...Object.values(cells), ...derived],
     origin: { file: 'people.csv', line: 41 },
     ...(fault && { fault }),
+    ...(cellFaults && { cellFaults }),
     ...(asOf !== undefined && { asOf }),
   })
 }

@@ -70,9 +70,7 @@ export const FileFormat = z
 
 /** The settings for the form of an export. All sources of files share them. */
 export const exportFormat = {
-  sheet: Sheet.optional().describe(
-    'xlsx: the name of the sheet, or its number from 1. Required if there are several, hidden ones included.',
-  ),
+  sheet: Sheet.optional().describe('xlsx: the name of the sheet, or its number from 1. Required if there are several.'),
   delimiter: Delimiter.default(',').describe(
     'The text between two cells: one character, the word tab, or auto. auto is the one of comma, semicolon, tab and pipe that ' +
       'splits the header. If several do, or none does, the export is refused.',

@@ -72,7 +72,7 @@ test('options of an export, a JSON file, and settings without an address are ref
   ]
 
   expect(refused.map(({ exit, stderr }) => [exit !== 0, stderr])).toEqual([
-    [true, expect.stringContaining('is JSON, and goes without --encoding, --delimiter and --header-line')],
+    [true, expect.stringContaining('is JSON, and goes without --encoding, --delimiter, --header-line and --sheet')],
     [true, expect.stringContaining('people.json is JSON: have it exported as CSV; JSON is read from an address only')],
     [true, expect.stringContaining('--set needs --recipe, or a --source with https://')],
   ])

@@ -98,6 +98,18 @@ describe('a row that was damaged before', () => {
     expect(rows[0]?.values).toEqual([...ana, text])
   })
 
+  test.each([
+    ['First', undefined, { column: 3, reason: 'the expression reads a damaged cell' }],
+    ['Last', undefined, { column: 3, reason: 'the expression reads a damaged cell' }],
+    ['`Work Email`', 'Ana@Example.com', undefined],
+  ])('in several cells keeps them, and %s has a fault only if it reads one', async (expression, text, fault) => {
+    const cellFaults = [1, 2].map((column) => ({ column, reason: 'damaged' }))
+    const [row] = await derive(expression, [{ values: ana, cellFaults }])
+
+    expect(row).toMatchObject({ cellFaults })
+    expect([row?.values[3], row?.fault]).toEqual([text, fault])
+  })
+
   test('as a whole is not evaluated', async () => {
     const broken = { values: ['a'], fault: { column: null, reason: 'row has 1 cell, the header has 3' } }
 

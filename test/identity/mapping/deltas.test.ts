@@ -245,6 +245,20 @@ describe('a row with an action', () => {
     expect(ignored).toEqual(expected)
   })
 
+  test('is not skipped if a cell of its action cannot be read', () => {
+    const ignoring = Mapping.parse({
+      fields: { identityId: 'id' },
+      action: { firstOf: ['event', 'former event'], change: ['change'], ignore: ['*'] },
+    })
+    const compiled = compileMapping(ignoring, ['id', 'event', 'former event'])
+    if (!compiled.ok) throw new Error(compiled.missing.join())
+    const row = { values: ['1', '', 'payslip'], origin: { file: 'people.xlsx', line: 2 } }
+    const cellFaults = [{ column: 1, reason: 'the cell holds the error #N/A' }]
+
+    expect(compiled.isIgnored(row)).toBe(true)
+    expect(compiled.isIgnored({ ...row, cellFaults })).toBe(false)
+  })
+
   test('about a change brings nobody back: a blank leaving date states nothing, and a filled one applies', () => {
     expect(mapChange({ end: '' })).toMatchObject({ action: 'change', hasEmploymentCell: false, leavingDate: null })
     expect(mapChange({ end: '2025-06-30' })).toMatchObject({ hasEmploymentCell: true, leavingDate: '2025-06-30' })

@@ -279,6 +279,25 @@ describe('a row with a cell that cannot be read', () => {
     expect(mapped).toMatchObject({ identityId: '1222', badCells: [{ reason: 'damaged', cellOnly: true, ...expected }] })
   })
 
+  test('loses each field that the connector found damaged, each for its reason', () => {
+    const cellFaults = [
+      { column: 2, reason: 'the first' },
+      { column: 6, reason: 'the second' },
+      { column: 7, reason: 'of a column that is not mapped' },
+    ]
+    const mapped = mapRow(mapping, good, { cellFaults })
+    const withoutKey = mapRow(mapping, good, { cellFaults: [...cellFaults, { column: 0, reason: 'the key' }] })
+
+    expect(mapped).toMatchObject({
+      identityId: '1222',
+      badCells: [
+        { column: 'Title', reason: 'the first' },
+        { column: 'Status', reason: 'the second', mayLeave: true },
+      ],
+    })
+    expect(withoutKey).toMatchObject({ column: 'Worker ID', reason: 'the key', identityId: null })
+  })
+
   test('is not affected by damage in an unmapped column', () => {
     const mapped = mapRow(mapping, good, { fault: { column: 7, reason: 'damaged' } })
 
