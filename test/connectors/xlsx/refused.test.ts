@@ -220,7 +220,11 @@ describe('a damaged sheet is refused, and nothing of it is used', () => {
       cut.replace('encoding="UTF-8"', 'encoding="windows-1252"'),
       'is a workbook that is not in UTF-8',
     ],
-    ['with tags within tags without end', cut.replace('</sheetData>', `</sheetData>${'<a>'.repeat(70)}`), damagedSheet],
+    [
+      'with tags within tags within tags',
+      cut.replace('</sheetData>', `</sheetData>${'<a>'.repeat(70)}${'</a>'.repeat(70)}`),
+      damagedSheet,
+    ],
   ])('%s', async ([, sheet, message]) => {
     const text = sheet.startsWith('<?xml') ? sheet : `<?xml version="1.0"?>${sheet}`
 
