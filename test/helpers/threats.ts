@@ -171,6 +171,18 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
         ['test/connectors/file/decode/zip.test.ts', 'of more bytes than configured'],
       ],
     },
+    {
+      from: 'makers of workbooks that fill memory, name files or carry macros',
+      protection: 'limits on unpacked sizes, rows and depths; document types, outside parts and macros are refused',
+      tests: [
+        ['test/connectors/xlsx/refused.test.ts', 'that unpacks to more than 200 times its size'],
+        ['test/connectors/xlsx/refused.test.ts', 'with entries that overlap'],
+        ['test/connectors/xlsx/refused.test.ts', 'with a document type'],
+        ['test/connectors/xlsx/refused.test.ts', 'whose sheet is elsewhere'],
+        ['test/connectors/xlsx/refused.test.ts', 'a workbook with macros, by its type'],
+        ['test/connectors/xlsx/fuzz.test.ts', 'an archive with changed bytes is refused, or says what it said'],
+      ],
+    },
   ],
   'The mapping': [
     {
