@@ -4,6 +4,7 @@ import { alertTables } from './initial/alerts.ts'
 import { auditTables } from './initial/audit.ts'
 import { connectionTables } from './initial/connections.ts'
 import { deliveryTables } from './initial/deliveries.ts'
+import { effectiveTables } from './initial/effective.ts'
 import { exportIndexTables } from './initial/export-indexes.ts'
 import { inboxTables } from './initial/inbox.ts'
 import { leaverTables } from './initial/leavers.ts'
@@ -25,6 +26,7 @@ const initial: Migration = {
     deliveryTables,
     inboxTables,
     leaverTables,
+    effectiveTables,
     exportIndexTables,
     alertTables,
     auditTables,

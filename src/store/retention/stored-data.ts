@@ -236,6 +236,32 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       ),
     },
   ],
+  effective_walks: [
+    {
+      holds: 'none',
+      description: 'when the personnel of the platform is compared with HR, and how the newest comparison ended',
+      removedWhen: forEver,
+      columns: named('platform next_at claimed_until walked_at synced_at walks requests failure'),
+    },
+  ],
+  effective_coverage: [
+    {
+      holds: 'none',
+      description: 'how many people of a connection the platform shows as HR implies',
+      removedWhen: forEver,
+      columns: named('connection people effective at'),
+    },
+  ],
+  effective_findings: [
+    {
+      holds: 'values',
+      description: 'people whom the platform shows otherwise, and why; e-mails and who edited them there',
+      removedWhen: 'the platform shows the person as HR implies, or `rollcall forget`',
+      columns: named(
+        'connection subject identity_id person_id cause evidence can_reset first_seen_at last_seen_at seen_in',
+      ),
+    },
+  ],
   source_headers: [
     {
       holds: 'none',

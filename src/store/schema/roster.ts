@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { EffectiveCause, Evidence } from '../../identity/effective/cause.ts'
 import type { FieldTimes, HeldDeparture, IdentityRecord, Observation } from '../../identity/record.ts'
-import type { NullableJson } from './columns.ts'
+import type { Json, NullableJson } from './columns.ts'
 
 /** A leaving date that was stated before another one took its place. */
 export type PreviousDate = { readonly on: string; readonly inferred: boolean; readonly until: string }
@@ -54,8 +55,34 @@ type LeaversTable = {
   ended_as: string | null
 }
 
+type EffectiveTables = {
+  effective_walks: {
+    platform: string
+    next_at: Date
+    claimed_until: Date | null
+    walked_at: Date | null
+    synced_at: Date | null
+    walks: Generated<number>
+    requests: Generated<number>
+    failure: string | null
+  }
+  effective_coverage: { connection: string; people: number; effective: number; at: Date }
+  effective_findings: {
+    connection: string
+    subject: string
+    identity_id: string | null
+    person_id: number | null
+    cause: EffectiveCause
+    evidence: Json<Evidence>
+    can_reset: boolean
+    first_seen_at: Date
+    last_seen_at: Date
+    seen_in: number
+  }
+}
+
 /** People: what HR states, what the platform acknowledged, what operators decided, and their departures. */
-export type RosterTables = {
+export type RosterTables = EffectiveTables & {
   roster: RosterTable
   acknowledged: {
     connection: string

@@ -1,0 +1,199 @@
+import { type EmploymentFacts, expectedStatus, isFormer, showsStatus } from './expected.ts'
+
+/** Why the platform does not show what HR's facts imply. */
+export type EffectiveCause =
+  | 'record_missing'
+  | 'not_matched'
+  | 'matched_to_other'
+  | 'sync_paused'
+  | 'set_by_hand'
+  | 'out_of_scope'
+  | 'overwritten'
+  | 'former_by_mistake'
+  | 'not_synced'
+  | 'duplicate_person'
+  | 'stated_by_nobody'
+  | 'kind_unknown'
+
+/** A person as the platform's personnel shows them. */
+export type ShownPerson = {
+  readonly personId: number
+  readonly email: string
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly status: string
+  readonly startedAt: string | null
+  readonly separatedAt: string | null
+  /** When the status was set by hand; null: it was not. */
+  readonly statusUpdatedAt: string | null
+  readonly reason: string | null
+  readonly reasonBy: string | null
+  /** The platform's HRIS connection with the leading record of the person. */
+  readonly hrisConnectionId: number | null
+  readonly idpConnectionId: number | null
+}
+
+/** The identity record of a person on the platform; `unknown`: it was not looked up, or could not be read. */
+export type ShownRecord = 'missing' | 'unknown' | { readonly updatedAt: string; readonly separatedAt: string | null }
+
+/** The newest identity sync of the platform. `unknown`: its events cannot be read; null: none has run. */
+export type LastSync = Date | null | 'unknown'
+
+/** Who edited a person by hand, and when. */
+export type HandEdit = { readonly by: string | null; readonly at: string }
+
+/** Everything known about one person whom HR states. */
+export type PersonFacts = {
+  readonly facts: EmploymentFacts
+  readonly email: string | null
+  /** The person with that e-mail, or with the record of this key; null: there is none. */
+  readonly shown: ShownPerson | null
+  readonly record: ShownRecord
+  /** The HRIS connection that Rollcall delivers the person to. */
+  readonly connectionId: number
+  readonly lastSync: LastSync
+  /** Another person of HR, with another name, whose record decides about the person with this e-mail. */
+  readonly overruledBy: string | null
+  /** People with the same name and another e-mail whom no record of this key is known to be matched to. */
+  readonly candidates: readonly ShownPerson[]
+  readonly edit: HandEdit | null
+  readonly now: Date
+}
+
+/** What shows a cause. Texts in `values` are personal. */
+export type Evidence = {
+  readonly expected?: string
+  readonly shown?: string
+  readonly fields?: readonly string[]
+  readonly at?: string | null
+  /** The platform's connection that decides instead. */
+  readonly otherConnectionId?: number
+  readonly otherKey?: string
+  readonly otherPeople?: readonly number[]
+  readonly note?: 'no_email' | 'by_name' | 'several' | 'record_differs' | 'record_left' | 'identity_provider' | 'never'
+  readonly values?: { readonly emails?: readonly string[]; readonly by?: string | null; readonly reason?: string | null }
+}
+
+/** A finding about a person: the cause, what shows it, and whether a reset of the person's sync helps. */
+export type EffectiveFinding = {
+  readonly cause: EffectiveCause
+  readonly evidence: Evidence
+  readonly personId: number | null
+  readonly canReset: boolean
+}
+
+/** Names why the platform does not show a person as HR's delivered facts imply; null if it does. */
+export function findCause(person: PersonFacts): EffectiveFinding | null {
+  const { shown, overruledBy } = person
+  if (overruledBy !== null) return finding(person, 'matched_to_other', { otherKey: overruledBy })
+  return shown === null ? causeOfAbsence(person) : causeOfShown(person, shown)
+}
+
+function finding(
+  { facts, shown, now }: PersonFacts,
+  cause: EffectiveCause,
+  evidence: Evidence,
+  canReset = false,
+): EffectiveFinding {
+  const statuses = { expected: expectedStatus(facts, now), ...(shown && { shown: shown.status }) }
+  return { cause, evidence: { ...statuses, ...evidence }, personId: shown?.personId ?? null, canReset }
+}
+
+function causeOfAbsence(person: PersonFacts): EffectiveFinding {
+  const { record, candidates, email, lastSync } = person
+  if (record === 'missing') return finding(person, 'record_missing', {})
+  if (isUnsynced(person)) return finding(person, 'not_synced', syncEvidence(lastSync))
+  return notMatched(person, email === null ? 'no_email' : undefined, candidates)
+}
+
+function notMatched(
+  person: PersonFacts,
+  note: Evidence['note'],
+  candidates: readonly ShownPerson[],
+): EffectiveFinding {
+  const seen = candidates.length === 0 ? note : candidates.length === 1 ? 'by_name' : 'several'
+  return finding(person, 'not_matched', {
+    ...(seen && { note: seen }),
+    otherPeople: candidates.map(({ personId }) => personId),
+    values: { emails: candidates.map((each) => each.email) },
+  })
+}
+
+function causeOfShown(person: PersonFacts, shown: ShownPerson): EffectiveFinding | null {
+  const isAsExpected = showsStatus(shown.status, expectedStatus(person.facts, person.now))
+  if (shown.status === 'OUT_OF_SCOPE' || shown.status === 'SERVICE_ACCOUNT') return outOfScope(person, shown)
+  if (shown.statusUpdatedAt !== null) return causeOfHandStatus(person, shown, isAsExpected)
+  return isAsExpected ? causeOfDates(person, shown) : causeOfStatus(person, shown)
+}
+
+function outOfScope(person: PersonFacts, shown: ShownPerson): EffectiveFinding {
+  const { statusUpdatedAt: at, reason, reasonBy } = shown
+  return finding(person, 'out_of_scope', { at, values: { reason, by: reasonBy ?? person.edit?.by ?? null } }, true)
+}
+
+/** While a status is set by hand, the platform ignores what HR states. */
+function causeOfHandStatus(person: PersonFacts, shown: ShownPerson, isAsExpected: boolean): EffectiveFinding {
+  const { record, edit, facts, now } = person
+  const at = shown.statusUpdatedAt
+  const evidence = { at, fields: ['employmentStatus'], values: { by: edit?.by ?? null } }
+  const isNewer = typeof record === 'object' && at !== null && Date.parse(record.updatedAt) > Date.parse(at)
+  if (isAsExpected || isNewer) return finding(person, 'sync_paused', evidence, true)
+  const isMistaken = isFormer(shown.status) && !isFormer(expectedStatus(facts, now))
+  return finding(person, isMistaken ? 'former_by_mistake' : 'set_by_hand', evidence, true)
+}
+
+function causeOfDates(person: PersonFacts, shown: ShownPerson): EffectiveFinding | null {
+  if (shown.hrisConnectionId !== person.connectionId || person.lastSync === 'unknown' || isUnsynced(person)) return null
+  const fields = (['startedAt', 'separatedAt'] as const).filter((field) => {
+    const stated = person.facts[field]
+    return stated !== undefined && instantOf(stated) !== instantOf(shown[field])
+  })
+  if (fields.length === 0) return null
+  const { edit } = person
+  return finding(person, 'set_by_hand', { fields, at: edit?.at ?? null, values: { by: edit?.by ?? null } }, true)
+}
+
+function instantOf(at: string | null): number | null {
+  return at === null ? null : Date.parse(at)
+}
+
+function causeOfStatus(person: PersonFacts, shown: ShownPerson): EffectiveFinding {
+  const { record, lastSync, facts, connectionId, now, candidates } = person
+  const { hrisConnectionId, idpConnectionId } = shown
+  if (record === 'missing') return finding(person, 'record_missing', {})
+  if (hrisConnectionId !== null && hrisConnectionId !== connectionId && !isUnsynced(person))
+    return finding(person, 'overwritten', { otherConnectionId: hrisConnectionId })
+  if (isUnsynced(person)) return finding(person, 'not_synced', syncEvidence(lastSync))
+  if (hrisConnectionId === null && idpConnectionId !== null)
+    return finding(person, 'overwritten', { note: 'identity_provider', otherConnectionId: idpConnectionId })
+  if (hrisConnectionId === null) return notMatched(person, undefined, candidates)
+  if (shown.status === 'UNKNOWN' && (facts.isContractor ?? null) === null) return finding(person, 'kind_unknown', {})
+  if (isFormer(shown.status) && !isFormer(expectedStatus(facts, now))) {
+    const hasLeft = typeof record === 'object' && record.separatedAt !== null
+    return finding(person, 'former_by_mistake', hasLeft ? { note: 'record_left' } : {})
+  }
+  return finding(person, 'overwritten', { note: 'record_differs' })
+}
+
+/** Whether the newest identity sync came before the newest change of the record, or before the day that changes the status. */
+function isUnsynced({ lastSync, record, facts, shown, now }: PersonFacts): boolean {
+  if (lastSync === 'unknown') return false
+  if (lastSync === null) return true
+  if (typeof record === 'object' && Date.parse(record.updatedAt) > lastSync.getTime()) return true
+  const before = expectedStatus(facts, lastSync)
+  return shown !== null && before !== expectedStatus(facts, now) && showsStatus(shown.status, before)
+}
+
+function syncEvidence(lastSync: LastSync): Evidence {
+  return lastSync instanceof Date ? { at: lastSync.toISOString() } : { note: 'never' }
+}
+
+/** Whether a shown person needs an explanation beyond the list, so that their record and edits are looked up. */
+export function isAsImplied({ facts, shown, connectionId, now }: Pick<PersonFacts, 'facts' | 'shown' | 'connectionId' | 'now'>): boolean {
+  if (shown === null || shown.statusUpdatedAt !== null) return false
+  if (!showsStatus(shown.status, expectedStatus(facts, now))) return false
+  if (shown.hrisConnectionId !== connectionId) return true
+  return (['startedAt', 'separatedAt'] as const).every(
+    (field) => facts[field] === undefined || instantOf(facts[field]) === instantOf(shown[field]),
+  )
+}

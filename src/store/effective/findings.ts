@@ -1,0 +1,114 @@
+import { sql } from 'kysely'
+import type { EffectiveCause, EffectiveFinding, Evidence } from '../../identity/effective/cause.ts'
+import { desiredName } from '../roster/names.ts'
+import type { Db } from '../schema.ts'
+
+/** A finding and whom it is about. `identityId` null: no connection states the person. */
+export type NewFinding = EffectiveFinding & { readonly connection: string; readonly identityId: string | null }
+
+/** A stored finding. `name`: as HR states it. */
+export type StoredFinding = {
+  readonly connection: string
+  readonly subject: string
+  readonly identityId: string | null
+  readonly personId: number | null
+  readonly name: string | null
+  readonly cause: EffectiveCause
+  readonly evidence: Evidence
+  readonly canReset: boolean
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+}
+
+/** A comparison: its number, and when it began. */
+export type Seen = { readonly walk: number; readonly at: Date }
+
+/** Stores findings of one comparison. A known one keeps the time when it was first seen. */
+export async function storeFindings(db: Db, findings: readonly NewFinding[], { walk, at }: Seen): Promise<void> {
+  if (findings.length === 0) return
+  const rows = findings.map((each) => ({ ...each, subject: subjectOf(each) }))
+  await sql`
+    insert into effective_findings
+      (connection, subject, identity_id, person_id, cause, evidence, can_reset, first_seen_at, last_seen_at,
+        seen_in)
+    select connection, subject, "identityId", "personId", cause, evidence, "canReset", ${at}, ${at}, ${walk}::integer
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as found(connection text, subject text, "identityId" text,
+      "personId" bigint, cause text, evidence jsonb, "canReset" boolean)
+    on conflict (connection, subject, cause) do update set identity_id = excluded.identity_id,
+      person_id = excluded.person_id, evidence = excluded.evidence, can_reset = excluded.can_reset,
+      last_seen_at = excluded.last_seen_at, seen_in = excluded.seen_in`.execute(db)
+}
+
+function subjectOf({ identityId, personId }: NewFinding): string {
+  return identityId ?? `person ${personId}`
+}
+
+/** Removes the findings of these connections that a comparison has not seen. */
+export async function removeMended(
+  db: Db,
+  { connections, walk }: { readonly connections: readonly string[]; readonly walk: number },
+): Promise<void> {
+  await sql`
+    delete from effective_findings where connection = any(${connections}) and seen_in <> ${walk}`.execute(db)
+}
+
+/** A place in the list of findings. */
+export type FindingPosition = Pick<StoredFinding, 'connection' | 'subject' | 'cause'>
+
+type FindingFilter = {
+  readonly connections: readonly string[]
+  readonly keys?: readonly string[]
+  readonly cause?: EffectiveCause
+  readonly after?: FindingPosition
+  readonly limit: number
+}
+
+/** Lists findings by connection and person. `keys`: only those about these keys, or these numbers of people on the platform. */
+export async function listFindings(
+  db: Db,
+  { connections, keys, cause, after, limit }: FindingFilter,
+): Promise<StoredFinding[]> {
+  const { connection = '', subject = '', cause: afterCause = '' } = after ?? {}
+  const { rows } = await sql<StoredFinding>`
+    select finding.connection, subject, finding.identity_id as "identityId", person_id as "personId", cause, evidence,
+      can_reset as "canReset", first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt", ${desiredName()} as name
+    from effective_findings as finding
+    left join roster on roster.connection = finding.connection and roster.identity_id = finding.identity_id
+    where finding.connection = any(${connections})
+      and ${keys === undefined ? sql`true` : sql`subject = any(${keys})`}
+      and ${cause === undefined ? sql`true` : sql`cause = ${cause}`}
+      and (finding.connection collate "C", subject, cause collate "C") > (${connection}, ${subject}, ${afterCause})
+    order by finding.connection collate "C", subject, cause collate "C" limit ${limit}`.execute(db)
+  return rows
+}
+
+/** The findings of a connection of one cause. */
+export type FindingCount = { readonly connection: string; readonly cause: EffectiveCause; readonly people: number }
+
+/** Counts findings by connection and cause. */
+export async function countFindings(db: Db): Promise<FindingCount[]> {
+  const { rows } = await sql<FindingCount>`
+    select connection, cause, count(*)::int as people from effective_findings
+    group by connection, cause order by connection, cause`.execute(db)
+  return rows
+}
+
+/** The findings of a connection that an alert is about. */
+export type AlertedFindings = { readonly name: string; readonly people: number; readonly since: Date }
+
+/** The platform's identity sync runs once a night; a day of grace follows before a wait for it is alerted. */
+const graceHours = 48
+
+/** The connections with more findings than the threshold. A wait for the next identity sync counts after two days. */
+export async function alertedFindings(
+  db: Db,
+  { connections, above, now }: { readonly connections: readonly string[]; readonly above: number; readonly now: Date },
+): Promise<AlertedFindings[]> {
+  const { rows } = await sql<AlertedFindings>`
+    select connection as name, count(distinct subject)::int as people, min(first_seen_at) as since
+    from effective_findings
+    where connection = any(${connections})
+      and (cause <> 'not_synced' or first_seen_at <= ${now}::timestamptz - ${graceHours} * interval '1 hour')
+    group by connection having count(distinct subject) > ${above}`.execute(db)
+  return rows
+}

@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+import type { EmploymentFacts } from '../../identity/effective/expected.ts'
+import { desiredValue } from '../roster/names.ts'
+import type { Db } from '../schema.ts'
+
+/** A person whom the platform has acknowledged as HR states them. */
+export type DeliveredPerson = EmploymentFacts & { readonly identityId: string; readonly email: string | null }
+
+/**
+ * The people of a connection whom the platform has acknowledged as HR states them, in key order, page by page. Retracted and forgotten
+ * people are left out, and people with changes to send.
+ */
+export async function* deliveredPeople(
+  db: Db,
+  connection: string,
+  pageSize = 5000,
+): AsyncGenerator<readonly DeliveredPerson[]> {
+  for (let after = ''; ; ) {
+    const { rows } = await sql<DeliveredPerson>`
+      select identity_id as "identityId", ${desiredValue('email')} as email,
+        ${desiredValue('startedAt')} as "startedAt", ${desiredValue('separatedAt')} as "separatedAt",
+        (${desiredValue('isContractor')})::boolean as "isContractor",
+        desired ? 'startedAt' as "statesStart"
+      from roster
+      where connection = ${connection} and identity_id > ${after} and desired is not null
+        and retracted_at is null and forgotten_at is null
+        and not exists (
+          select from out_of_sync
+          where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id)
+      order by identity_id limit ${pageSize}`.execute(db)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows.map(toPerson)
+    if (rows.length < pageSize) return
+    after = last.identityId
+  }
+}
+
+function toPerson(row: DeliveredPerson & { readonly statesStart?: boolean }): DeliveredPerson {
+  const { statesStart, startedAt, ...person } = row
+  return statesStart ? { ...person, startedAt } : person
+}
+
+/** The name of a person in HR, in lower case. */
+export type FoldedName = { readonly firstName: string; readonly lastName: string }
+
+/** A key and its name. */
+export type NamedKey = FoldedName & { readonly connection: string; readonly identityId: string }
+
+const foldedName = sql`
+  lower(coalesce(${desiredValue('firstName')}, '')) as "firstName", lower(coalesce(${desiredValue('lastName')}, '')) as "lastName"`
+
+/** The names of these people. */
+export async function namesOf(
+  db: Db,
+  people: readonly { readonly connection: string; readonly identityId: string }[],
+): Promise<NamedKey[]> {
+  if (people.length === 0) return []
+  const { rows } = await sql<NamedKey>`
+    select roster.connection, roster.identity_id as "identityId", ${foldedName}
+    from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as person(connection text, "identityId" text)
+    join roster on roster.connection = person.connection and roster.identity_id = person."identityId"`.execute(db)
+  return rows
+}
+
+/** The people of these connections with one of these names whose data is not retracted. Reads everybody once. */
+export async function peopleNamed(
+  db: Db,
+  { connections, names }: { readonly connections: readonly string[]; readonly names: readonly FoldedName[] },
+): Promise<NamedKey[]> {
+  if (names.length === 0) return []
+  const { rows } = await sql<NamedKey>`
+    select * from (
+      select connection, identity_id as "identityId", ${foldedName} from roster
+      where connection = any(${connections}) and desired is not null and retracted_at is null) as known
+    where ("firstName", "lastName") in (
+      select name."firstName", name."lastName"
+      from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as name("firstName" text, "lastName" text))
+    order by connection, "identityId"`.execute(db)
+  return rows
+}

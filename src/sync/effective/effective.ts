@@ -1,0 +1,126 @@
+import { WalkInterrupted } from '../../http/client/walk.ts'
+import type { LastSync } from '../../identity/effective/cause.ts'
+import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
+import { type ClaimedWalk, claimWalk, type Coverage, endWalk, storeCoverage } from '../../store/effective/walks.ts'
+import type { SyncContext } from '../context/context.ts'
+import { classifyRefusal } from '../rate-limit/classify-answers.ts'
+import type { Endpoint } from '../target/endpoint.ts'
+import { openEndpoint } from '../target/target.ts'
+import { compareEveryone, defaultMaxLookUps } from './compare.ts'
+import { readLastSync } from './details.ts'
+import { type ComparedConnection, type RosterBook, readRosterBook } from './roster-book.ts'
+import { shownPeople } from './shown.ts'
+
+/** How often the events of the platform are read for a new identity sync. */
+const pollMs = 15 * 60_000
+/** After this time everybody is compared, also if no new identity sync is known. */
+const maxAgeMs = 24 * 60 * 60_000
+/** How long one comparison may take. */
+const timeoutMs = 10 * 60_000
+const storedAtOnce = 1000
+
+type CompareOptions = {
+  /** Compares now, also if no identity sync has run since the last comparison. */
+  readonly always: boolean
+  readonly signal: AbortSignal
+  /** People on a page of the platform, and of the roster. */
+  readonly pageSize?: number
+  readonly maxLookUps?: number
+}
+
+/** How a comparison went. */
+export type ComparisonResult = { readonly findings: number; readonly requests: number; readonly failure: string | null }
+
+/**
+ * Compares what the platform shows of everybody with what HR's delivered facts imply, after each identity sync of the platform, at least
+ * once a day. Reads only, with low priority. Findings that it does not see again are removed, but not if it could not read to the end.
+ * Null: it is not due, or another process does it.
+ */
+export async function compareEffective(ctx: SyncContext, options: CompareOptions): Promise<ComparisonResult | null> {
+  const { db } = ctx.store
+  const platform = ctx.platform.baseUrl
+  const now = ctx.now()
+  const walk = await claimWalk(db, { platform, always: options.always, now })
+  if (walk === null) return null
+  const endpoint = everybodyEndpoint(ctx, options.signal)
+  const nextAt = new Date(now.getTime() + pollMs)
+  try {
+    const lastSync = await readLastSync(endpoint)
+    if (!options.always && !isDue(walk, lastSync, now)) {
+      await endWalk(db, { platform, nextAt, failure: walk.failure })
+      return null
+    }
+    const compared = await compare(ctx, { ...options, endpoint, lastSync, walk, now })
+    const syncedAt = lastSync instanceof Date ? lastSync : null
+    await endWalk(db, { platform, nextAt, walkedAt: now, syncedAt, failure: null, requests: compared.requests })
+    return { ...compared, failure: null }
+  } catch (error) {
+    const failure = failureOf(error, endpoint)
+    await endWalk(db, { platform, nextAt, failure, requests: endpoint.requests })
+    if (!(error instanceof WalkInterrupted) && !endpoint.signal.aborted) throw error
+    return { findings: 0, requests: endpoint.requests, failure }
+  }
+}
+
+function everybodyEndpoint({ platform }: SyncContext, signal: AbortSignal): Endpoint {
+  return {
+    platform: { ...platform, rateLimiter: platform.rateLimiter.lowPriority },
+    connectionId: 0,
+    records: null,
+    requests: 0,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  }
+}
+
+function isDue({ walkedAt, syncedAt }: ClaimedWalk, lastSync: LastSync, now: Date): boolean {
+  if (walkedAt === null || now.getTime() - walkedAt.getTime() >= maxAgeMs) return true
+  return lastSync instanceof Date && lastSync.getTime() !== syncedAt?.getTime()
+}
+
+function failureOf(error: unknown, { signal }: Endpoint): string {
+  if (error instanceof WalkInterrupted) return classifyRefusal(error.answer).code
+  return signal.aborted ? 'timed_out' : 'failed'
+}
+
+type Work = CompareOptions & {
+  readonly endpoint: Endpoint
+  readonly lastSync: LastSync
+  readonly walk: ClaimedWalk
+  readonly now: Date
+}
+
+async function compare(ctx: SyncContext, work: Work): Promise<{ readonly findings: number; readonly requests: number }> {
+  const { endpoint, lastSync, walk, now, pageSize, maxLookUps = defaultMaxLookUps } = work
+  const { db } = ctx.store
+  const connections = await openConnections(ctx, endpoint)
+  const book = await readRosterBook(db, { connections, ...(pageSize !== undefined && { pageSize }) })
+  const comparison = { db, endpoint, connections, lastSync, maxLookUps, now }
+  const findings = await compareEveryone(comparison, book, shownPeople(endpoint, pageSize))
+  const names = connections.map(({ name }) => name)
+  await db.transaction().execute(async (tx) => {
+    for (let at = 0; at < findings.length; at += storedAtOnce)
+      await storeFindings(tx, findings.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
+    await removeMended(tx, { connections: names, walk: walk.number })
+    await storeCoverage(tx, coverageOf(book, findings, now))
+  })
+  const requests = connections.reduce((sum, each) => sum + each.endpoint.requests, endpoint.requests)
+  return { findings: findings.length, requests }
+}
+
+/** The connections of people that exist on the platform. One that cannot be opened is left as it was. */
+async function openConnections(ctx: SyncContext, { platform, signal }: Endpoint): Promise<ComparedConnection[]> {
+  const opened: ComparedConnection[] = []
+  for (const connection of ctx.connections.values()) {
+    if (connection.records) continue
+    const endpoint = await openEndpoint({ ...ctx, platform }, connection, signal)
+    if (!('kind' in endpoint) && !endpoint.isMissing) opened.push({ name: connection.name, endpoint })
+  }
+  return opened
+}
+
+function coverageOf({ people }: RosterBook, findings: readonly NewFinding[], at: Date): Coverage[] {
+  return [...people].map(([connection, count]) => {
+    const keys = findings.flatMap((each) => (each.connection === connection ? (each.identityId ?? []) : []))
+    return { connection, people: count, effective: count - new Set(keys).size, at }
+  })
+}
