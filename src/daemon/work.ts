@@ -7,6 +7,7 @@ import { removeExpired } from '../store/retention/retain.ts'
 import { formerRows } from '../store/runs/claims.ts'
 import type { Platform } from '../sync/context/context.ts'
 import {
+  compareEffective,
   requestEventRuns,
   type SyncContext,
   sweep,
@@ -30,6 +31,8 @@ const idleCheckMs = 3000
 const eventRunsMs = 1000
 /** Departures have due times of their own; this is how late one can be verified. */
 const leaversMs = 5 * 60_000
+/** The comparison of everyone has a due time of its own; this is how late it can begin. */
+const effectiveMs = 60_000
 /** People in doubt have due times of their own; this is how late one can be verified. */
 const inDoubtMs = 10_000
 const forgetMs = 60 * 60_000
@@ -72,7 +75,7 @@ async function startWorkers({ queue, sync, scheduler }: Assembly): Promise<Async
   }
 }
 
-/** The regular tasks of the role scheduler: retention, maintenance, verification of leavers and people in doubt, events. */
+/** The regular tasks of the role scheduler: retention, maintenance, verification of leavers, of people in doubt and of everyone, events. */
 function startSchedulerTasks({ sync, config }: Assembly): AsyncDisposable {
   const tasks = new AsyncDisposableStack()
   tasks.use(regularly(sync, 'retention', retentionMs, () => removeOld({ sync, config })))
@@ -89,6 +92,7 @@ function startSchedulerTasks({ sync, config }: Assembly): AsyncDisposable {
     ),
   )
   tasks.use(regularly(sync, 'leavers', leaversMs, () => verifyLeavers(sync, { connections, signal })))
+  tasks.use(regularly(sync, 'effective', effectiveMs, () => compareEffective(sync, { always: false, signal })))
   tasks.defer(() => stopping.abort())
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
     tasks.use(regularly(sync, 'event-runs', eventRunsMs, () => requestEventRuns(sync)))

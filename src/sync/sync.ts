@@ -5,6 +5,8 @@ import { executeRun } from './run/run.ts'
 
 export type { SyncContext } from './context/context.ts'
 export { enqueueDue } from './context/enqueue.ts'
+export { type ComparisonResult, compareEffective } from './effective/effective.ts'
+export { fixEffective } from './effective/fix.ts'
 export { type PlanDocument, planDryRun } from './plan/dry-run.ts'
 export { planPersonDryRun } from './plan/dry-run-person.ts'
 export { mainFeed } from './plan/feeds.ts'

@@ -59,6 +59,8 @@ export const auditActs = {
   'hold_back.ended': 'a person ended a hold-back before its day',
   'people.searched': 'a person searched for people and saw personal values; the entry counts the people',
   'events.retried': 'a person had rejected events read again',
+  'sync_reset.requested':
+    'a person had the platform update somebody again who was edited there by hand; "identityId" is the key, or the number of the person there',
   'events.dismissed': 'a person dismissed rejected events',
 } as const satisfies Record<string, string>
 

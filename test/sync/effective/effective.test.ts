@@ -1,0 +1,289 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { personnel } from '../../../src/contract/platform/personnel.ts'
+import { createClient } from '../../../src/http/client/client.ts'
+import type { EffectiveCause } from '../../../src/identity/effective/cause.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { databaseOperator } from '../../../src/platform/operators/operator.ts'
+import { listFindings } from '../../../src/store/effective/findings.ts'
+import { compareEffective, fixEffective } from '../../../src/sync/sync.ts'
+import { change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+
+let passedMs = 0
+/** The index of the search may be five seconds old. */
+const later = () => {
+  passedMs += 6000
+}
+const platformNow = () => new Date(Date.now() + passedMs)
+let host: Host
+beforeAll(async () => {
+  host = await startHost(undefined, { now: platformNow })
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const mapping = Mapping.parse({
+  fields: {
+    identityId: 'Worker ID',
+    email: { column: 'Email', onBlank: 'clear' },
+    firstName: 'First Name',
+    startedAt: { column: 'Start Date' },
+    separatedAt: { column: 'Leaving Date' },
+    isContractor: { column: 'Status', map: { '*': false } },
+  },
+})
+const signal = new AbortController().signal
+const people = staff(30)
+
+/** A company of thirty people whom the platform shows as HR states them. */
+async function open() {
+  const { name, key, client } = await host.tenant()
+  const world = await openWorld({ client, feed: { mapping } })
+  const { db } = host.platform.database
+  const operator = databaseOperator(db, platformNow)
+  const editor = createClient(personnel, { baseUrl: host.platform.baseUrl, bearer: key })
+  const ofAccount = sql`account_id = (select id from platform.accounts where name = ${name})`
+  await world.night(people)
+  later()
+  await operator.syncIdentities({ body: { account: name } })
+  const compare = async (options = {}) => {
+    later()
+    // The daemon and the platform have one clock here.
+    world.clock.now = new Date(Date.now() + passedMs)
+    return await compareEffective(world.sync, { always: true, signal, ...options })
+  }
+  return {
+    world,
+    client,
+    compare,
+    db,
+    ofAccount,
+    account: name,
+    sync: () => {
+      later()
+      return operator.syncIdentities({ body: { account: name } })
+    },
+    edit: async (email: string, body: Parameters<typeof editor.updatePersonnel>[0]['body']) => {
+      later()
+      const answer = await editor.updatePersonnel({ params: { personnelId: `email:${email}` }, body })
+      expect(answer.status).toBe(200)
+    },
+    causes: async () =>
+      (await listFindings(world.sync.store.db, { connections: ['acme'], limit: 100 })).map(
+        ({ subject, cause }) => `${subject} ${cause}`,
+      ),
+    findings: () => listFindings(world.sync.store.db, { connections: ['acme'], limit: 100 }),
+    async connectionId() {
+      const answer = await client.listCustomConnections({ query: {} })
+      if (answer.status !== 200) throw new Error('no list')
+      return answer.body.data.find(({ clientAlias }) => clientAlias === 'Acme HRIS')?.id ?? 0
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
+}
+type Opened = Awaited<ReturnType<typeof open>>
+
+/** Somebody whom only the platform has, with a status set by hand. */
+async function addPerson({ db, ofAccount }: Opened, { email, first }: { email: string; first: string }) {
+  await sql`
+    with added as (
+      insert into platform.users (account_id, email, first_name, origin, created_at, updated_at)
+      select id, ${email}, ${first}, 'operator', now(), now() from platform.accounts
+      where id = (select account_id from platform.users where ${ofAccount} limit 1)
+      returning id, account_id
+    )
+    insert into platform.personnel (account_id, user_id, employment_status, status_updated_at, created_at, updated_at)
+    select account_id, id, 'CURRENT_EMPLOYEE', now(), now(), now() from added`.execute(db)
+}
+
+async function removePerson({ db, ofAccount }: Opened, email: string) {
+  await sql`delete from platform.users where email = ${email} and ${ofAccount}`.execute(db)
+}
+
+/** Takes the record of a person from them, whose address is another one. */
+async function unmatch({ db, ofAccount }: Opened, email: string) {
+  await sql`
+    with person as (
+      update platform.users set email = 'other.' || email where email = ${email} and ${ofAccount} returning id
+    ), unmatched as (delete from platform.identity_matches using person where user_id = person.id)
+    update platform.personnel set employment_status = 'UNKNOWN' from person where user_id = person.id`.execute(db)
+}
+
+async function rematch({ db, ofAccount }: Opened, email: string) {
+  await sql`update platform.users set email = ${email} where email = ${`other.${email}`} and ${ofAccount}`.execute(db)
+}
+
+type Seed = {
+  readonly cause: EffectiveCause
+  readonly subject?: RegExp
+  readonly evidence?: object
+  readonly seed: (opened: Opened) => Promise<unknown>
+  readonly mend: (opened: Opened) => Promise<unknown>
+}
+const reset = (opened: Opened) =>
+  fixEffective(opened.world.sync, { keys: ['E0003'], reason: 'by mistake', by: 'ana', signal })
+const e3 = 'e3@acme.example'
+const twins = (email: string) => [...people, { id: 'F1', email, first: 'Twin', start: '2019-01-07', status: 'Active' }]
+
+const seeds: Readonly<Record<string, Seed>> = {
+  'the identity record is missing': {
+    cause: 'record_missing',
+    seed: async ({ client, connectionId, sync }) => {
+      const params = { connectionId: await connectionId(), userIdentityId: 'identity-id:E0003' as const }
+      await client.deleteHrisUserIdentity({ params })
+      await sync()
+    },
+    mend: async ({ world, sync }) => {
+      await world.night(people, { verify: true })
+      await sync()
+    },
+  },
+  'the record matches no person, and one has the name': {
+    cause: 'not_matched',
+    evidence: { note: 'by_name', values: { emails: [`other.${e3}`] } },
+    seed: (opened) => unmatch(opened, e3),
+    mend: async (opened) => {
+      await rematch(opened, e3)
+      await opened.sync()
+    },
+  },
+  'the record matches no person, and two have the name': {
+    cause: 'not_matched',
+    evidence: { note: 'several' },
+    seed: async (opened) => {
+      await unmatch(opened, e3)
+      await addPerson(opened, { email: 'third@acme.example', first: 'Person 3' })
+    },
+    mend: async (opened) => {
+      await removePerson(opened, 'third@acme.example')
+      await rematch(opened, e3)
+      await opened.sync()
+    },
+  },
+  'another key has the e-mail': {
+    cause: 'matched_to_other',
+    subject: /^F1$/,
+    evidence: { otherKey: 'E0003' },
+    seed: async ({ world, sync }) => {
+      await world.night(twins('E3@acme.example'))
+      await sync()
+    },
+    mend: async ({ world, sync }) => {
+      await world.night(twins('twin@acme.example'))
+      await sync()
+    },
+  },
+  'a manual edit pauses the sync': {
+    cause: 'sync_paused',
+    evidence: { fields: ['employmentStatus'] },
+    seed: ({ edit }) => edit(e3, { employmentStatus: 'CURRENT_EMPLOYEE' }),
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
+  'HR changed after the status was set by hand': {
+    cause: 'sync_paused',
+    evidence: { shown: 'CURRENT_EMPLOYEE', expected: 'FORMER_EMPLOYEE' },
+    seed: async ({ edit, world, sync }) => {
+      await edit(e3, { employmentStatus: 'CURRENT_EMPLOYEE' })
+      later()
+      await world.night(change(people, { id: 'E0003', leavingDate: '2025-11-19' }))
+      await sync()
+    },
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
+  'the status was set by hand': {
+    cause: 'set_by_hand',
+    evidence: { fields: ['employmentStatus'], shown: 'CURRENT_CONTRACTOR' },
+    seed: ({ edit }) => edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' }),
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
+  'a date was set by hand': {
+    cause: 'set_by_hand',
+    evidence: { fields: ['startedAt'] },
+    seed: ({ edit }) => edit(e3, { startedAt: '2019-05-01' }),
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
+  'the person is out of scope': {
+    cause: 'out_of_scope',
+    evidence: { values: { reason: 'a shared mailbox' } },
+    seed: ({ edit }) => edit(e3, { employmentStatus: 'OUT_OF_SCOPE', notHumanReason: 'a shared mailbox' }),
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
+  'another HRIS connection decides': {
+    cause: 'overwritten',
+    seed: async ({ client, sync }) => {
+      const made = await client.createCustomConnection({ body: { name: 'Other HR', providerTypes: ['HRIS'] } })
+      if (made.status !== 201) throw new Error('not created')
+      const record = { identityId: 'x', email: e3, startedAt: '2025-01-01T00:00:00.000Z', isContractor: true }
+      await client.upsertHrisUserIdentities({ params: { connectionId: made.body.id }, body: [record] })
+      await sync()
+    },
+    mend: async ({ client, sync }) => {
+      const all = await client.listCustomConnections({ query: {} })
+      const id = all.status === 200 ? all.body.data.find(({ clientAlias }) => clientAlias === 'Other HR')?.id : undefined
+      await client.deleteCustomConnection({ params: { connectionId: id ?? 0 } })
+      await sync()
+    },
+  },
+  'the person is former by mistake': {
+    cause: 'former_by_mistake',
+    seed: ({ edit }) => edit(e3, { employmentStatus: 'FORMER_EMPLOYEE' }),
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
+  'no identity sync has run since': {
+    cause: 'not_synced',
+    subject: /^F1$/,
+    seed: ({ world }) => {
+      later()
+      return world.night(twins('twin@acme.example'))
+    },
+    mend: ({ sync }) => sync(),
+  },
+  'a key has two people': {
+    cause: 'duplicate_person',
+    seed: (opened) => addPerson(opened, { email: 'double@acme.example', first: 'Person 3' }),
+    mend: (opened) => removePerson(opened, 'double@acme.example'),
+  },
+  'no connection states a current person': {
+    cause: 'stated_by_nobody',
+    subject: /^person \d+$/,
+    seed: (opened) => addPerson(opened, { email: 'ghost@acme.example', first: 'Nobody' }),
+    mend: (opened) => removePerson(opened, 'ghost@acme.example'),
+  },
+}
+
+describe('everyone effective', () => {
+  test.each(Object.entries(seeds))('names the cause: %s, and forgets it once it is mended', async (_name, each) => {
+    const { cause, subject = /^E0003$/, evidence, seed, mend } = each
+    await using opened = await open()
+    await opened.compare()
+    const before = await opened.causes()
+
+    await seed(opened)
+    await opened.compare()
+    const found = await opened.findings()
+    await mend(opened)
+    await opened.compare()
+
+    expect(before).toEqual([])
+    expect(found).toMatchObject([{ cause, ...(evidence && { evidence }) }])
+    expect(found[0]?.subject).toMatch(subject)
+    expect(await opened.causes()).toEqual([])
+  })
+})
