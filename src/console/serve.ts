@@ -9,6 +9,7 @@ import { html } from '../web/html.ts'
 import { notice, problemCard } from '../web/layout.ts'
 import { pageHeaders, sendPage } from '../web/send.ts'
 import { auditPages } from './pages/audit.ts'
+import { effectivePages } from './pages/effective.ts'
 import { eventPages } from './pages/events.ts'
 import { firstVisitPages } from './pages/first-visit.ts'
 import { heldPages } from './pages/held.ts'
@@ -82,6 +83,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
     peoplePages(site)
     personPages(site)
     problemPages(site)
+    effectivePages(site)
     sourcePages(site)
     statementPages(site)
     eventPages(site)

@@ -8,6 +8,7 @@ export const quietAlerts: AlertSettings = {
   consoleUrl: null,
   overdueMinutes: 60,
   pausedHours: 24,
+  maxNotEffective: 0,
   freshHours: null,
   remindHours: 24,
   channels: [],

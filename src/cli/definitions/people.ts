@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { EffectiveFixOptions, EffectiveOptions } from '../commands/effective.ts'
 import type { ForgetOptions } from '../commands/forget.ts'
 import type { HoldBackOptions } from '../commands/hold-back.ts'
 import type { PersonOptions } from '../commands/person.ts'
@@ -24,6 +25,7 @@ export const peopleCommands: readonly Definition[] = [
   personCommand,
   reportCommands,
   statementCommand,
+  effectiveCommands,
   retractCommand,
   separateCommand,
   holdBackCommand,
@@ -162,6 +164,40 @@ function holdBackCommand(program: Command, exitWith: ExitWith): void {
     .action(
       exitWith(async (key: string | undefined, options: HoldBackOptions) =>
         (await import('../commands/hold-back.ts')).holdBack(key, options),
+      ),
+    )
+}
+
+function effectiveCommands(program: Command, exitWith: ExitWith): void {
+  const effective = add(
+    program,
+    'effective',
+    'List the people whom the platform does not show as HR implies, and why',
+    commonOptions,
+  )
+    .option('--connection <name>', 'only this connection')
+    .option('--compare', 'compare everybody now')
+    .option('--show-values', 'include names and e-mails; otherwise keys only')
+    .action(
+      exitWith(async (options: EffectiveOptions) => (await import('../commands/effective.ts')).effective(options)),
+    )
+
+  add(
+    effective,
+    'fix',
+    'Have the platform update people again who were edited there by hand',
+    commonOptions,
+    connectionOption,
+    byOption,
+  )
+    .argument('<person...>', 'the people, as the list names them')
+    .requiredOption('--reason <text>', 'why, for the record')
+    .option('--yes', 'do it; without it, only show whom it would concern')
+    .option('--show-values', candidatesHelp)
+    .action(
+      // Commander gives options that both commands know, such as --config, to the one above.
+      exitWith(async (keys: string[], _options: EffectiveFixOptions, command: Command) =>
+        (await import('../commands/effective.ts')).effectiveFix(keys, command.optsWithGlobals<EffectiveFixOptions>()),
       ),
     )
 }

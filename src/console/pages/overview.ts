@@ -23,6 +23,7 @@ import {
   withCode,
 } from '../site/words.ts'
 import { connectionState } from './connection-state.ts'
+import { coverageSentences } from './effective.ts'
 
 const renewSeconds = 10
 
@@ -32,10 +33,12 @@ export function overviewPages(site: Site): void {
     const status = await context.control.status({})
     if (status.connections.length === 0) return { to: firstVisitHref }
     const clocks = await leaverClocks(context)
+    const coverage = coverageSentences(await context.control.effectiveCoverage({}), context.now)
     const charts = new Map(
       await Promise.all(
         status.connections.map(
-          async ({ name }) => [name, html`${clocks.get(name)}${await chartsOf(context, name)}`] as const,
+          async ({ name }) =>
+            [name, html`${clocks.get(name)}${coverage.get(name)}${await chartsOf(context, name)}`] as const,
         ),
       ),
     )
@@ -155,6 +158,7 @@ const urgency: readonly Alert['kind'][] = [
   'repeated',
   'blockedPeople',
   'foreign',
+  'not_effective',
   'problems',
   'paused',
   'settings_differ',
@@ -233,6 +237,8 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
         href: `/connections/${encodeURIComponent(connection)}/statement`,
         name: 'View the statement',
       })
+    case 'not_effective':
+      return actionLink({ href: address('/effective', { connection }), name: 'View the people' })
     default:
       return kind satisfies never
   }

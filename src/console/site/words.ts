@@ -243,6 +243,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   foreign: 'People are unknown to HR',
   leaver_late: 'A leaver is late',
   unaccounted: 'Not everybody is accounted for',
+  not_effective: 'People are shown otherwise than HR states',
   paused: 'Paused by a person',
   settings_differ: 'Processes have different settings',
   stale: 'The data from HR is too old',

@@ -17,6 +17,7 @@ export const AlertKind = z.enum([
   'blockedPeople',
   'foreign',
   'leaver_late',
+  'not_effective',
   'stale',
   'paused',
   'settings_differ',

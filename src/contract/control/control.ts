@@ -3,6 +3,7 @@ import { alertOperations } from './alerts.ts'
 import { auditOperations } from './audit.ts'
 import { classifiedValueOperations } from './classified-values.ts'
 import { diagnosisOperations } from './diagnosis.ts'
+import { effectiveOperations } from './effective.ts'
 import { eventOperations } from './events.ts'
 import { firstVisitOperations } from './first-visit.ts'
 import { foreignOperations } from './foreign.ts'
@@ -52,6 +53,7 @@ export const control = operations({
   ...problemOperations,
   ...leaverOperations,
   ...statementOperations,
+  ...effectiveOperations,
   ...classifiedValueOperations,
   ...eventOperations,
   ...auditOperations,

@@ -41,6 +41,8 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
     bodies: { 'Left before the move': { identityIds: ['E-1042', 'E-1043'], on: '2026-10-31', reason } },
   },
   listNotEffective: { query: { connection } },
+  listEffective: { query: { connection, cause: 'set_by_hand', values: true } },
+  fixEffective: { bodies: { 'Edited by mistake': { connection, keys: ['E-1042'], reason } } },
   reportLeavers: { query: quarter },
   packLeavers: { query: quarter },
   unblockConnection: { params: ofConnection, bodies: { 'The key was replaced': {} } },

@@ -26,14 +26,16 @@ const maxGraceMs = 12 * hourMs
 /** An export named by its day may be read in the following night. */
 const exportLagMs = 24 * hourMs
 
+type JudgedSettings = Pick<AlertSettings, 'overdueMinutes' | 'pausedHours' | 'maxNotEffective' | 'freshHours'>
+
 /** The settings by which alert conditions are checked at this time. */
 export function conditionSettings(
   { connections, sources, leaverBounds }: MonitoredConnections,
-  { overdueMinutes, pausedHours, freshHours }: Pick<AlertSettings, 'overdueMinutes' | 'pausedHours' | 'freshHours'>,
+  { overdueMinutes, pausedHours, maxNotEffective, freshHours }: JudgedSettings,
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
-  return { connections, overdueMinutes, pausedHours, leaverBounds, freshness, now }
+  return { connections, overdueMinutes, pausedHours, maxNotEffective, leaverBounds, freshness, now }
 }
 
 /** How fresh a source must be by now; null if it is not read regularly. */

@@ -55,6 +55,8 @@ function pageOf(alert: Linked | null): string {
       return `/problems${about}`
     case 'unaccounted':
       return `/connections/${encodeURIComponent(connection)}/statement`
+    case 'not_effective':
+      return `/effective${about}`
     case 'paused':
       return '/schedules'
     case 'blocked':

@@ -169,6 +169,15 @@ export const Alerts = z
       .describe(
         'How long a connection may be paused before an alert is raised. If events wait, overdueMinutes applies.',
       ),
+    maxNotEffective: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(0)
+      .describe(
+        'How many people of a connection the platform may show otherwise than HR implies before an alert is raised. A wait for the next ' +
+          'identity sync counts after two days.',
+      ),
     freshHours: z
       .int()
       .min(1)

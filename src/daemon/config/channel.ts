@@ -10,6 +10,7 @@ export type AlertSettings = {
   readonly consoleUrl: URL | null
   readonly overdueMinutes: number
   readonly pausedHours: number
+  readonly maxNotEffective: number
   /** The maximum age of HR's newest data; null: by the schedule of each connection. */
   readonly freshHours: number | null
   readonly remindHours: number

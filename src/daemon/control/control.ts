@@ -5,6 +5,7 @@ import { auditHandlers } from './audit.ts'
 import { classifiedValueHandlers } from './classified-values.ts'
 import type { ControlContext } from './control-context.ts'
 import { diagnosisHandlers } from './diagnosis.ts'
+import { effectiveHandlers } from './effective.ts'
 import { eventHandlers } from './events.ts'
 import { firstVisitHandlers } from './first-visit.ts'
 import { foreignHandlers } from './foreign.ts'
@@ -34,6 +35,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & WithActo
   ...auditHandlers,
   ...classifiedValueHandlers,
   ...diagnosisHandlers,
+  ...effectiveHandlers,
   ...eventHandlers,
   ...firstVisitHandlers,
   ...foreignHandlers,

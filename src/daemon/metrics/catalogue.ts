@@ -75,6 +75,21 @@ export const catalogue = {
     help: 'For how long the oldest departure in rollcall_leavers_open has waited. 0 if there is none.',
     labels: ['connection'],
   },
+  rollcall_effective_people: {
+    type: 'store',
+    help: 'People whom the platform has acknowledged as HR states them: compared (all), effective (those it shows as HR implies).',
+    labels: ['connection', 'state'],
+  },
+  rollcall_effective_findings: {
+    type: 'store',
+    help: 'People whom the platform does not show as HR implies, by cause.',
+    labels: ['connection', 'cause'],
+  },
+  rollcall_effective_compared_timestamp_seconds: {
+    type: 'store',
+    help: 'When everybody was compared with the platform last.',
+    labels: ['connection'],
+  },
   rollcall_source_read_timestamp_seconds: {
     type: 'store',
     help: 'When the newest run started that read its source completely and did not fail.',

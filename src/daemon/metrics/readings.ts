@@ -1,7 +1,10 @@
+import { effectiveCauses } from '../../contract/control/effective.ts'
 import { processRoles } from '../../contract/control/process-roles.ts'
 import { connectionStates } from '../../store/connections/connections.ts'
 import { pausedConnections } from '../../store/connections/pauses.ts'
 import { noProblems, problemCounts } from '../../store/deliveries/problems.ts'
+import { countFindings } from '../../store/effective/findings.ts'
+import { listCoverage } from '../../store/effective/walks.ts'
 import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { lateLeavers } from '../../store/leavers/late.ts'
 import { openAlertCounts, openLeavers, readTimes, runMeasures } from '../../store/measures.ts'
@@ -32,6 +35,7 @@ export async function storeReadings(ctx: ReadingContext): Promise<Reading[]> {
   return [
     ...(await connectionReadings(ctx, now)),
     ...(await runReadings(ctx)),
+    ...(await effectiveReadings(ctx)),
     ...(await openAlertCounts(db)).map(
       ({ connection, kind, alerts }): Reading => ({
         name: 'rollcall_alerts_open',
@@ -101,6 +105,22 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
       }),
     ]
   })
+}
+
+/** Every cause has a value, so that one without findings is zero instead of missing. */
+async function effectiveReadings({ sync }: ReadingContext): Promise<Reading[]> {
+  const { db } = sync.store
+  const counts = await countFindings(db)
+  const coverage = (await listCoverage(db)).filter(({ connection }) => sync.connections.has(connection))
+  return coverage.flatMap(({ connection, people, effective, at }): Reading[] => [
+    { name: 'rollcall_effective_people', labels: { connection, state: 'compared' }, value: people },
+    { name: 'rollcall_effective_people', labels: { connection, state: 'effective' }, value: effective },
+    { name: 'rollcall_effective_compared_timestamp_seconds', labels: { connection }, value: at.getTime() / 1000 },
+    ...Object.keys(effectiveCauses).map((cause): Reading => {
+      const count = counts.find((each) => each.connection === connection && each.cause === cause)
+      return { name: 'rollcall_effective_findings', labels: { connection, cause }, value: count?.people ?? 0 }
+    }),
+  ])
 }
 
 /** Every state has a value, so that a state without runs is zero instead of missing. */

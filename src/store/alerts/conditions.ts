@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
 import { isPaused } from '../connections/pauses.ts'
+import { alertedFindings } from '../effective/findings.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
@@ -21,6 +22,7 @@ export const conditionKinds = [
   'blockedPeople',
   'foreign',
   'leaver_late',
+  'not_effective',
   'stale',
   'paused',
   'settings_differ',
@@ -57,6 +59,8 @@ export type ConditionSettings = {
    * leavers.
    */
   readonly leaverBounds: ReadonlyMap<string, number>
+  /** How many people of a connection the platform may show otherwise than HR implies. Default: none. */
+  readonly maxNotEffective?: number
   readonly now: Date
 }
 
@@ -86,6 +90,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   blockedPeople: blockedLeavers,
   foreign,
   leaver_late: leaverLate,
+  not_effective: notEffective,
   stale,
   paused,
   settings_differ: settingsDiffer,
@@ -414,6 +419,23 @@ async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Pro
     people,
     leavers: people,
     runId,
+  }))
+}
+
+/** People whom the platform does not show as HR implies. */
+async function notEffective(
+  db: Db,
+  { connections, maxNotEffective = 0, now }: ConditionSettings,
+): Promise<Condition[]> {
+  return (await alertedFindings(db, { connections, above: maxNotEffective, now })).map(({ name, people, since }) => ({
+    connection: name,
+    kind: 'not_effective',
+    code: null,
+    reason: `the platform does not show ${peopleText({ people, leavers: 0 })} as HR implies`,
+    since,
+    people,
+    leavers: null,
+    runId: null,
   }))
 }
 

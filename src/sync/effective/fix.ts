@@ -15,13 +15,16 @@ type Fix = {
 }
 
 /** The keys whose sync was reset, and how many people the platform says it concerned. */
-export type FixResult = { readonly keys: readonly string[]; readonly reset: number }
+export type FixResult = { readonly keys: string[]; readonly reset: number }
 
 /**
  * Asks the platform to let its identity sync update these people again who were edited there by hand. Every key must have a finding that a
  * reset mends, else nothing is done.
  */
-export async function fixEffective(ctx: SyncContext, { connection, keys, reason, by, signal }: Fix): Promise<FixResult> {
+export async function fixEffective(
+  ctx: SyncContext,
+  { connection, keys, reason, by, signal }: Fix,
+): Promise<FixResult> {
   if (connection !== undefined) requireConnection(ctx, connection)
   const { db } = ctx.store
   const connections = connection === undefined ? [...ctx.connections.keys()] : [connection]

@@ -1,0 +1,142 @@
+import type { EffectiveCoverage, EffectiveFinding } from '../../contract/control/effective.ts'
+import { Failure } from '../../errors.ts'
+import { address } from '../../web/address.ts'
+import { actionLink, filterForm } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge } from '../../web/parts.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
+import { seesValues } from '../site/control.ts'
+import type { Action, Fields, PageContext, Site } from '../site/site.ts'
+import { capital, connectionField, personCell, reasonField } from '../site/words.ts'
+
+const perPage = 50
+const path = '/effective'
+
+/** Adds the page of people whom the platform does not show as HR implies, and the reset of their sync. */
+export function effectivePages(site: Site): void {
+  site.page(path, async (context, fields) => {
+    const { control } = context
+    const [coverage, findings] = [await control.effectiveCoverage({}), await readFindings(context, fields)]
+    const connection = fields('connection')
+    const names = (await control.status({})).connections.map(({ name }) => name)
+    const content = html`${heading({ title: 'Shown as HR implies', lead: 'People whom the platform’s personnel shows otherwise than HR’s delivered facts imply, and why.' })}
+${filterForm({
+  action: path,
+  label: 'People',
+  part: 'list',
+  all: connection === '' ? null : path,
+  fields: connectionField(names, connection),
+})}
+<div id="list">${card({
+      title: 'People',
+      id: 'effective',
+      content: html`${comparedText(coverage, context)}${findingsTable(findings.data, context)}${paging({
+        label: 'Pages of people',
+        path,
+        query: { connection },
+        after: fields('after'),
+        next: findings.next,
+        anchor: 'effective',
+      })}`,
+    })}</div>`
+    return { title: 'Shown as HR implies', content, section: 'problems' }
+  })
+
+  site.action('/effective/fix', fix)
+}
+
+function readFindings({ control, caller }: PageContext, fields: Fields) {
+  const [connection, after] = [fields('connection'), fields('after')]
+  const query = { ...(connection && { connection }), ...(after && { after }), limit: perPage }
+  return control.listEffective({ query: { ...query, values: seesValues(caller) } })
+}
+
+function comparedText({ comparedAt, syncedAt, failure }: EffectiveCoverage, { now }: PageContext): Html {
+  if (comparedAt === null)
+    return html`<p>Nobody was compared so far. Rollcall compares everybody after the next identity sync of the platform.</p>`
+  return html`<p>Compared ${formatRelativeTime(comparedAt, now)}${syncedAt !== null && html`, after the identity sync of ${formatInstant(syncedAt)}`}.${failure !== null && html` <strong class="bad">The newest comparison failed (<code>${failure}</code>); the list is from the one before.</strong>`}</p>`
+}
+
+/** One sentence for each compared connection. */
+export function coverageSentences(
+  { connections, comparedAt }: EffectiveCoverage,
+  now: Date,
+): ReadonlyMap<string, Html> {
+  return new Map(
+    connections.map(({ connection, percent, people, effective, findings }) => {
+      const others = html`<a href="${address(path, { connection })}">${findings > 0 ? html`<strong class="bad">${pluralize(findings, 'finding')}</strong>` : 'no findings'}</a>`
+      return [
+        connection,
+        html`<p class="wide"><b>Shown as HR implies</b> ${percent} %: ${number(effective)} of ${pluralize(people, 'delivered person', 'delivered people')}; ${others}. ${comparedAt !== null && html`Compared ${formatRelativeTime(comparedAt, now)}.`}</p>`,
+      ]
+    }),
+  )
+}
+
+function findingsTable(findings: readonly EffectiveFinding[], context: PageContext): Html {
+  const columns: readonly Column<EffectiveFinding>[] = [
+    {
+      name: 'Person',
+      kind: 'row',
+      cell: ({ identityId, person, connection, name }) =>
+        identityId === null
+          ? html`${person} <span class="hint">${connection}</span>`
+          : personCell({ identityId, connection, name }),
+    },
+    {
+      name: 'Why',
+      kind: 'long',
+      cell: ({ cause, text, evidence, helps }) =>
+        html`${badge(cause, cause === 'not_synced' ? 'wait' : 'bad')} ${capital(text)}.<span class="hint">${evidence}</span><span class="hint">What helps: ${helps}</span>`,
+    },
+    { name: 'Since', cell: ({ firstSeenAt }) => formatRelativeTime(firstSeenAt, context.now) },
+    {
+      name: 'Action',
+      cell: ({ canReset, connection, person }) =>
+        canReset
+          ? actionLink({
+              href: address('/effective/fix', { connection, person }),
+              name: 'Reset the sync',
+              label: `Reset the sync of ${person}`,
+              notAllowed: context.notAllowed('fixEffective'),
+            })
+          : null,
+    },
+  ]
+  return table({
+    caption: 'People whom the platform does not show as HR implies',
+    columns,
+    rows: findings,
+    empty: 'The platform shows everybody as HR implies.',
+  })
+}
+
+const fix: Action = {
+  section: 'problems',
+  operation: 'fixEffective',
+  ask: async ({ control }, fields) => {
+    const [connection, person] = [fields('connection'), fields('person')]
+    const { data } = await control.listEffective({ query: { connection, limit: 1000 } })
+    const findings = data.filter((finding) => finding.person === person)
+    if (findings.length === 0) throw new Failure('not_found', `there is no finding about ${person} any more`)
+    return {
+      title: `Reset the sync of ${person}?`,
+      explanation: html`${findings.map(({ text, evidence }) => html`<p>${capital(text)}. <span class="hint">${evidence}</span></p>`)}
+<p>The platform forgets what was edited by hand, and shows this person as HR states them from its next identity sync on.</p>`,
+      fields: reasonField(fields),
+      button: 'Reset the sync',
+      hidden: { connection, person },
+      cancel: address(path, { connection }),
+    }
+  },
+  perform: async ({ control }, fields) => {
+    const [connection, person] = [fields('connection'), fields('person')]
+    const { reset } = await control.fixEffective({ body: { connection, keys: [person], reason: fields('reason') } })
+    return {
+      to: address(path, { connection }),
+      done: `The platform updates ${pluralize(reset, 'person', 'people')} again at its next identity sync.`,
+    }
+  },
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { By } from './access.ts'
+import { After, Limit, page } from './lists.ts'
+import { Values } from './plans.ts'
+
+const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+const Count = z.int().min(0)
+
+/** Why the platform does not show a person as HR's facts imply, with what helps. */
+export const effectiveCauses = {
+  record_missing: {
+    text: 'the platform acknowledged the identity record, and does not have it any more',
+    helps: 'rollcall sync --verify sends it again',
+  },
+  not_matched: {
+    text: 'the platform has the identity record, and matches it to no person',
+    helps: 'correct the e-mail in HR or on the Personnel page of the platform, so that both are the same',
+  },
+  matched_to_other: {
+    text: 'another key with another name has the same e-mail, and its record decides about the person',
+    helps: 'correct the e-mail of one of the two in HR',
+  },
+  sync_paused: {
+    text: 'a manual edit on the platform pauses the sync of the person, so that what HR states now or later has no effect',
+    helps: 'rollcall effective fix',
+  },
+  set_by_hand: {
+    text: 'the status or a date was set by hand on the platform, and differs from HR',
+    helps: 'rollcall effective fix, or correct HR if the edit is right',
+  },
+  out_of_scope: {
+    text: 'the platform has the person out of scope, or as a service account',
+    helps: 'rollcall effective fix takes the person back into scope',
+  },
+  overwritten: {
+    text: 'another source decides about the person on the platform',
+    helps:
+      'remove the person there from the other connection, or from its scope; rollcall sync --verify repairs a changed record',
+  },
+  former_by_mistake: {
+    text: 'the platform shows the person as former, and HR states that they are employed',
+    helps: 'rollcall effective fix if it was set by hand, else rollcall sync --verify',
+  },
+  not_synced: {
+    text: 'the platform has the newest record, and no identity sync has run since',
+    helps: 'wait for the next identity sync; if it is late, start it on the Personnel page of the platform',
+  },
+  duplicate_person: {
+    text: 'the platform shows a second person with this name as employed, whom no connection states',
+    helps: 'remove or separate the second one on the Personnel page of the platform, after you compared both',
+  },
+  stated_by_nobody: {
+    text: 'the platform shows a person as employed whom no connection states',
+    helps:
+      'ask HR about the person; rollcall effective fix lets the identity sync decide, if the status was set by hand',
+  },
+  kind_unknown: {
+    text: 'the platform shows the person as unknown, because HR does not state whether they are a contractor',
+    helps: 'map isContractor',
+  },
+} as const satisfies Record<string, { readonly text: string; readonly helps: string }>
+
+const Cause = z.enum(Object.keys(effectiveCauses) as [EffectiveCause, ...EffectiveCause[]])
+type EffectiveCause = keyof typeof effectiveCauses
+
+/** A person whom the platform does not show as HR's delivered facts imply. */
+export const EffectiveFinding = z
+  .object({
+    connection: z.string().describe('People whom no connection states are listed with the first one.'),
+    person: z.string().describe('The key, or `person` and the number on the platform if no connection states them.'),
+    identityId: z.string().nullable(),
+    personId: z.int().nullable().describe('The number of the person in the personnel of the platform.'),
+    name: z.string().nullable().optional().describe('Only where values are asked for.'),
+    cause: Cause,
+    text: z.string().describe('The cause in words.'),
+    evidence: z.string().describe('What shows it. E-mails, reasons and who edited only where values are asked for.'),
+    helps: z.string(),
+    canReset: z.boolean().describe('Whether `POST /effective/fix` helps.'),
+    firstSeenAt: Instant,
+    ageSeconds: Count,
+  })
+  .meta({ id: 'EffectiveFinding' })
+export type EffectiveFinding = z.infer<typeof EffectiveFinding>
+
+/** How many people of each connection the platform shows as HR implies, and how the newest comparison ended. */
+export const EffectiveCoverage = z
+  .object({
+    comparedAt: Instant.nullable().describe('When everybody was compared last; null: never.'),
+    syncedAt: Instant.nullable().describe('The identity sync that this comparison knew of.'),
+    requests: Count.describe('Requests that the newest comparison took.'),
+    failure: z
+      .string()
+      .nullable()
+      .describe('Why the newest comparison could not be finished; what was found before stays.'),
+    connections: z.array(
+      z.object({
+        connection: z.string(),
+        people: Count.describe('People whom the platform has acknowledged as HR states them.'),
+        effective: Count,
+        percent: z.number().min(0).max(100).describe('Rounded down, so that 100 means everybody.'),
+        findings: Count,
+        causes: z.record(z.string(), Count).describe('Findings by cause.'),
+      }),
+    ),
+  })
+  .meta({ id: 'EffectiveCoverage' })
+export type EffectiveCoverage = z.infer<typeof EffectiveCoverage>
+
+/** What a reset asked of the platform. */
+export const EffectiveFixed = z
+  .object({
+    keys: z.array(z.string()),
+    reset: Count.describe('How many people the platform updates again at its next identity sync.'),
+  })
+  .meta({ id: 'EffectiveFixed' })
+export type EffectiveFixed = z.infer<typeof EffectiveFixed>
+
+const errors = [400, 401, 403, 404, 409, 500, 503] as const
+const maxFixed = 500
+
+/** How people see whom the platform does not show as HR implies, and mend it. */
+export const effectiveOperations = operations({
+  listEffective: {
+    method: 'GET',
+    path: '/effective',
+    permission: 'viewer',
+    summary: "The people whom the platform does not show as HR's facts imply, and why.",
+    query: z.object({
+      connection: z.string().optional(),
+      cause: Cause.optional(),
+      after: After,
+      limit: Limit.default(500),
+      values: Values,
+    }),
+    success: { 200: page(EffectiveFinding, z.string()) },
+    errors,
+  },
+  effectiveCoverage: {
+    method: 'GET',
+    path: '/effective/coverage',
+    permission: 'viewer',
+    summary: 'How many people of each connection the platform shows as HR implies.',
+    success: { 200: EffectiveCoverage },
+    errors,
+  },
+  compareEffective: {
+    method: 'POST',
+    path: '/effective/compare',
+    permission: 'operator',
+    summary: 'Compare everybody now. It reads only, and takes one request for each 500 people.',
+    success: { 200: EffectiveCoverage },
+    errors,
+  },
+  fixEffective: {
+    method: 'POST',
+    path: '/effective/fix',
+    permission: 'operator',
+    summary: 'Have the platform update people again who were edited there by hand.',
+    body: z.strictObject({
+      connection: z.string().optional(),
+      keys: z.array(z.string().min(1)).min(1).max(maxFixed).describe('The `person` of findings.'),
+      reason: z.string().min(1).max(500),
+      by: By,
+    }),
+    success: { 200: EffectiveFixed },
+    errors,
+  },
+})

@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import {
+  type EffectiveCoverage,
+  type EffectiveFinding,
+  effectiveCauses,
+  type effectiveOperations,
+} from '../../contract/control/effective.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import type { EffectiveCause, Evidence } from '../../identity/effective/cause.ts'
+import {
+  countFindings,
+  type FindingPosition,
+  listFindings,
+  type StoredFinding,
+} from '../../store/effective/findings.ts'
+import { findWalk, listCoverage } from '../../store/effective/walks.ts'
+import { compareEffective, fixEffective, type SyncContext } from '../../sync/sync.ts'
+import { nextCursor, readCursor } from './cursors.ts'
+import { requireConnection } from './require-connection.ts'
+import { secondsSince } from './views.ts'
+import type { WithActor } from './with-permissions.ts'
+
+type EffectiveContext = { readonly sync: SyncContext; readonly signal: AbortSignal } & WithActor
+
+const FindingCursor = z.strictObject({
+  connection: z.string(),
+  subject: z.string(),
+  cause: z.enum(Object.keys(effectiveCauses) as [EffectiveCause, ...EffectiveCause[]]),
+})
+
+/** Handlers of the operations about people whom the platform does not show as HR implies. */
+export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveContext> = {
+  async listEffective({ sync }, { query: { connection, cause, after, limit, values } }) {
+    if (connection !== undefined) requireConnection({ sync }, connection)
+    const connections = connection === undefined ? [...sync.connections.keys()] : [connection]
+    const scope = { list: 'effective', connection, cause }
+    const cursor = readCursor(scope, after, FindingCursor)
+    const rows = await listFindings(sync.store.db, {
+      connections,
+      ...(cause !== undefined && { cause }),
+      ...(cursor !== undefined && { after: cursor }),
+      limit,
+    })
+    const now = sync.now()
+    const data = rows.map((row) => findingView(row, { values, now }))
+    return { status: 200, body: { data, next: nextCursor(scope, { rows, limit }, positionOf) } }
+  },
+
+  async effectiveCoverage({ sync }) {
+    return { status: 200, body: await coverageOf(sync) }
+  },
+
+  async compareEffective({ sync, signal }) {
+    const result = await compareEffective(sync, { always: true, signal })
+    if (result === null) throw new Failure('conflict', 'a comparison is running already; look again in some minutes')
+    return { status: 200, body: await coverageOf(sync) }
+  },
+
+  async fixEffective({ sync, signal, actor: { by } }, { body }) {
+    return { status: 200, body: await fixEffective(sync, { ...body, by, signal }) }
+  },
+}
+
+function positionOf({ connection, subject, cause }: StoredFinding): FindingPosition {
+  return { connection, subject, cause }
+}
+
+function findingView(
+  { subject, identityId, name, evidence, firstSeenAt, cause, connection, personId, canReset }: StoredFinding,
+  { values, now }: { readonly values: boolean; readonly now: Date },
+): EffectiveFinding {
+  return {
+    connection,
+    person: subject,
+    identityId,
+    personId,
+    ...(values && { name }),
+    cause,
+    text: effectiveCauses[cause].text,
+    evidence: evidenceText(evidence, values),
+    helps: effectiveCauses[cause].helps,
+    canReset,
+    firstSeenAt: firstSeenAt.toISOString(),
+    ageSeconds: secondsSince(firstSeenAt.toISOString(), now),
+  }
+}
+
+const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
+  no_email: 'HR states no e-mail',
+  by_name: 'one person has the name and another e-mail',
+  several: 'several people have the name and other e-mails',
+  record_differs: 'the record on the platform was changed since it was delivered',
+  record_left: 'the record on the platform has a leaving date',
+  identity_provider: 'an identity provider',
+  never: 'no identity sync has ever run',
+}
+
+/** The evidence in one line. Personal values only if they are asked for. */
+function evidenceText(evidence: Evidence, withValues: boolean): string {
+  const { expected, shown, fields, at, note, otherConnectionId, otherKey, otherPeople, values } = evidence
+  const { emails = [], by, reason } = (withValues && values) || {}
+  const parts = [
+    expected !== undefined && `HR implies ${expected}`,
+    shown !== undefined && `shown is ${shown}`,
+    note !== undefined && notes[note],
+    fields !== undefined && `edited: ${fields.join(', ')}`,
+    at && at.slice(0, 16).replace('T', ' '),
+    otherConnectionId !== undefined && `connection ${otherConnectionId} of the platform`,
+    otherKey !== undefined && `key ${otherKey}`,
+    otherPeople !== undefined && otherPeople.length > 0 && `person ${otherPeople.join(', ')} of the platform`,
+    emails.length > 0 && emails.join(', '),
+    by && `by ${by}`,
+    reason && `reason: ${reason}`,
+  ]
+  return parts.filter((part) => typeof part === 'string' && part !== '').join(' · ')
+}
+
+async function coverageOf({ store: { db }, platform, connections }: SyncContext): Promise<EffectiveCoverage> {
+  const [walk, coverage, counts] = [
+    await findWalk(db, platform.baseUrl),
+    await listCoverage(db),
+    await countFindings(db),
+  ]
+  return {
+    comparedAt: walk?.walkedAt?.toISOString() ?? null,
+    syncedAt: walk?.syncedAt?.toISOString() ?? null,
+    requests: walk?.requests ?? 0,
+    failure: walk?.failure ?? null,
+    connections: coverage
+      .filter(({ connection }) => connections.has(connection))
+      .map(({ connection, people, effective }) => {
+        const own = counts.filter((count) => count.connection === connection)
+        return {
+          connection,
+          people,
+          effective,
+          percent: people === 0 ? 100 : Math.floor((1000 * effective) / people) / 10,
+          findings: own.reduce((sum, count) => sum + count.people, 0),
+          causes: Object.fromEntries(own.map((count) => [count.cause, count.people])),
+        }
+      }),
+  }
+}
