@@ -118,12 +118,11 @@ const fix: Action = {
   operation: 'fixEffective',
   ask: async ({ control }, fields) => {
     const [connection, person] = [fields('connection'), fields('person')]
-    const { data } = await control.listEffective({ query: { connection, limit: 1000 } })
-    const findings = data.filter((finding) => finding.person === person)
-    if (findings.length === 0) throw new Failure('not_found', `there is no finding about ${person} any more`)
+    const { data } = await control.listEffective({ query: { connection, person } })
+    if (data.length === 0) throw new Failure('not_found', `there is no finding about ${person} any more`)
     return {
       title: `Reset the sync of ${person}?`,
-      explanation: html`${findings.map(({ text, evidence }) => html`<p>${capital(text)}. <span class="hint">${evidence}</span></p>`)}
+      explanation: html`${data.map(({ text, evidence }) => html`<p>${capital(text)}. <span class="hint">${evidence}</span></p>`)}
 <p>The platform forgets what was edited by hand, and shows this person as HR states them from its next identity sync on.</p>`,
       fields: reasonField(fields),
       button: 'Reset the sync',

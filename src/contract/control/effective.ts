@@ -129,6 +129,7 @@ export const effectiveOperations = operations({
     query: z.object({
       connection: z.string().optional(),
       cause: Cause.optional(),
+      person: z.string().min(1).optional().describe('The `person` of a finding.'),
       after: After,
       limit: Limit.default(500),
       values: Values,

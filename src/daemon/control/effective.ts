@@ -31,14 +31,15 @@ const FindingCursor = z.strictObject({
 
 /** Handlers of the operations about people whom the platform does not show as HR implies. */
 export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveContext> = {
-  async listEffective({ sync }, { query: { connection, cause, after, limit, values } }) {
+  async listEffective({ sync }, { query: { connection, cause, person, after, limit, values } }) {
     if (connection !== undefined) requireConnection({ sync }, connection)
     const connections = connection === undefined ? [...sync.connections.keys()] : [connection]
-    const scope = { list: 'effective', connection, cause }
+    const scope = { list: 'effective', connection, cause, person }
     const cursor = readCursor(scope, after, FindingCursor)
     const rows = await listFindings(sync.store.db, {
       connections,
       ...(cause !== undefined && { cause }),
+      ...(person !== undefined && { keys: [person] }),
       ...(cursor !== undefined && { after: cursor }),
       limit,
     })
@@ -105,7 +106,7 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
     shown !== undefined && `shown is ${shown}`,
     note !== undefined && notes[note],
     fields !== undefined && `edited: ${fields.join(', ')}`,
-    at && at.slice(0, 16).replace('T', ' '),
+    at?.slice(0, 16).replace('T', ' '),
     otherConnectionId !== undefined && `connection ${otherConnectionId} of the platform`,
     otherKey !== undefined && `key ${otherKey}`,
     otherPeople !== undefined && otherPeople.length > 0 && `person ${otherPeople.join(', ')} of the platform`,

@@ -42,7 +42,7 @@ export function leadingFirst(at: Date) {
   ]
   return (a: EmploymentFacts, b: EmploymentFacts): number => {
     const [left, right] = [rank(a), rank(b)]
-    const at = left.findIndex((value, index) => value !== right[index])
-    return at === -1 ? 0 : (left[at] ?? 0) < (right[at] ?? 0) ? -1 : 1
+    const place = left.findIndex((value, index) => value !== right[index])
+    return place === -1 ? 0 : (left[place] ?? 0) < (right[place] ?? 0) ? -1 : 1
   }
 }

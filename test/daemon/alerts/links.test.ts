@@ -36,6 +36,7 @@ test.each([
   ['overdue', null, '/problems?connection=a%26b'],
   ['leaver_late', null, '/problems?connection=a%26b'],
   ['unaccounted', null, '/connections/a%26b/statement'],
+  ['not_effective', null, '/effective?connection=a%26b'],
   ['paused', null, '/schedules'],
   ['blocked', null, '/'],
   ['settings_differ', null, '/'],

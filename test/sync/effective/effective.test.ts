@@ -6,8 +6,9 @@ import type { EffectiveCause } from '../../../src/identity/effective/cause.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../../src/platform/operators/operator.ts'
 import { listFindings } from '../../../src/store/effective/findings.ts'
+import { listCoverage } from '../../../src/store/effective/walks.ts'
 import { compareEffective, fixEffective } from '../../../src/sync/sync.ts'
-import { change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+import { between, change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
 let passedMs = 0
 /** The index of the search may be five seconds old. */
@@ -34,15 +35,15 @@ const mapping = Mapping.parse({
 const signal = new AbortController().signal
 const people = staff(30)
 
-/** A company of thirty people whom the platform shows as HR states them. */
-async function open() {
+/** A company whom the platform shows as HR states them. */
+async function open(company = people) {
   const { name, key, client } = await host.tenant()
   const world = await openWorld({ client, feed: { mapping } })
   const { db } = host.platform.database
   const operator = databaseOperator(db, platformNow)
   const editor = createClient(personnel, { baseUrl: host.platform.baseUrl, bearer: key })
   const ofAccount = sql`account_id = (select id from platform.accounts where name = ${name})`
-  await world.night(people)
+  await world.night(company)
   later()
   await operator.syncIdentities({ body: { account: name } })
   const compare = async (options = {}) => {
@@ -285,5 +286,100 @@ describe('everyone effective', () => {
     expect(found).toMatchObject([{ cause, ...(evidence && { evidence }) }])
     expect(found[0]?.subject).toMatch(subject)
     expect(await opened.causes()).toEqual([])
+  })
+})
+
+describe('a comparison', () => {
+  const sizes = [
+    { size: 300, pageSize: 70, tags: [] },
+    { size: 5000, pageSize: 500, tags: ['full'] },
+  ]
+  for (const { size, pageSize, tags } of sizes) {
+    test(`finds nothing in a healthy company of ${size}`, { tags }, async () => {
+      await using opened = await open(staff(size))
+      const result = await opened.compare({ pageSize })
+
+      expect(await opened.findings()).toEqual([])
+      expect(await listCoverage(opened.world.sync.store.db)).toMatchObject([{ people: size, effective: size }])
+      // The page requests, the event of the newest sync and the target.
+      expect(result?.requests).toBeLessThanOrEqual(Math.ceil(size / pageSize) + 2)
+    })
+  }
+
+  test('that a page refuses keeps what was found before, and says so', async () => {
+    await using opened = await open()
+    await opened.edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' })
+    await opened.compare()
+    await reset(opened)
+    await opened.sync()
+    let pages = 0
+    between(opened.world, (client) => ({
+      searchPersonnel: async (...input) => {
+        if (++pages < 2) return await client.searchPersonnel(...input)
+        return { status: 403, headers: {}, error: { statusCode: 403, message: 'no', code: 1 } } as never
+      },
+    }))
+
+    const result = await opened.compare({ pageSize: 10 })
+
+    expect(result?.failure).toBe('permission_missing')
+    expect(await opened.causes()).toEqual(['E0003 set_by_hand'])
+  })
+
+  test('names the others if the record of one person always fails', async () => {
+    await using opened = await open()
+    await opened.edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' })
+    await opened.edit('e4@acme.example', { employmentStatus: 'FORMER_EMPLOYEE' })
+    between(opened.world, (client) => ({
+      getHrisUserIdentity: async (...input) =>
+        input[0].params.userIdentityId === 'identity-id:E0003'
+          ? ({ status: 500, headers: {}, error: { statusCode: 500, message: 'broken', code: 1 } } as never)
+          : await client.getHrisUserIdentity(...input),
+    }))
+
+    await opened.compare()
+
+    expect(await opened.causes()).toEqual(['E0003 set_by_hand', 'E0004 former_by_mistake'])
+  })
+
+  test('keeps the time when a finding was first seen', async () => {
+    await using opened = await open()
+    await opened.edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' })
+    await opened.compare()
+    const [first] = await opened.findings()
+
+    await opened.compare()
+
+    const [again] = await opened.findings()
+    expect(again?.firstSeenAt).toEqual(first?.firstSeenAt)
+    expect(again?.lastSeenAt.getTime()).toBeGreaterThan(first?.lastSeenAt.getTime() ?? 0)
+  })
+
+  test('follows an identity sync, and is not repeated without one', async () => {
+    await using opened = await open()
+    await opened.compare()
+    const due = async () => {
+      passedMs += 20 * 60_000
+      return await opened.compare({ always: false })
+    }
+
+    const without = await due()
+    await opened.sync()
+    const after = await due()
+
+    expect(without).toBeNull()
+    expect(after).toMatchObject({ findings: 0, failure: null })
+  })
+
+  test('resets nobody whom a reset does not help', async () => {
+    await using opened = await open()
+    await addPerson(opened, { email: 'ghost@acme.example', first: 'Nobody' })
+    later()
+    await opened.world.night(twins('twin@acme.example'))
+    await opened.compare()
+
+    const refused = (keys: string[]) => fixEffective(opened.world.sync, { keys, reason: 'x', by: 'ana', signal })
+    await expect(refused(['F1'])).rejects.toThrow('does not help F1')
+    await expect(refused(['E0001'])).rejects.toThrow('no finding about E0001')
   })
 })
