@@ -234,7 +234,8 @@ const seeds: Readonly<Record<string, Seed>> = {
     },
     mend: async ({ client, sync }) => {
       const all = await client.listCustomConnections({ query: {} })
-      const id = all.status === 200 ? all.body.data.find(({ clientAlias }) => clientAlias === 'Other HR')?.id : undefined
+      const id =
+        all.status === 200 ? all.body.data.find(({ clientAlias }) => clientAlias === 'Other HR')?.id : undefined
       await client.deleteCustomConnection({ params: { connectionId: id ?? 0 } })
       await sync()
     },
