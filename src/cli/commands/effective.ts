@@ -76,8 +76,8 @@ function findingLines(finding: EffectiveFinding, paint: Paint): string[] {
   const { connection, person, name, cause, text, evidence, helps, ageSeconds } = finding
   return [
     `  ${paint('bold', escapeText(person))}${name ? ` ${escapeText(name)}` : ''} · ${escapeText(connection)} · ${paint('red', cause)} · for ${age(ageSeconds)}`,
-    `    ${text}${evidence === '' ? '' : ` (${escapeText(evidence)})`}`,
-    `    what helps: ${helps}`,
+    `    ${escapeText(text)}${evidence === '' ? '' : ` (${escapeText(evidence)})`}`,
+    `    what helps: ${escapeText(helps)}`,
   ]
 }
 

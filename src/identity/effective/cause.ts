@@ -43,7 +43,7 @@ export type LastSync = Date | null | 'unknown'
 export type HandEdit = { readonly by: string | null; readonly at: string }
 
 /** Everything known about one person whom HR states. */
-export type PersonFacts = {
+type PersonFacts = {
   readonly facts: EmploymentFacts
   readonly email: string | null
   /** The person with that e-mail, or with the record of this key; null: there is none. */
@@ -71,7 +71,11 @@ export type Evidence = {
   readonly otherKey?: string
   readonly otherPeople?: readonly number[]
   readonly note?: 'no_email' | 'by_name' | 'several' | 'record_differs' | 'record_left' | 'identity_provider' | 'never'
-  readonly values?: { readonly emails?: readonly string[]; readonly by?: string | null; readonly reason?: string | null }
+  readonly values?: {
+    readonly emails?: readonly string[]
+    readonly by?: string | null
+    readonly reason?: string | null
+  }
 }
 
 /** A finding about a person: the cause, what shows it, and whether a reset of the person's sync helps. */
@@ -106,11 +110,7 @@ function causeOfAbsence(person: PersonFacts): EffectiveFinding {
   return notMatched(person, email === null ? 'no_email' : undefined, candidates)
 }
 
-function notMatched(
-  person: PersonFacts,
-  note: Evidence['note'],
-  candidates: readonly ShownPerson[],
-): EffectiveFinding {
+function notMatched(person: PersonFacts, note: Evidence['note'], candidates: readonly ShownPerson[]): EffectiveFinding {
   const seen = candidates.length === 0 ? note : candidates.length === 1 ? 'by_name' : 'several'
   return finding(person, 'not_matched', {
     ...(seen && { note: seen }),
@@ -189,7 +189,12 @@ function syncEvidence(lastSync: LastSync): Evidence {
 }
 
 /** Whether a shown person needs an explanation beyond the list, so that their record and edits are looked up. */
-export function isAsImplied({ facts, shown, connectionId, now }: Pick<PersonFacts, 'facts' | 'shown' | 'connectionId' | 'now'>): boolean {
+export function isAsImplied({
+  facts,
+  shown,
+  connectionId,
+  now,
+}: Pick<PersonFacts, 'facts' | 'shown' | 'connectionId' | 'now'>): boolean {
   if (shown === null || shown.statusUpdatedAt !== null) return false
   if (!showsStatus(shown.status, expectedStatus(facts, now))) return false
   if (shown.hrisConnectionId !== connectionId) return true

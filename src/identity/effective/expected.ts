@@ -42,7 +42,7 @@ export function leadingFirst(at: Date) {
   ]
   return (a: EmploymentFacts, b: EmploymentFacts): number => {
     const [left, right] = [rank(a), rank(b)]
-    const place = left.findIndex((value, index) => value !== right[index])
-    return place === -1 ? 0 : (left[place] ?? 0) < (right[place] ?? 0) ? -1 : 1
+    const index = left.findIndex((value, column) => value !== right[column])
+    return index === -1 ? 0 : (left[index] ?? 0) < (right[index] ?? 0) ? -1 : 1
   }
 }

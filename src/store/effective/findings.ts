@@ -21,7 +21,7 @@ export type StoredFinding = {
 }
 
 /** A comparison: its number, and when it began. */
-export type Seen = { readonly walk: number; readonly at: Date }
+type Seen = { readonly walk: number; readonly at: Date }
 
 /** Stores findings of one comparison. A known one keeps the time when it was first seen. */
 export async function storeFindings(db: Db, findings: readonly NewFinding[], { walk, at }: Seen): Promise<void> {
@@ -83,7 +83,7 @@ export async function listFindings(
 }
 
 /** The findings of a connection of one cause. */
-export type FindingCount = { readonly connection: string; readonly cause: EffectiveCause; readonly people: number }
+type FindingCount = { readonly connection: string; readonly cause: EffectiveCause; readonly people: number }
 
 /** Counts findings by connection and cause. */
 export async function countFindings(db: Db): Promise<FindingCount[]> {
@@ -94,7 +94,7 @@ export async function countFindings(db: Db): Promise<FindingCount[]> {
 }
 
 /** The findings of a connection that an alert is about. */
-export type AlertedFindings = { readonly name: string; readonly people: number; readonly since: Date }
+type AlertedFindings = { readonly name: string; readonly people: number; readonly since: Date }
 
 /** The platform's identity sync runs once a night; a day of grace follows before a wait for it is alerted. */
 const graceHours = 48

@@ -45,7 +45,7 @@ function toPerson(row: DeliveredPerson & { readonly statesStart?: boolean }): De
 export type FoldedName = { readonly firstName: string; readonly lastName: string }
 
 /** A key and its name. */
-export type NamedKey = FoldedName & { readonly connection: string; readonly identityId: string }
+type NamedKey = FoldedName & { readonly connection: string; readonly identityId: string }
 
 const foldedName = sql`
   lower(coalesce(${desiredValue('firstName')}, '')) as "firstName", lower(coalesce(${desiredValue('lastName')}, '')) as "lastName"`

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
 /** The comparison of everyone on one platform. */
-export type Walk = {
+type Walk = {
   readonly nextAt: Date
   readonly walkedAt: Date | null
   readonly syncedAt: Date | null
@@ -33,7 +33,7 @@ export async function claimWalk(
 }
 
 /** How a comparison ended. Undefined members stay as they are. */
-export type WalkEnd = {
+type WalkEnd = {
   readonly platform: string
   readonly nextAt: Date
   readonly walkedAt?: Date
@@ -43,7 +43,10 @@ export type WalkEnd = {
 }
 
 /** Ends a claim with the outcome and the time of the next comparison. */
-export async function endWalk(db: Db, { platform, nextAt, walkedAt, syncedAt, requests, failure }: WalkEnd): Promise<void> {
+export async function endWalk(
+  db: Db,
+  { platform, nextAt, walkedAt, syncedAt, requests, failure }: WalkEnd,
+): Promise<void> {
   await db
     .updateTable('effective_walks')
     .set({

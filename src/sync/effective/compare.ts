@@ -26,7 +26,7 @@ import {
 export const defaultMaxLookUps = 40
 
 /** What a comparison works with. */
-export type Comparison = {
+type Comparison = {
   readonly db: Db
   readonly endpoint: Endpoint
   readonly connections: readonly ComparedConnection[]
@@ -151,7 +151,7 @@ async function explain(comparison: Comparison, suspects: readonly Suspect[]): Pr
   return suspects.flatMap((suspect): NewFinding[] => {
     const { person, shown } = suspect
     const { connection, identityId } = person
-    const found = findCause({
+    const finding = findCause({
       ...suspect,
       facts: person,
       email: person.email,
@@ -161,7 +161,7 @@ async function explain(comparison: Comparison, suspects: readonly Suspect[]): Pr
       edit: (shown && edits.get(shown.personId)) ?? null,
       now,
     })
-    return found === null ? [] : [{ ...found, connection: connection.name, identityId }]
+    return finding === null ? [] : [{ ...finding, connection: connection.name, identityId }]
   })
 }
 
@@ -189,10 +189,7 @@ async function readRecords(
 }
 
 /** People shown as current whom no connection states: a second entry of a known person, or nobody's. */
-async function findUnstated(
-  { db, connections }: Comparison,
-  strangers: readonly ShownPerson[],
-): Promise<NewFinding[]> {
+async function findUnstated({ db, connections }: Comparison, strangers: readonly ShownPerson[]): Promise<NewFinding[]> {
   const current = strangers.filter(({ status }) => isCurrent(status))
   const [first] = connections
   if (first === undefined || current.length === 0) return []

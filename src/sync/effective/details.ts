@@ -49,7 +49,8 @@ export async function readRecord(endpoint: Endpoint, identityId: string): Promis
     client.getHrisUserIdentity({ params: personParams(endpoint, identityId) }, options),
   )
   const classified = classifyAnswer(answer)
-  if (classified.kind === 'done') return { updatedAt: classified.body.updatedAt, separatedAt: classified.body.separatedAt }
+  if (classified.kind === 'done')
+    return { updatedAt: classified.body.updatedAt, separatedAt: classified.body.separatedAt }
   return classified.kind === 'missing' ? 'missing' : 'unknown'
 }
 

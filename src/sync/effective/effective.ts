@@ -89,7 +89,10 @@ type Work = CompareOptions & {
   readonly now: Date
 }
 
-async function compare(ctx: SyncContext, work: Work): Promise<{ readonly findings: number; readonly requests: number }> {
+async function compare(
+  ctx: SyncContext,
+  work: Work,
+): Promise<{ readonly findings: number; readonly requests: number }> {
   const { endpoint, lastSync, walk, now, pageSize, maxLookUps = defaultMaxLookUps } = work
   const { db } = ctx.store
   const connections = await openConnections(ctx, endpoint)

@@ -15,7 +15,7 @@ type Fix = {
 }
 
 /** The keys whose sync was reset, and how many people the platform says it concerned. */
-export type FixResult = { readonly keys: string[]; readonly reset: number }
+type FixResult = { readonly keys: string[]; readonly reset: number }
 
 /**
  * Asks the platform to let its identity sync update these people again who were edited there by hand. Every key must have a finding that a

@@ -4,7 +4,7 @@ import type { Platform } from '../context/context.ts'
 import { type Endpoint, request } from '../target/endpoint.ts'
 
 /** The maximum that the platform allows. */
-export const defaultPageSize = 500
+const defaultPageSize = 500
 
 /** Everybody in the platform's personnel, page by page. Throws `WalkInterrupted` if a page is refused. People without a user are left out. */
 export async function* shownPeople(endpoint: Endpoint, pageSize = defaultPageSize): AsyncGenerator<ShownPerson> {

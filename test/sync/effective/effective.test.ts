@@ -279,13 +279,13 @@ describe('everyone effective', () => {
 
     await seed(opened)
     await opened.compare()
-    const found = await opened.findings()
+    const findings = await opened.findings()
     await mend(opened)
     await opened.compare()
 
     expect(before).toEqual([])
-    expect(found).toMatchObject([{ cause, ...(evidence && { evidence }) }])
-    expect(found[0]?.subject).toMatch(subject)
+    expect(findings).toMatchObject([{ cause, ...(evidence && { evidence }) }])
+    expect(findings[0]?.subject).toMatch(subject)
     expect(await opened.causes()).toEqual([])
   })
 })
