@@ -13,6 +13,7 @@ export const commandsWithConfig = [
   'check',
   'dismiss-events',
   'doctor',
+  'effective',
   'events',
   'forget',
   'hold-back',

@@ -89,7 +89,7 @@ function findingsTable(findings: readonly EffectiveFinding[], context: PageConte
       name: 'Why',
       kind: 'long',
       cell: ({ cause, text, evidence, helps }) =>
-        html`${badge(cause, cause === 'not_synced' ? 'wait' : 'bad')} ${capital(text)}.<span class="hint">${evidence}</span><span class="hint">What helps: ${helps}</span>`,
+        html`${badge(capital(cause.replaceAll('_', ' ')), cause === 'not_synced' ? 'wait' : 'bad')} ${capital(text)}.<span class="hint">${evidence}</span><span class="hint">What helps: ${helps}</span>`,
     },
     { name: 'Since', cell: ({ firstSeenAt }) => formatRelativeTime(firstSeenAt, context.now) },
     {

@@ -11,7 +11,7 @@ const Count = z.int().min(0)
 export const effectiveCauses = {
   record_missing: {
     text: 'the platform acknowledged the identity record, and does not have it any more',
-    helps: 'rollcall sync --verify sends it again',
+    helps: 'rollcall resync --verify sends it again',
   },
   not_matched: {
     text: 'the platform has the identity record, and matches it to no person',
@@ -36,11 +36,11 @@ export const effectiveCauses = {
   overwritten: {
     text: 'another source decides about the person on the platform',
     helps:
-      'remove the person there from the other connection, or from its scope; rollcall sync --verify repairs a changed record',
+      'remove the person there from the other connection, or from its scope; rollcall resync --verify repairs a changed record',
   },
   former_by_mistake: {
     text: 'the platform shows the person as former, and HR states that they are employed',
-    helps: 'rollcall effective fix if it was set by hand, else rollcall sync --verify',
+    helps: 'rollcall effective fix if it was set by hand, else rollcall resync --verify',
   },
   not_synced: {
     text: 'the platform has the newest record, and no identity sync has run since',

@@ -44,6 +44,7 @@ const SearchedPerson = PersonStatus.extend({
   id: Id,
   startedAt: orNull(z.string()),
   separatedAt: orNull(z.string()),
+  updatedAt: z.string(),
   notHumanReason: orNull(z.string()),
   reasonProvider: orNull(UserCompact.pick({ email: true })),
   hrisConnectionId: orNull(Id),

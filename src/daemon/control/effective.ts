@@ -79,12 +79,25 @@ function findingView(
     ...(values && { name }),
     cause,
     text: effectiveCauses[cause].text,
-    evidence: evidenceText(evidence, values),
+    evidence: [evidenceText(evidence, values), ...nextSyncText(cause, evidence)].join(' · '),
     helps: effectiveCauses[cause].helps,
     canReset,
     firstSeenAt: firstSeenAt.toISOString(),
     ageSeconds: secondsSince(firstSeenAt.toISOString(), now),
   }
+}
+
+/** The platform's identity sync runs once a night. */
+const syncEveryMs = 24 * 60 * 60_000
+
+function nextSyncText(cause: EffectiveCause, { at }: Evidence): string[] {
+  if (cause !== 'not_synced' || !at) return []
+  const nextAt = new Date(Date.parse(at) + syncEveryMs).toISOString()
+  return [`that was the newest identity sync; the next is due by ${minuteOf(nextAt)}`]
+}
+
+function minuteOf(at: string): string {
+  return `${at.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
@@ -106,7 +119,7 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
     shown !== undefined && `shown is ${shown}`,
     note !== undefined && notes[note],
     fields !== undefined && `edited: ${fields.join(', ')}`,
-    at?.slice(0, 16).replace('T', ' '),
+    at && minuteOf(at),
     otherConnectionId !== undefined && `connection ${otherConnectionId} of the platform`,
     otherKey !== undefined && `key ${otherKey}`,
     otherPeople !== undefined && otherPeople.length > 0 && `person ${otherPeople.join(', ')} of the platform`,

@@ -26,6 +26,7 @@ export type ShownPerson = {
   readonly separatedAt: string | null
   /** When the status was set by hand; null: it was not. */
   readonly statusUpdatedAt: string | null
+  readonly updatedAt: string
   readonly reason: string | null
   readonly reasonBy: string | null
   /** The platform's HRIS connection with the leading record of the person. */
@@ -128,6 +129,7 @@ function causeOfShown(person: PersonFacts, shown: ShownPerson): EffectiveFinding
 
 function outOfScope(person: PersonFacts, shown: ShownPerson): EffectiveFinding {
   const { statusUpdatedAt: at, reason, reasonBy } = shown
+  if (isReset(person, shown)) return finding(person, 'not_synced', syncEvidence(person.lastSync))
   return finding(person, 'out_of_scope', { at, values: { reason, by: reasonBy ?? person.edit?.by ?? null } }, true)
 }
 
@@ -163,7 +165,7 @@ function causeOfStatus(person: PersonFacts, shown: ShownPerson): EffectiveFindin
   if (record === 'missing') return finding(person, 'record_missing', {})
   if (hrisConnectionId !== null && hrisConnectionId !== connectionId && !isUnsynced(person))
     return finding(person, 'overwritten', { otherConnectionId: hrisConnectionId })
-  if (isUnsynced(person)) return finding(person, 'not_synced', syncEvidence(lastSync))
+  if (isUnsynced(person) || isReset(person, shown)) return finding(person, 'not_synced', syncEvidence(lastSync))
   if (hrisConnectionId === null && idpConnectionId !== null)
     return finding(person, 'overwritten', { note: 'identity_provider', otherConnectionId: idpConnectionId })
   if (hrisConnectionId === null) return notMatched(person, undefined, candidates)
@@ -182,6 +184,11 @@ function isUnsynced({ lastSync, record, facts, shown, now }: PersonFacts): boole
   if (typeof record === 'object' && Date.parse(record.updatedAt) > lastSync.getTime()) return true
   const before = expectedStatus(facts, lastSync)
   return shown !== null && before !== expectedStatus(facts, now) && showsStatus(shown.status, before)
+}
+
+/** Whether the person, whose status is not set by hand any more, changed after the newest identity sync: their sync was reset. */
+function isReset({ lastSync }: PersonFacts, { statusUpdatedAt, updatedAt }: ShownPerson): boolean {
+  return lastSync instanceof Date && statusUpdatedAt === null && Date.parse(updatedAt) > lastSync.getTime()
 }
 
 function syncEvidence(lastSync: LastSync): Evidence {

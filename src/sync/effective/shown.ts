@@ -23,6 +23,7 @@ export async function* shownPeople(endpoint: Endpoint, pageSize = defaultPageSiz
       startedAt: person.startedAt,
       separatedAt: person.separatedAt,
       statusUpdatedAt: person.statusUpdatedAt,
+      updatedAt: person.updatedAt,
       reason: notHumanReason,
       reasonBy: reasonProvider?.email ?? null,
       hrisConnectionId: person.hrisConnectionId,

@@ -120,8 +120,10 @@ type Seed = {
   readonly seed: (opened: Opened) => Promise<unknown>
   readonly mend: (opened: Opened) => Promise<unknown>
 }
-const reset = (opened: Opened) =>
-  fixEffective(opened.world.sync, { keys: ['E0003'], reason: 'by mistake', by: 'ana', signal })
+const reset = (opened: Opened) => {
+  later()
+  return fixEffective(opened.world.sync, { keys: ['E0003'], reason: 'by mistake', by: 'ana', signal })
+}
 const e3 = 'e3@acme.example'
 const twins = (email: string) => [...people, { id: 'F1', email, first: 'Twin', start: '2019-01-07', status: 'Active' }]
 
@@ -354,6 +356,17 @@ describe('a comparison', () => {
     const [again] = await opened.findings()
     expect(again?.firstSeenAt).toEqual(first?.firstSeenAt)
     expect(again?.lastSeenAt.getTime()).toBeGreaterThan(first?.lastSeenAt.getTime() ?? 0)
+  })
+
+  test('waits for the next identity sync after a reset', async () => {
+    await using opened = await open()
+    await opened.edit(e3, { employmentStatus: 'OUT_OF_SCOPE', notHumanReason: 'a shared mailbox' })
+    await opened.compare()
+    await reset(opened)
+
+    await opened.compare()
+
+    expect(await opened.causes()).toEqual(['E0003 not_synced'])
   })
 
   test('follows an identity sync, and is not repeated without one', async () => {
