@@ -25,6 +25,8 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   check: [],
   'dismiss-events': ['1'],
   doctor: ['/dev/shm/never-made.zip'],
+  effective: [],
+  'effective fix': ['E0001', '--reason', 'edited by mistake', '--yes'],
   events: [],
   forget: ['E0001', '--reason', 'asked'],
   'hold-back': [],
