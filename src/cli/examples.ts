@@ -95,6 +95,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       'separate people who are only on the platform',
     ],
   ],
+  'effective fix': [
+    ['rollcall effective fix E1001 --reason "set by mistake"', 'whom a reset of the sync would concern'],
+    ['rollcall effective fix E1001 --reason "set by mistake" --yes', 'reset the sync of the person on the platform'],
+  ],
   'hold-back': [
     ['rollcall hold-back', 'the people whose departure is held back'],
     [
