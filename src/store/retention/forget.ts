@@ -66,7 +66,9 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     for (const key of [identityId, ...later]) await dropWaiting(tx, { connection, identityId: key })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await forgetInStatements(tx, { connection, keys: [identityId, ...later] })
-    await sql`delete from effective_findings where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+    await sql`delete from effective_findings where connection = ${connection} and identity_id = ${identityId}`.execute(
+      tx,
+    )
     const changes = Number(changed.numAffectedRows ?? 0n)
     await recordAuditEntry(tx, {
       act: 'person.forgotten',
