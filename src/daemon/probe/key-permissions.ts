@@ -111,6 +111,18 @@ const probes = {
     isVital: false,
     input: { params: { personnelId: 0 } },
   },
+  listEvents: {
+    of: ['people'],
+    purpose: 'see when identities were synced, and who edited people by hand',
+    isVital: false,
+    input: { query: { size: 1 } },
+  },
+  resetPersonnelSync: {
+    of: ['people'],
+    purpose: 'reset the sync of people who were edited by hand',
+    isVital: false,
+    bodyJson: '{}',
+  },
 } as const satisfies Partial<Record<keyof typeof deliveryOperations, Probe>>
 
 type ProbeName = keyof typeof probes

@@ -60,7 +60,7 @@ test('a key with every permission is recognised, and the platform is left unchan
   const results = await tried(key)
 
   expect(results.map(({ isGranted }) => isGranted)).toEqual(results.map(() => true))
-  expect(results.length).toBe(9)
+  expect(results.length).toBe(11)
   expect(await everything()).toEqual(before)
 })
 
@@ -134,6 +134,7 @@ test('a key that may only read is reported as unable to write', async () => {
     'send people',
     'send departures',
     'take back people who were sent in error',
+    'reset the sync of people who were edited by hand',
   ])
 })
 
