@@ -101,7 +101,9 @@ test.each(conditionKinds)('an alert of the kind %s has a subject and a command o
   const { subject, lines } = noticeText(raised({ kind, runId: null, people: null }), noLink)
 
   expect(subject).toMatch(/^\[Rollcall\] acme: \w/)
-  expect(lines.at(-1)).toMatch(/^See: rollcall (?:report leavers|statement|status|problems|runs|run|resume acme)/)
+  expect(lines.at(-1)).toMatch(
+    /^See: rollcall (?:report leavers|effective|statement|status|problems|runs|run|resume acme)/,
+  )
 })
 
 describe('text from outside', () => {
