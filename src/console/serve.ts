@@ -101,7 +101,7 @@ function withNews(page: Content, done: string): Content {
 
 function looksForPage({ method, url, headers }: FastifyRequest): boolean {
   if (method !== 'GET' || !headers.accept?.includes('text/html')) return false
-  return !/^\/(?:api|webhooks|assets)(?:\/|\?|$)/.test(url)
+  return !/^\/(?:api|webhooks|scim|assets)(?:\/|\?|$)/.test(url)
 }
 
 function problemOf(error: unknown): { readonly status: number; readonly message: string } {

@@ -17,6 +17,7 @@ import { openConfiguredQueue } from './open-queue.ts'
 import { openPlatform } from './platform.ts'
 import { type CheckResult, failed, failureOfStop, passed, tested, warned } from './probe/check-result.ts'
 import { type KeyUse, type PermissionResult, testPermissions } from './probe/key-permissions.ts'
+import { loadScim } from './scim/load.ts'
 import { toSyncConnection } from './sync-connection.ts'
 
 /** What a daemon that checks itself has open already; another process could not open an embedded store. */
@@ -52,6 +53,7 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   const stored = await readStoredFacts(workspace, connections, { findDaemon, openedStore: opened?.store })
   for (const connection of connections) {
     yield* checkSource(toSyncConnection(workspace.config, connection), stored, options)
+    if (connection.pushed) yield await checkPushed(connection.name)
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }
   yield* checkState(workspace, options)
@@ -73,6 +75,13 @@ function* checkConfiguration(config: Config): Generator<CheckResult> {
   if (config.platform.isReadable)
     yield warned('configuration', 'what is sent to the platform can be read and changed on the way')
   for (const setting of config.outdated) yield warned('configuration', setting)
+}
+
+async function checkPushed(connection: string): Promise<CheckResult> {
+  return await tested(`SCIM of ${connection}`, async () => {
+    await loadScim()
+    return `/scim/v2/${connection}, for senders with a token of it`
+  })
 }
 
 async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<CheckResult> {

@@ -10,6 +10,7 @@ import { localCalls } from '../http/client/calls.ts'
 import type { ProcessInfo } from '../store/schema/process-info.ts'
 import { requestDueRuns } from '../sync/sync.ts'
 import { repeat } from '../system/repeat.ts'
+import { openTurns } from '../system/turns.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type OpenedAccess, openAccess, openTokens } from './access/open.ts'
 import { startAlerts } from './alerts/alerts.ts'
@@ -32,13 +33,13 @@ import { withOutages } from './outages.ts'
 import { openPlatform } from './platform.ts'
 import { type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 import { processCard, watchSettings } from './processes.ts'
-import { openTurns } from './proposal/first-configuration.ts'
 import { openFirstLists } from './proposal/first-list.ts'
 import { openFirstVisits } from './proposal/first-visit.ts'
 import { openUploads, type UploadLimits } from './proposal/uploads.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
 import { createSchedules } from './schedules/schedules.ts'
 import { startWatches } from './schedules/watches.ts'
+import { loadScim } from './scim/load.ts'
 import { incomingFolder, toSyncConnection } from './sync-connection.ts'
 import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
 import { startWork } from './work.ts'
@@ -209,6 +210,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
       context,
       alsoServe: async (app) => {
         await serveWebhooks(app, webhooksOf(assembly))
+        await servePushed(app, parts, access)
         await serveConsole(app, {
           access: access.access,
           control: (caller, requestSignal) =>
@@ -263,6 +265,21 @@ function configuredOf({ config, sync, queue }: Assembly): Configured {
     check: (signal) =>
       checkAll(config, { opened: { store, queue }, findDaemon: async () => null, events, now, signal }),
   }
+}
+
+/** Serves the connections that are pushed. Their code is loaded only where there are any. */
+async function servePushed(
+  app: FastifyInstance,
+  { config, assembly }: ProcessParts,
+  { admitSender: admit }: Pick<OpenedAccess, 'admitSender'>,
+): Promise<void> {
+  const feeds = new Map(
+    [...config.connections].flatMap(([name, { pushed }]) => (pushed ? [[name, pushed] as const] : [])),
+  )
+  if (feeds.size === 0) return
+  const serveScim = await loadScim()
+  const { store, now, events } = assembly.sync
+  await serveScim(app, { feeds, db: store.db, now, events, admit, publicUrl: config.server.publicUrl })
 }
 
 function webhooksOf({ config, sync }: Assembly): WebhooksOptions {

@@ -1,19 +1,22 @@
 import { join } from 'node:path'
 import type { Connector } from '../connectors/connector.ts'
 import { requireConnectorKind } from '../connectors/registry/registry.ts'
+import { changesOf } from '../connectors/scim/settings.ts'
 import type { SyncConnection } from '../sync/context/context.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 
 /** A connection of the configuration as runs use it, with the connector of its source. */
 export function toSyncConnection(config: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, pinned, onHold, records, linkedTo, digest, delivery } = connection
+  const { name, target, source, pushed, webhook, guards, pinned, onHold, records, linkedTo, digest, delivery } =
+    connection
   return {
     name,
     target,
     feeds: {
       source: source ? { ...source, connector: connectorOf(config, connection, source) } : undefined,
-      webhook: webhook ?? undefined,
+      webhook: pushed ? { ...pushed, settings: changesOf(pushed.settings) } : (webhook ?? undefined),
     },
+    ...(pushed && { isPushed: true }),
     guards,
     pinned: new Set(pinned),
     onHold,

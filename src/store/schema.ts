@@ -5,6 +5,7 @@ import type { InboxTables } from './schema/inbox.ts'
 import type { PlanTables } from './schema/plans.ts'
 import type { RosterTables } from './schema/roster.ts'
 import type { RunTables } from './schema/runs.ts'
+import type { ScimTables } from './schema/scim.ts'
 import type { ServiceTables } from './schema/service.ts'
 import type { StatementTables } from './schema/statements.ts'
 
@@ -39,6 +40,7 @@ export type StoreSchema = ConnectionTables &
   RosterTables &
   PlanTables &
   InboxTables &
+  ScimTables &
   ServiceTables &
   StatementTables
 

@@ -65,6 +65,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     'object-storage': [top, 'file', 'export', 'remote'],
     http: [top, 'file', 'export', 'json'],
     webhook: [top, 'json'],
+    scim: [top, 'json', 'webhook/settings.ts'],
     registry: [top, 'folder/kind.ts', 'sftp/kind.ts', 'http/kind.ts', 'object-storage/kind.ts'],
   },
   store: {
@@ -74,6 +75,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     workers: [top, 'schema/process-info.ts'],
     audit: [top],
     inbox: [top],
+    scim: [top],
     rejects: [top],
     connections: [top, 'workers'],
     runs: [top, 'workers'],
@@ -89,8 +91,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     ],
     foreign: [top, 'plans/entries.ts'],
     history: [top, 'plans', 'roster', 'inbox'],
-    alerts: [top, 'connections', 'rejects', 'leavers', 'effective', 'workers', 'foreign'],
-    retention: [top, 'audit/trail.ts', 'runs', 'roster', 'statement/forget.ts'],
+      alerts: [top, 'connections', 'rejects', 'leavers', 'effective', 'workers', 'foreign'],
+      retention: [top, 'audit/trail.ts', 'runs', 'roster', 'scim/resources.ts', 'statement/forget.ts'],
     backup: [top, 'migrations', 'connections', 'runs', 'plans', 'inbox', 'workers', 'audit/trail.ts'],
   },
   console: {
@@ -113,7 +115,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   daemon: {
     [top]: [
       ...['config', 'access', 'control', 'webhooks', 'alerts', 'schedules', 'audit', 'installation', 'live'],
-      ...['probe', 'proposal', 'metrics'],
+      ...['probe', 'proposal', 'metrics', 'scim'],
     ],
     probe: [],
     live: [],
@@ -122,6 +124,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     config: ['schedules'],
     access: ['config/config.ts'],
     webhooks: ['config/config.ts'],
+    scim: ['webhooks/capacity.ts'],
     audit: ['config'],
     alerts: ['config/channel.ts', 'schedules/schedules.ts'],
     metrics: ['schedules/schedules.ts'],

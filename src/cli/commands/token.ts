@@ -1,4 +1,4 @@
-import type { Role } from '../../contract/control/access.ts'
+import type { TokenRole } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
 import { renderNewToken, renderRevokedToken, renderTokens } from '../render/tokens.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
@@ -7,7 +7,8 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 export type TokenCreateOptions = CommonOptions & {
   readonly by: string
   readonly name: string
-  readonly role: Role
+  readonly role: TokenRole
+  readonly connection?: string
   readonly expires?: string
 }
 /** The options of `rollcall token revoke`. */
@@ -18,10 +19,16 @@ const unitMs: Readonly<Record<string, number>> = { h: hourMs, d: 24 * hourMs }
 
 /** Creates a token and shows it, once only. */
 export async function tokenCreate(options: TokenCreateOptions): Promise<number> {
-  const { by, name, role, expires } = options
+  const { by, name, role, connection, expires } = options
   const expiresAt = expires === undefined ? undefined : expiryOf(expires, new Date())
   return await withSession(options, {}, async ({ control, output }) => {
-    const body = { name, role, ...(expiresAt !== undefined && { expiresAt }), by }
+    const body = {
+      name,
+      role,
+      ...(connection !== undefined && { connection }),
+      ...(expiresAt !== undefined && { expiresAt }),
+      by,
+    }
     output.printResult(await control.createToken({ body }), renderNewToken)
     return 0
   })

@@ -1,11 +1,17 @@
 import { type Command, Option } from 'commander'
-import type { Role } from '../../contract/control/access.ts'
+import type { TokenRole } from '../../contract/control/access.ts'
 import type { TokenCreateOptions, TokenRevokeOptions } from '../commands/token.ts'
 import type { CommonOptions } from '../session/session.ts'
 import { add, byOption, commonOptions, type ExitWith } from './define.ts'
 
 // The schema knows the roles too, but loading it takes as long as everything else that is loaded for the help.
-const roles: Readonly<Record<Role, true>> = { viewer: true, operator: true, approver: true, admin: true }
+const roles: Readonly<Record<TokenRole, true>> = {
+  viewer: true,
+  operator: true,
+  approver: true,
+  admin: true,
+  scim: true,
+}
 
 /** Adds the commands about the tokens of the control API. */
 export function tokenCommands(program: Command, exitWith: ExitWith): void {
@@ -14,10 +20,11 @@ export function tokenCommands(program: Command, exitWith: ExitWith): void {
   add(token, 'create', 'Create a token and show it once', commonOptions, byOption)
     .requiredOption('--name <name>', 'the owner of the token, for the record')
     .addOption(
-      new Option('--role <role>', 'role of the token; each role includes the ones before it')
+      new Option('--role <role>', 'role of the token; each includes the ones before it, and scim only pushes people')
         .choices(Object.keys(roles))
         .makeOptionMandatory(),
     )
+    .option('--connection <name>', 'the connection that a token with the role scim pushes to')
     .option('--expires <when>', 'when it expires, such as 90d, 12h or 2027-01-31 (default: never)')
     .action(
       exitWith(async (options: TokenCreateOptions) => (await import('../commands/token.ts')).tokenCreate(options)),

@@ -3,12 +3,15 @@ import { aligned, day, escapeText, formatInstant, type Paint, pluralize } from '
 
 /** A new token; it is shown only here. */
 export function renderNewToken({ token, ...made }: NewToken, paint: Paint): string {
+  const { connection } = made
   return [
-    `${paint('green', '✔')} the token "${escapeText(made.name)}" was created: role ${made.role}, ${ends(made)}`,
+    `${paint('green', '✔')} the token "${escapeText(made.name)}" was created: role ${roleOf(made)}, ${ends(made)}`,
     '',
     `  ${escapeText(token)}`,
     '',
-    'It is shown only once. Send it as a bearer token, or sign in to the console with it.',
+    connection === null
+      ? 'It is shown only once. Send it as a bearer token, or sign in to the console with it.'
+      : `It is shown only once. Give it to the system that pushes to /scim/v2/${escapeText(connection)}.`,
   ].join('\n')
 }
 
@@ -17,7 +20,7 @@ export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[]
   if (tokens.length === 0) return 'there are no tokens; "rollcall token create" creates one'
   const rows = tokens.map((token) => [
     escapeText(token.name),
-    token.role,
+    roleOf(token),
     token.state,
     ends(token),
     token.lastUsedAt === null ? 'never used' : `last used ${formatInstant(token.lastUsedAt)}`,
@@ -30,6 +33,10 @@ export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[]
 export function renderRevokedToken({ name, sessions }: RevokedToken, paint: Paint): string {
   const ended = sessions === 0 ? '' : `, and ${pluralize(sessions, 'session')} started with it ended`
   return `${paint('green', '✔')} the token "${escapeText(name)}" was revoked${ended}`
+}
+
+function roleOf({ role, connection }: Pick<TokenView, 'role' | 'connection'>): string {
+  return connection === null ? role : `${role} of the connection ${escapeText(connection)}`
 }
 
 function ends({ state, expiresAt, revokedAt, revokedBy }: TokenView): string {

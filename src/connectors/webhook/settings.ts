@@ -82,6 +82,12 @@ export const WebhookSettings = z
 /** The parsed settings of a webhook. */
 export type WebhookSettings = z.infer<typeof WebhookSettings>
 
+/** The settings by which stored events are read and gathered into runs. */
+export type EventSettings = Pick<
+  WebhookSettings,
+  'events' | 'time' | 'timeFormat' | 'timeZone' | 'toleranceSeconds' | 'thin' | 'quietSeconds' | 'quietMostSeconds'
+>
+
 /** The recipe in the settings, which may be only its name. */
 export function resolveRecipe({ recipe }: Pick<WebhookSettings, 'recipe'>): WebhookRecipe {
   return typeof recipe === 'string' ? namedRecipe(recipe) : recipe

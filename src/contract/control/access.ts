@@ -5,6 +5,11 @@ export const roles = ['viewer', 'operator', 'approver', 'admin'] as const
 /** A caller's role. */
 export type Role = (typeof roles)[number]
 
+/** What a token may do: what its role says or, with the role scim, push people to one connection and nothing else. */
+export const tokenRoles = [...roles, 'scim'] as const
+/** The role of a token. */
+export type TokenRole = (typeof tokenRoles)[number]
+
 /** Who asks for an operation. */
 export type Caller = {
   /** What the audit trail has as `by`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { By, isReservedName, roles } from './access.ts'
+import { By, isReservedName, tokenRoles } from './access.ts'
 
 const Name = z
   .string()
@@ -11,13 +11,17 @@ const Name = z
   .refine((name) => !isReservedName(name), { error: 'is what the audit trail calls a part of Rollcall' })
   .describe('By it the audit trail names who has the token, so that it should say whose it is.')
 
-const Role = z.enum(roles).describe('Each role may do what those before it may.')
+const Role = z
+  .enum(tokenRoles)
+  .describe('Each role may do what those before it may; scim may push people to its connection and nothing else.')
+const ConnectionName = z.string().min(1).max(40)
 
 /** A token without its secret. */
 export const TokenView = z
   .object({
     name: z.string(),
     role: Role,
+    connection: ConnectionName.nullable().describe('The connection of a token with the role scim.'),
     state: z.enum(['active', 'expired', 'revoked']),
     createdAt: z.iso.datetime(),
     createdBy: z.string(),
@@ -59,6 +63,7 @@ export const tokenOperations = operations({
     body: z.strictObject({
       name: Name,
       role: Role,
+      connection: ConnectionName.optional().describe('For the role scim, and only for it: what is pushed to.'),
       expiresAt: z.iso.datetime().optional().describe('When it stops being valid. Left out: never.'),
       by: By,
     }),

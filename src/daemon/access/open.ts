@@ -9,7 +9,7 @@ import type { Events } from '../../telemetry/events.ts'
 import type { Config } from '../config/config.ts'
 import { createAttempts } from './attempts.ts'
 import { openProvider } from './provider.ts'
-import { admitByToken, configuredPrincipal, createTokenCheck } from './tokens.ts'
+import { admitByToken, admitSenders, configuredPrincipal, createTokenCheck } from './tokens.ts'
 import { createAccess } from './visits.ts'
 
 /** Who may reach the daemon over TCP. */
@@ -19,6 +19,8 @@ export type OpenedAccess = Disposable & {
   readonly admit: (request: FastifyRequest) => Promise<Caller>
   /** Like `admit`, and also accepts the session of a signed-in browser for reading. */
   readonly admitReader: (request: FastifyRequest) => Promise<Caller>
+  /** Why a sender over SCIM is not admitted to a connection; null if it is. */
+  readonly admitSender: (request: FastifyRequest, connection: string) => Promise<string | null>
   /** How people sign in to the console and out of it. */
   readonly access: Access
   /** Logs how people sign in at this address, and warns if nobody can or tokens travel unencrypted. */
@@ -53,6 +55,7 @@ export async function openAccess(server: Config['server'], { db, now, events }: 
           : null
       return visit?.caller ?? (await admit(request))
     },
+    admitSender: admitSenders({ db, now }, attempts),
     access,
     async announce(address) {
       const methods = [

@@ -34,9 +34,11 @@ export function createTokenCheck({ db, now, configured }: TokenOptions): CheckTo
     const match = await findToken(db, text, now())
     if (match === null) return { refused: 'unknown' }
     const { token, ended } = match
+    const { id: tokenId, name, role, expiresAt } = token
+    // A token of SCIM opens nothing else.
+    if (role === 'scim') return { refused: 'unknown' }
     if (ended !== null) return { refused: ended }
     await recordTokenUse(db, token, now())
-    const { id: tokenId, name, role, expiresAt } = token
     return { caller: { name, role, via: 'token', principal: `token:${name}` }, tokenId, expiresAt }
   }
 }
@@ -56,6 +58,31 @@ export function admitByToken(checkToken: CheckToken, attempts: Attempts): (reque
     await attempts.failed(request.ip, `${refused} token`)
     const helps = refused === 'expired' ? 'has expired' : 'was revoked'
     throw refuse('Unauthorized', `this token ${helps}: ask an admin for a new one`)
+  }
+}
+
+/**
+ * Admits senders with a valid token of this connection. Returns why nobody else is admitted, or null. Throws a refusal (429) for an address that
+ * failed too often.
+ */
+export function admitSenders(
+  { db, now }: Pick<TokenOptions, 'db' | 'now'>,
+  attempts: Attempts,
+): (request: FastifyRequest, connection: string) => Promise<string | null> {
+  return async (request, connection) => {
+    await attempts.check(request.ip)
+    const match = await findToken(db, bearerOf(request), now())
+    const isOwn = match?.token.role === 'scim' && match.token.connection === connection
+    if (isOwn && match.ended === null) {
+      await recordTokenUse(db, match.token, now())
+      return null
+    }
+    const reason = isOwn && match.ended !== null ? `${match.ended} token` : 'wrong or missing token'
+    await attempts.failed(request.ip, `SCIM: ${reason}`)
+    if (!isOwn) return 'send the bearer token that "rollcall token create --role scim" made for this connection'
+    return match.ended === 'expired'
+      ? 'this token has expired: ask an admin for a new one'
+      : 'this token was revoked: ask an admin for a new one'
   }
 }
 

@@ -10,6 +10,7 @@ import type { Schedule } from '../schedules/schedules.ts'
 import type { AlertSettings } from './channel.ts'
 import type { ConfigFile, ConnectionSettings, SourceSettings } from './schema.ts'
 import type { Secret } from './secret.ts'
+import type { PushedSource } from './source-settings.ts'
 import type { TracesFile } from './trace-settings.ts'
 
 /** A configuration that was checked as a whole: paths are absolute, presets applied, secrets wrapped. */
@@ -105,6 +106,9 @@ export type SourceConfig = FeedConfig & {
   readonly written: ReadonlyMap<string, string>
 }
 
+/** A source whose people an identity system pushes. */
+export type PushedConfig = FeedConfig & { readonly settings: PushedSource }
+
 /** The webhook of a connection, and the secrets that its events are signed with. */
 export type WebhookConfig = FeedConfig & { readonly settings: WebhookSettings; readonly secrets: readonly Secret[] }
 
@@ -112,8 +116,9 @@ export type WebhookConfig = FeedConfig & { readonly settings: WebhookSettings; r
 export type ConnectionConfig = {
   readonly name: string
   readonly target: ConnectionSettings['target']
-  /** At least one of `source` and `webhook` is set. */
+  /** At least one of `source`, `pushed` and `webhook` is set. */
   readonly source: SourceConfig | null
+  readonly pushed: PushedConfig | null
   readonly webhook: WebhookConfig | null
   /** When the daemon reads the source by itself; null: never. */
   readonly schedule: Schedule | null

@@ -18,6 +18,7 @@ type DigestedSettings = {
   readonly pinned: readonly string[]
   readonly onHold: object
   readonly source: Feed | null
+  readonly pushed: Feed | null
   readonly webhook: Feed | null
 }
 
@@ -26,7 +27,7 @@ type DigestedSettings = {
  * counts for nothing, and neither do secrets, so that one can be replaced while a plan waits.
  */
 export function configurationDigest(
-  { target, guards, pinned, onHold, source, webhook }: DigestedSettings,
+  { target, guards, pinned, onHold, source, pushed, webhook }: DigestedSettings,
   approvals: ConfigFile['approvals'],
 ): string {
   const rules = {
@@ -35,7 +36,7 @@ export function configurationDigest(
     pinned,
     onHold,
     approvals,
-    source: feed('source', source),
+    source: feed('source', source ?? pushed),
     webhook: feed('webhook', webhook),
   }
   return fingerprint(inOrder(rules))

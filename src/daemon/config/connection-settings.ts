@@ -5,7 +5,7 @@ import { MappingPatch } from '../../identity/mapping/mapping.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { RecordTarget } from './record-settings.ts'
 import { Blackouts, Cron, JitterMinutes } from './schedule-settings.ts'
-import { onBadCellText, Source, snapshotSettings, statusMeansText, Webhook } from './source-settings.ts'
+import { isPushed, onBadCellText, Source, snapshotSettings, statusMeansText, Webhook } from './source-settings.ts'
 
 const PeopleTarget = z
   .strictObject({
@@ -184,8 +184,12 @@ export const Connection = z
       ),
   })
   .superRefine(({ source, webhook, also }, context) => {
-    if (!source && Object.keys(also).length > 0) {
-      const message = 'needs a source: linked connections read the same export'
+    if (source && isPushed(source) && webhook) {
+      const message = 'goes with a source that is read: give the events a connection of their own'
+      context.addIssue({ code: 'custom', path: ['webhook'], message })
+    }
+    if ((!source || isPushed(source)) && Object.keys(also).length > 0) {
+      const message = 'needs a source that is read: linked connections read the same export'
       context.addIssue({ code: 'custom', path: ['also'], message })
     }
     if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })

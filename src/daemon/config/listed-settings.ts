@@ -20,7 +20,8 @@ export function listSettings(
   const { platform } = values
   const connections = checked.flatMap(({ connection }) => {
     if (!connection || connection.linkedTo !== undefined) return []
-    const { name, source, webhook } = connection
+    const { name, webhook } = connection
+    const source = connection.source ?? connection.pushed
     const feeds = {
       source: source ? { ...source.settings, ...asWritten(source.mapping) } : undefined,
       webhook: webhook ? { ...webhook.settings, ...asWritten(webhook.mapping) } : undefined,

@@ -5,6 +5,7 @@ import type { compileShape, Shape } from '../../identity/shape/shape.ts'
 import type { ConfigDocument, Path, Problem } from './document.ts'
 import { propertiesOf, shapeOf } from './record-settings.ts'
 import type { AlsoSettings, ConfigFile, ConnectionSettings, FeedSettings } from './schema.ts'
+import { readSource } from './source-settings.ts'
 
 /** A placeholder for the record check if nothing is checked. */
 export const noShapes: { readonly compileShape: typeof compileShape } = {
@@ -26,15 +27,16 @@ export function linkedSettings(
   also: AlsoSettings,
 ): ConnectionSettings {
   const { fields, record, status, statusMeans, onBadCell, scope, outOfScope, absence, graceRuns, ...own } = also
-  const { identityId } = source?.fields ?? {}
+  const read = readSource(source)
+  const { identityId } = read?.fields ?? {}
   const key = identityId === undefined ? {} : { identityId }
   const rules = { fields: { ...key, ...fields }, record, status, absence, graceRuns, outOfScope }
-  const linked = source && {
-    ...source,
+  const linked = read && {
+    ...read,
     ...rules,
-    statusMeans: statusMeans ?? source.statusMeans,
-    onBadCell: onBadCell ?? source.onBadCell,
-    scope: scope ?? source.scope,
+    statusMeans: statusMeans ?? read.statusMeans,
+    onBadCell: onBadCell ?? read.onBadCell,
+    scope: scope ?? read.scope,
   }
   const timeZone = schedule?.timeZone ?? source?.timeZone
   const verify = own.verify === 'never' ? own.verify : { ...own.verify, timeZone: own.verify.timeZone ?? timeZone }

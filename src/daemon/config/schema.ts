@@ -4,7 +4,7 @@ import { Connection, connectionName, connectionNameError } from './connection-se
 import { PlatformSettings } from './platform-settings.ts'
 import { ApprovalSettings, AuditSettings, RetentionSettings } from './record-keeping-settings.ts'
 import { ServerSettings } from './server-settings.ts'
-import type { Source } from './source-settings.ts'
+import type { ReadSource } from './source-settings.ts'
 import { TracesFile } from './trace-settings.ts'
 
 /** Options for a schema that is used once: compiling its check would take longer than the check. */
@@ -64,8 +64,8 @@ export type ConnectionSettings = ConfigFile['connections'][string]
 export type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
 /** A linked connection as the file has it. */
 export type AlsoSettings = ConnectionSettings['also'][string]
-/** A source as the file has it. */
-export type SourceSettings = z.infer<typeof Source>
+/** A source that is read, as the file has it. */
+export type SourceSettings = ReadSource
 
 type Named = { readonly name: string; readonly path: string[]; readonly target: ConnectionSettings['target'] }
 

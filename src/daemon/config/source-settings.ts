@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ConnectorKind } from '../../connectors/kind.ts'
 import { connectorKinds } from '../../connectors/registry/registry.ts'
+import { ScimSource } from '../../connectors/scim/settings.ts'
 import { WebhookSettings } from '../../connectors/webhook/settings.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
 
@@ -54,16 +55,35 @@ export const snapshotSettings = {
     .describe('How many accepted snapshots in a row a person must be missing from before the absence counts.'),
 }
 
+// Events apply one after the other, so several of one person need no rule.
+const { severalRows: _severalRows, ...eventMapping } = mappingSettings
+// A user of SCIM says by itself whether it is active, and is one document of a standard.
+const { preset: _preset, action: _action, ...pushedMapping } = eventMapping
+const PushedSource = ScimSource.safeExtend(pushedMapping)
+
 const [firstKind, ...otherKinds] = connectorKinds
-/** A source of a connection, as the file has it: one alternative for each kind of connector. */
-export const Source = z.discriminatedUnion('type', [sourceOf(firstKind), ...otherKinds.map(sourceOf)])
+/** A source of a connection, as the file has it: one alternative for each kind of connector, and one for people who are pushed. */
+export const Source = z.discriminatedUnion('type', [sourceOf(firstKind), ...otherKinds.map(sourceOf), PushedSource])
+
+/** A source whose people an identity system pushes. */
+export type PushedSource = z.infer<typeof PushedSource>
+/** A source that is read. */
+export type ReadSource = z.infer<ReturnType<typeof sourceOf>>
+
+/** Whether an identity system pushes the people of a source, so that nothing is read. */
+export function isPushed(source: PushedSource | ReadSource): source is PushedSource {
+  return source.type === 'scim'
+}
+
+/** A source that is read; undefined for one that is pushed. */
+export function readSource(source: PushedSource | ReadSource | undefined): ReadSource | undefined {
+  return source === undefined || isPushed(source) ? undefined : source
+}
 
 function sourceOf({ settings }: ConnectorKind) {
   return settings.safeExtend({ ...mappingSettings, ...snapshotSettings })
 }
 
-// Events apply one after the other, so several of one person need no rule.
-const { severalRows: _severalRows, ...eventMapping } = mappingSettings
 /** The webhook of a connection, as the file has it. */
 export const Webhook = WebhookSettings.safeExtend(eventMapping)
 

@@ -1,9 +1,10 @@
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
+import { scimMapping } from '../../connectors/scim/mapping.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { compileShape } from '../../identity/shape/shape.ts'
 import type { Blackout } from '../schedules/blackouts.ts'
 import type { Schedule } from '../schedules/schedules.ts'
-import type { ConnectionConfig, FeedConfig, SourceConfig, WebhookConfig } from './config.ts'
+import type { ConnectionConfig, FeedConfig, PushedConfig, SourceConfig, WebhookConfig } from './config.ts'
 import { configurationDigest } from './configuration-digest.ts'
 import { kindsSent } from './connection-settings.ts'
 import type { Path, Problem } from './document.ts'
@@ -16,6 +17,7 @@ import { ofRecords, type Records, recordsOf } from './records.ts'
 import { leavesTime } from './schedule-settings.ts'
 import { type ConfigFile, type ConnectionSettings, checkedOnce, type FeedSettings } from './schema.ts'
 import { type SecretContext, secretsBelow } from './secret-settings.ts'
+import { isPushed, readSource } from './source-settings.ts'
 
 /** What connections are checked with. */
 export type ConnectionContext = SecretContext & {
@@ -59,6 +61,7 @@ export function toConnection(
     name,
     target: settings.target,
     source: toSource(location, settings, source?.feed, context),
+    pushed: toPushed(settings, source?.feed),
     webhook: toWebhook(location, settings, webhook?.feed, context),
     schedule,
     verify,
@@ -76,10 +79,11 @@ export function toConnection(
 
 function toSource(
   { at, linkedTo }: ConnectionLocation,
-  { source }: ConnectionSettings,
+  settings: ConnectionSettings,
   feed: FeedConfig | undefined,
   context: SecretContext,
 ): SourceConfig | null {
+  const source = readSource(settings.source)
   if (!feed || !source) return null
   const { absence, graceRuns, outOfScope } = source
   const secretsAt = linkedTo === null ? [...at, 'source'] : ['connections', linkedTo, 'source']
@@ -95,6 +99,10 @@ function writtenAddresses(source: object, at: Path, { document }: SecretContext)
     return written === undefined ? [] : [[path.join('.'), written]]
   })
   return new Map(addresses)
+}
+
+function toPushed({ source }: ConnectionSettings, feed: FeedConfig | undefined): PushedConfig | null {
+  return feed && source && isPushed(source) ? { ...feed, settings: source } : null
 }
 
 function toWebhook(
@@ -145,7 +153,7 @@ function toSchedule(
 type CheckedFeed = { readonly feed?: FeedConfig; readonly problems: readonly Problem[] }
 
 function toFeed(
-  settings: FeedSettings & { readonly mode?: string },
+  settings: FeedSettings & { readonly mode?: string; readonly preset?: string | undefined },
   at: Path,
   { document, presets, properties, shape }: ConnectionContext & Records,
 ): CheckedFeed {
@@ -154,7 +162,8 @@ function toFeed(
   if (presetName !== undefined && preset === undefined) {
     return { problems: [problemAt(document, [...at, 'preset'], unknownPreset(presetName, presets))] }
   }
-  const merged = mergePreset(preset?.mapping ?? {}, own)
+  const isOfScim = 'type' in settings && settings.type === 'scim'
+  const merged = mergePreset(isOfScim ? scimMapping : (preset?.mapping ?? {}), own)
   const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties), checkedOnce)
   if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema) }
 
@@ -162,9 +171,11 @@ function toFeed(
     mode === 'snapshot' && mapping.data.action
       ? [{ path: ['action'], message: 'is for deltas: a snapshot lists people' }]
       : []
-  const problems = [...contradiction, ...expressionProblems(mapping.data)].map(({ path, message }) =>
-    problemAt(document, [...at, ...path], message),
-  )
+  const problems = [
+    ...contradiction,
+    ...(isOfScim ? pushedProblems(mapping.data) : []),
+    ...expressionProblems(mapping.data),
+  ].map(({ path, message }) => problemAt(document, [...at, ...path], message))
   const { separatedAt } = mapping.data.fields
   const feed: FeedConfig = {
     mapping: mapping.data,
@@ -177,4 +188,11 @@ function toFeed(
     shape: shape ?? undefined,
   }
   return { feed, problems }
+}
+
+/** The key of a pushed person is read with each request, which waits for no expression. */
+function pushedProblems({ fields }: Mapping): { readonly path: string[]; readonly message: string }[] {
+  if (fields.identityId.expression === undefined) return []
+  const message = 'a source that is pushed needs a column as the key: name column, firstOf or template'
+  return [{ path: ['fields', 'identityId', 'expression'], message }]
 }

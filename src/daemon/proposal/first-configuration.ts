@@ -48,19 +48,6 @@ export function draftDigest(before: string, text: string): string {
   return digestOf(JSON.stringify([before, text]))
 }
 
-/** Performs work after all that was requested before, also if that failed. */
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
-
-/** What one step of a visit writes must not come between the steps of another. */
-export function openTurns(): InTurn {
-  let last: Promise<unknown> = Promise.resolve()
-  return async (work) => {
-    const turn = last.then(work)
-    last = turn.catch(() => {})
-    return await turn
-  }
-}
-
 /** Writes the key, what `prepare` writes, and the configuration. Undoes what was written if a step fails. */
 export async function writeFirstConnection(
   parts: WriteParts,

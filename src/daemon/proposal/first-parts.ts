@@ -1,8 +1,8 @@
 import { isLocalHost } from '../../connectors/http/network/private-address.ts'
 import { Failure } from '../../errors.ts'
 import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
+import type { InTurn } from '../../system/turns.ts'
 import type { Config, ConnectionConfig } from '../config/config.ts'
-import type { InTurn } from './first-configuration.ts'
 import type { KeyTrial } from './first-key.ts'
 import type { UploadLimits } from './uploads.ts'
 

@@ -106,12 +106,17 @@ function limitArrival(app: FastifyInstance, requestTimeoutMs: number): void {
   })
 }
 
-/** Sends a body as JSON. */
-export function send(reply: FastifyReply, { status, body }: { status: number; body?: unknown }): FastifyReply {
+type JsonAnswer = { readonly status: number; readonly body?: unknown; readonly type?: string }
+
+/** Sends a body as JSON, by default of the general media type. */
+export function send(
+  reply: FastifyReply,
+  { status, body, type = 'application/json; charset=utf-8' }: JsonAnswer,
+): FastifyReply {
   if (body === undefined) return reply.code(status).send()
   return reply
     .code(status)
-    .type('application/json; charset=utf-8')
+    .type(type)
     .send(escapeJson(JSON.stringify(body)))
 }
 

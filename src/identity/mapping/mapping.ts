@@ -408,6 +408,14 @@ function addParts(name: MappedName, textRule: TextRule, { find, headers, binding
   }
 }
 
+/** The columns that a mapping reads besides those in expressions, each with all of its names. */
+export function columnsOf(mapping: Mapping): readonly (readonly string[])[] {
+  return textRules(mapping).flatMap(([, textRule]) => {
+    const { column } = textRule
+    return column === undefined ? membersOf(textRule) : [[column].flat()]
+  })
+}
+
 /** The members that a text is made of if there are several, each with all of its names. */
 function membersOf({ firstOf = [], template }: TextRule): readonly (readonly string[])[] {
   if (template === undefined) return firstOf.map((names) => [names].flat())

@@ -1,16 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Selectable, sql } from 'kysely'
-import type { Role } from '../../contract/control/access.ts'
+import type { TokenRole } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../audit/trail.ts'
 import type { AccessTokensTable, Db } from '../schema.ts'
 
-/** A token of the control API, without its text. */
+/** A token of the control API or of a connection that is pushed over SCIM, without its text. */
 export type Token = {
   readonly id: string
   readonly name: string
-  readonly role: Role
+  readonly role: TokenRole
+  /** The connection of a token with the role scim; null for every other role. */
+  readonly connection: string | null
   readonly createdAt: Date
   readonly createdBy: string
   /** Null: it does not expire. */
@@ -32,7 +34,8 @@ const minuteMs = 60_000
 
 type NewToken = {
   readonly name: string
-  readonly role: Role
+  readonly role: TokenRole
+  readonly connection?: string | null
   readonly expiresAt: Date | null
   readonly by: string
   readonly now: Date
@@ -41,12 +44,12 @@ type NewToken = {
 /** Creates a token and returns its text, which is not stored. The text has 256 random bits, so a fast hash is enough. */
 export async function createToken(
   tx: Db,
-  { name, role, expiresAt, by, now }: NewToken,
+  { name, role, connection = null, expiresAt, by, now }: NewToken,
 ): Promise<{ readonly text: string; readonly token: Token }> {
   const text = newText()
   const row = await tx
     .insertInto('access_tokens')
-    .values({ name, role, hash: hashOf(text), created_at: now, created_by: by, expires_at: expiresAt })
+    .values({ name, role, connection, hash: hashOf(text), created_at: now, created_by: by, expires_at: expiresAt })
     .onConflict((conflict) => conflict.expression(sql`lower(name)`).where('revoked_at', 'is', null).doNothing())
     .returningAll()
     .executeTakeFirst()
@@ -55,7 +58,7 @@ export async function createToken(
     throw new Failure('conflict', `there is a token "${name}" already: ${help}`)
   }
   const details = { name, role, expiresAt: expiresAt?.toISOString() ?? null }
-  await recordAuditEntry(tx, { act: 'token.created', connection: null, by, details, now })
+  await recordAuditEntry(tx, { act: 'token.created', connection, by, details, now })
   return { text, token: toToken(row) }
 }
 
@@ -91,7 +94,8 @@ export async function revokeToken(
   if (!row) throw new Failure('not_found', `there is no token "${name}"; "rollcall token list" lists them`)
   const { numDeletedRows } = await tx.deleteFrom('access_sessions').where('token_id', '=', row.id).executeTakeFirst()
   const sessions = Number(numDeletedRows)
-  await recordAuditEntry(tx, { act: 'token.revoked', connection: null, by, details: { name: row.name, sessions }, now })
+  const { connection } = row
+  await recordAuditEntry(tx, { act: 'token.revoked', connection, by, details: { name: row.name, sessions }, now })
   return { token: toToken(row), sessions }
 }
 
@@ -112,12 +116,13 @@ export async function recordTokenUse(db: Db, { id, lastUsedAt }: Token, now: Dat
   await db.updateTable('access_tokens').set({ last_used_at: now }).where('id', '=', id).execute()
 }
 
-/** Whether there is a valid token. */
+/** Whether there is a valid token of the control API. */
 export async function hasToken(db: Db, now: Date): Promise<boolean> {
   const row = await db
     .selectFrom('access_tokens')
     .select('id')
     .where('revoked_at', 'is', null)
+    .where('role', '<>', 'scim')
     .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
     .limit(1)
     .executeTakeFirst()
@@ -148,6 +153,7 @@ function toToken(row: Selectable<AccessTokensTable>): Token {
     id: row.id,
     name: row.name,
     role: row.role,
+    connection: row.connection,
     createdAt: row.created_at,
     createdBy: row.created_by,
     expiresAt: row.expires_at,

@@ -12,6 +12,7 @@ import { planTables } from './initial/plans.ts'
 import { rejectTables } from './initial/rejects.ts'
 import { rosterTables } from './initial/roster.ts'
 import { runTables } from './initial/runs.ts'
+import { scimTables } from './initial/scim.ts'
 import { statementTables } from './initial/statements.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
@@ -25,6 +26,7 @@ const initial: Migration = {
     planTables,
     deliveryTables,
     inboxTables,
+    scimTables,
     leaverTables,
     effectiveTables,
     exportIndexTables,

@@ -6,6 +6,7 @@ import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
 import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
+import { deleteUsersOf } from '../scim/resources.ts'
 import { forgetInStatements } from '../statement/forget.ts'
 import { removedReason, withoutValues } from './retain.ts'
 
@@ -62,10 +63,11 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       delete from run_accounts using runs
       where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id
         and runs.connection = ${connection}`.execute(tx)
-    const later = await laterKeys(tx, { connection, identityId })
-    for (const key of [identityId, ...later]) await dropWaiting(tx, { connection, identityId: key })
+    const keys = [identityId, ...(await laterKeys(tx, { connection, identityId }))]
+    for (const key of keys) await dropWaiting(tx, { connection, identityId: key })
+    await deleteUsersOf(tx, { connection, identityIds: keys })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
-    await forgetInStatements(tx, { connection, keys: [identityId, ...later] })
+    await forgetInStatements(tx, { connection, keys })
     await sql`delete from effective_findings where connection = ${connection} and identity_id = ${identityId}`.execute(
       tx,
     )

@@ -22,6 +22,7 @@ function named(columns: string): readonly string[] {
 const values = '`valuesDays`'
 const history = '`historyDays`'
 const known = 'while the person is known; a leaver until `rollcall forget`'
+const pushed = 'the sender deletes them, or `rollcall forget`'
 const forEver = 'until the database is deleted'
 
 /**
@@ -327,6 +328,32 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at'),
     },
   ],
+  scim_resources: [
+    {
+      holds: 'values',
+      description: 'users and groups that a sender pushed',
+      removedWhen: pushed,
+      columns: named(
+        'connection kind id ordinal name external_id identity_id is_active version created_at changed_at body',
+      ),
+    },
+  ],
+  scim_members: [
+    {
+      holds: 'values',
+      description: 'who is in a group',
+      removedWhen: pushed,
+      columns: named('connection group_id member display ordinal'),
+    },
+  ],
+  scim_connections: [
+    {
+      holds: 'none',
+      description: 'the newest change',
+      removedWhen: forEver,
+      columns: named('connection changed_at'),
+    },
+  ],
   runs: [
     {
       holds: 'keys',
@@ -464,9 +491,11 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   access_tokens: [
     {
       holds: 'none',
-      description: 'tokens of the control API: name, role, times, and a digest of the token',
+      description: 'tokens of the control API and of SCIM: name, role, times, and a digest of the token',
       removedWhen: forEver,
-      columns: named('id name role hash created_at created_by expires_at last_used_at revoked_at revoked_by'),
+      columns: named(
+        'id name role connection hash created_at created_by expires_at last_used_at revoked_at revoked_by',
+      ),
     },
   ],
   access_sessions: [

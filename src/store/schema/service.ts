@@ -1,11 +1,12 @@
 import type { Generated } from 'kysely'
-import type { Role } from '../../contract/control/access.ts'
+import type { Role, TokenRole } from '../../contract/control/access.ts'
 
 /** Tokens of the control API. */
 export type AccessTokensTable = {
   id: Generated<string>
   name: string
-  role: Role
+  role: TokenRole
+  connection: string | null
   hash: string
   created_at: Date
   created_by: string

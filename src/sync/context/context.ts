@@ -1,5 +1,5 @@
 import type { Connector } from '../../connectors/connector.ts'
-import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
+import type { EventSettings } from '../../connectors/webhook/settings.ts'
 import type { deliveryOperations } from '../../contract/platform/delivery-operations.ts'
 import type { Database } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
@@ -48,7 +48,7 @@ export type FeedRules = {
 export type SourceFeed = FeedRules & { readonly connector: Connector }
 
 /** Events that are received and wait in the store. */
-export type WebhookFeed = FeedRules & { readonly settings: WebhookSettings }
+export type WebhookFeed = FeedRules & { readonly settings: EventSettings }
 
 /** A connection of the platform, by name (created if missing) or number. */
 type TargetConfig = { readonly name: string } | { readonly id: number } | RecordTarget
@@ -83,6 +83,8 @@ export type SyncConnection = {
   readonly target: TargetConfig
   /** At least one of the two. */
   readonly feeds: { readonly source?: SourceFeed; readonly webhook?: WebhookFeed }
+  /** The events are changes that an identity system pushes over SCIM. */
+  readonly isPushed?: boolean
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: ReadonlySet<string>

@@ -5,6 +5,8 @@ create table access_tokens (
   id bigint generated always as identity primary key,
   name text not null,
   role text not null,
+  -- The connection that a token with the role scim may push to. Null for every other role.
+  connection text,
   hash text not null unique,
   created_at timestamptz not null,
   created_by text not null,

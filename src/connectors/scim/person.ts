@@ -1,0 +1,125 @@
+import { columnFinder } from '../../identity/mapping/headers.ts'
+import { columnsOf, compileMapping, expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
+import { type FlatRecord, flattenRecord, type JsonValue, rowReader } from '../json/cells.ts'
+import { badRequest } from './errors.ts'
+import { isScimObject, type ScimObject, type ScimResource, type ScimValue } from './resource.ts'
+import { attributesOf, enterpriseSchema, userSchema } from './schemas.ts'
+
+/** A user as the mapping reads it. */
+export type ScimPerson = {
+  /** The columns of the user, as an object of JSON. What the user lacks is null, so that it is cleared. */
+  readonly record: ScimObject
+  /** The key of the person; null if the user lacks it. */
+  readonly identityId: string | null
+}
+
+/** What a user is seen with besides its own attributes. */
+type Surroundings = {
+  /** The key of the person who is the manager; null: the value that the sender wrote stays. */
+  readonly managerKey: string | null
+  /** The names of the user's groups; null if the mapping does not read them. */
+  readonly groups: readonly string[] | null
+}
+
+/** Whether a mapping reads the groups of a user. */
+export function readsGroups(mapping: Mapping): boolean {
+  const expressions = expressionsOf(mapping).map(({ text }) => text)
+  return [...columnsOf(mapping).flat(), ...expressions].some((text) => /\bgroups\b/i.test(text))
+}
+
+/** The ID by which a user names its manager; null if there is none. */
+export function managerOf(resource: ScimResource): string | null {
+  const enterprise = resource[enterpriseSchema]
+  const manager = isScimObject(enterprise) ? enterprise.manager : undefined
+  return isScimObject(manager) && typeof manager.value === 'string' ? manager.value : null
+}
+
+/** Whether a user is active. A user that does not say is. */
+export function isActive(resource: ScimResource): boolean {
+  return resource.active !== false
+}
+
+/**
+ * The person of a user, with its ID. Lists begin with the primary value. Throws a SCIM error for a user that no row can hold, such as one with
+ * too many values.
+ */
+export function toPerson(
+  mapping: Mapping,
+  resource: ScimResource,
+  { id, managerKey, groups }: Surroundings & { readonly id: string },
+): ScimPerson {
+  const core = { ...filled(userSchema, primaryFirst(resource)), id, active: isActive(resource) }
+  const whole = {
+    ...core,
+    ...(groups !== null && { groups: groups.join(', ') }),
+    [enterpriseSchema]: enterpriseOf(resource, managerKey),
+  }
+  const flat = flattenRecord(asTexts(whole))
+  if (flat.fault) throw badRequest('invalidValue', `the user cannot be stored: ${flat.fault.reason}`)
+  const record = { ...whole, ...lackingColumns(mapping, flat) }
+  return { record, identityId: keyOf(mapping, record) }
+}
+
+/** The record of a person who is no longer active. */
+export function departed(record: ScimObject): ScimObject {
+  return { ...record, active: false }
+}
+
+/** The key of a person. Only the key is mapped: the results of expressions are not known here. */
+function keyOf(
+  { fields: { identityId }, statusMeans, severalRows, onBadCell }: Mapping,
+  record: ScimObject,
+): string | null {
+  const flat = flattenRecord(asTexts(record))
+  const headers = [...flat.cells.keys()]
+  const ofKey = { fields: { identityId }, statusMeans, severalRows, onBadCell }
+  const compiled = compileMapping(ofKey, headers, { sparse: true })
+  if (!compiled.ok) return null
+  return compiled.map(rowReader(headers)(flat, { event: '', line: 1 })).identityId
+}
+
+/** Blank cells for the columns that the mapping reads and the user lacks: an absent cell would keep what is known. */
+function lackingColumns(mapping: Mapping, { cells }: FlatRecord): ScimObject {
+  const find = columnFinder([...cells.keys()])
+  const lacking = columnsOf(mapping).filter((names) => find(names).kind === 'none')
+  return Object.fromEntries(lacking.map(([name = '']) => [name, null]))
+}
+
+function enterpriseOf(resource: ScimResource, managerKey: string | null): ScimObject {
+  const own = resource[enterpriseSchema]
+  const enterprise = filled(enterpriseSchema, isScimObject(own) ? own : {})
+  const { manager } = enterprise
+  if (managerKey === null || !isScimObject(manager)) return enterprise
+  return { ...enterprise, manager: { ...manager, value: managerKey } }
+}
+
+/** The stated attributes, and null for those with one value that are not assigned. */
+function filled(schema: string, stated: ScimObject): ScimObject {
+  const single = (attributesOf(schema) ?? []).filter((one) => !one.multiValued && one.mutability !== 'readOnly')
+  const assigned = single.map(({ name, subAttributes }): [string, ScimValue] => {
+    const value = stated[name]
+    if (subAttributes.length === 0) return [name, value ?? null]
+    const members = Object.fromEntries(subAttributes.map((sub) => [sub.name, null]))
+    return [name, { ...members, ...(isScimObject(value) ? value : {}) }]
+  })
+  return { ...stated, ...Object.fromEntries(assigned) }
+}
+
+function primaryFirst(resource: ScimResource): ScimObject {
+  return Object.fromEntries(
+    Object.entries(resource).map(([name, value]): [string, ScimValue] => {
+      if (!Array.isArray(value)) return [name, value]
+      const values = value as readonly ScimValue[]
+      const isPrimary = (one: ScimValue) => isScimObject(one) && one.primary === true
+      return [name, [...values.filter(isPrimary), ...values.filter((one) => !isPrimary(one))]]
+    }),
+  )
+}
+
+/** The value as events are read: numbers are texts. */
+function asTexts(value: ScimValue): JsonValue {
+  if (typeof value === 'number') return String(value)
+  if (Array.isArray(value)) return (value as readonly ScimValue[]).map(asTexts)
+  if (!isScimObject(value)) return value as null | boolean | string
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, asTexts(member)]))
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { type EventSettings, WebhookSettings } from '../webhook/settings.ts'
+
+const { quietSeconds, quietMostSeconds, inboxLimit, bodyLimitBytes } = WebhookSettings.shape
+
+/** The settings of a source that is pushed over SCIM 2.0. */
+export const ScimSource = z
+  .strictObject({
+    type: z.literal('scim').describe('Users whom a sender pushes over SCIM 2.0.'),
+    quietSeconds: quietSeconds.describe('How long no change may arrive before the waiting ones become one run.'),
+    quietMostSeconds: quietMostSeconds.describe('How long a change waits for others at most.'),
+    inboxLimit: inboxLimit.describe('How many changes may wait.'),
+    bodyLimitBytes: bodyLimitBytes.describe('The largest body.'),
+    timeZone: WebhookSettings.shape.timeZone.describe('The IANA time zone in which people leave on the day.'),
+  })
+  .refine((source) => source.quietSeconds <= source.quietMostSeconds, {
+    path: ['quietMostSeconds'],
+    error: 'must not be less than quietSeconds',
+  })
+
+/** The parsed settings of a source that is pushed over SCIM 2.0. */
+export type ScimSource = z.infer<typeof ScimSource>
+
+/** How the changes of people are read from the inbox: each event is a change, and true when it came. */
+export function changesOf({ quietSeconds: quiet, quietMostSeconds: most, timeZone }: ScimSource): EventSettings {
+  const event = { events: '', timeFormat: 'iso', toleranceSeconds: 0, thin: false } as const
+  return { ...event, quietSeconds: quiet, quietMostSeconds: most, timeZone }
+}

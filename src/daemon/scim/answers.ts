@@ -1,0 +1,99 @@
+import { ScimError } from '../../connectors/scim/errors.ts'
+import { isActive } from '../../connectors/scim/person.ts'
+import { type Projection, project } from '../../connectors/scim/projection.ts'
+import type { ScimObject, ScimResource } from '../../connectors/scim/resource.ts'
+import { coreSchemas, isExtensionName } from '../../connectors/scim/schemas.ts'
+import type { Member } from '../../store/scim/members.ts'
+import type { ResourceKind, StoredResource } from '../../store/scim/resources.ts'
+
+/** An answer to a sender. */
+export type ScimAnswer = {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+/** What a request says besides its body. */
+export type ScimRequest = {
+  /** The address of the connection, such as https://rollcall.acme.example/scim/v2/hr. */
+  readonly base: string
+  readonly projection: Projection
+  readonly ifMatch: string | undefined
+  readonly ifNoneMatch: string | undefined
+}
+
+/** A stored resource in the form of the standard. */
+export type Presented = {
+  readonly kind: ResourceKind
+  readonly stored: StoredResource
+  /** The members of a group; null if they were not asked for. */
+  readonly members?: readonly Member[] | null
+}
+
+/** The resource as a sender reads it, with the attributes that the request asks for. */
+export function present({ kind, stored, members = null }: Presented, { base, projection }: ScimRequest): ScimObject {
+  const resource = stored.body as ScimResource
+  const extensions = Object.keys(resource).filter(isExtensionName)
+  const whole: ScimObject = {
+    schemas: [coreSchemas[kind], ...extensions],
+    id: stored.id,
+    ...resource,
+    ...(kind === 'User' && { active: isActive(resource) }),
+    ...(members !== null && { members: members.map((member) => presentMember(member, base)) }),
+    meta: {
+      resourceType: kind,
+      created: stored.createdAt.toISOString(),
+      lastModified: stored.changedAt.toISOString(),
+      version: versionOf(stored),
+      location: locationOf({ kind, stored }, base),
+    },
+  }
+  return project(whole, projection)
+}
+
+/** The answer with one resource. */
+export function answerWith(status: 200 | 201, presented: Presented, request: ScimRequest): ScimAnswer {
+  const headers = {
+    etag: versionOf(presented.stored),
+    ...(status === 201 && { location: locationOf(presented, request.base) }),
+  }
+  return { status, headers, body: present(presented, request) }
+}
+
+/** Refuses a change of a resource that has another version than the sender knows (RFC 7644, section 3.14). */
+export function requireVersion(stored: StoredResource, { ifMatch }: Pick<ScimRequest, 'ifMatch'>): void {
+  if (ifMatch === undefined || namesVersion(ifMatch, stored)) return
+  throw new ScimError(412, 'the resource was changed meanwhile: read it again')
+}
+
+/** Whether a sender has this version of a resource already. */
+export function isKnown(stored: StoredResource, { ifNoneMatch }: Pick<ScimRequest, 'ifNoneMatch'>): boolean {
+  return ifNoneMatch !== undefined && namesVersion(ifNoneMatch, stored)
+}
+
+/** The refusal for a resource that is not there. */
+export function notFound(kind: ResourceKind): ScimError {
+  return new ScimError(404, `there is no ${kind} with this ID`)
+}
+
+function namesVersion(header: string, stored: StoredResource): boolean {
+  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes('*') || tags.includes(versionOf(stored).replace(/^W\//, ''))
+}
+
+function versionOf({ version }: StoredResource): string {
+  return `W/"${version}"`
+}
+
+function locationOf({ kind, stored }: Pick<Presented, 'kind' | 'stored'>, base: string): string {
+  return `${base}/${kind}s/${stored.id}`
+}
+
+function presentMember({ value, display }: Member, base: string): ScimObject {
+  return {
+    value,
+    ...(display !== null && { display }),
+    $ref: `${base}/Users/${encodeURIComponent(value)}`,
+    type: 'User',
+  }
+}

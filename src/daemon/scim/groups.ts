@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Filter } from 'scim2-parse-filter'
+import { badRequest } from '../../connectors/scim/errors.ts'
+import { type PatchOperation, patchResource, readPatch } from '../../connectors/scim/patch.ts'
+import {
+  isScimObject,
+  readResource,
+  readValue,
+  requireName,
+  type ScimObject,
+  type ScimResource,
+  type ScimValue,
+} from '../../connectors/scim/resource.ts'
+import { addMembers, type Member, membersOf, removeMembers } from '../../store/scim/members.ts'
+import {
+  deleteResource,
+  findResource,
+  insertResource,
+  type ResourceContent,
+  type StoredResource,
+  updateResource,
+} from '../../store/scim/resources.ts'
+import { answerWith, notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
+import { addGroupEvents, makeChange, type ScimChange, type ScimFeed } from './changes.ts'
+import type { ScimContext } from './users.ts'
+
+const kind = 'Group'
+
+/** Creates a group. Groups are stored, and change nobody unless the mapping reads them. */
+export async function createGroup(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { body, request }: { readonly body: ScimObject; readonly request: ScimRequest },
+): Promise<ScimAnswer> {
+  const { members: stated, resource } = withoutMembers(readResource(kind, body))
+  const content = contentOf(resource)
+  const stored = await makeChange(ctx, feed, async (change) => {
+    const id = randomUUID()
+    const inserted = await insertResource(change.tx, {
+      connection: feed.connection,
+      kind,
+      id,
+      at: change.at,
+      ...content,
+    })
+    if (inserted === null) throw new Error(`the group ${id} was not stored`)
+    await addGroupEvents(change, await addMembers(change.tx, { connection: feed.connection, groupId: id }, stated))
+    return inserted
+  })
+  return answerWith(201, await withMembers(ctx, feed, stored), request)
+}
+
+type GroupRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
+
+/** Replaces a group and its members. */
+export async function replaceGroup(ctx: ScimContext, feed: ScimFeed, input: GroupRequest): Promise<ScimAnswer> {
+  const { members, resource } = withoutMembers(readResource(kind, input.body))
+  return await changeGroup(ctx, feed, input, { next: () => resource, members: [{ removes: 'all', adds: members }] })
+}
+
+/** Changes parts of a group. */
+export async function patchGroup(ctx: ScimContext, feed: ScimFeed, input: GroupRequest): Promise<ScimAnswer> {
+  const operations = readPatch(kind, input.body)
+  const ofMembers = operations.filter(({ target }) => target.name === 'members' && target.extension === null)
+  const others = operations.filter((operation) => !ofMembers.includes(operation))
+  const next = (before: ScimResource) => patchResource(kind, before, others)
+  return await changeGroup(ctx, feed, input, { next, members: ofMembers.map(memberChange) })
+}
+
+/** Deletes a group. */
+export async function deleteGroup(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { id, request }: Omit<GroupRequest, 'body'>,
+): Promise<ScimAnswer> {
+  await makeChange(ctx, feed, async (change) => {
+    const before = await requireGroup(change, id)
+    requireVersion(before, request)
+    const members = await removeMembers(change.tx, { connection: feed.connection, groupId: before.id }, null)
+    await deleteResource(change.tx, { connection: feed.connection, kind }, before.id)
+    await addGroupEvents(change, members)
+  })
+  return { status: 204 }
+}
+
+/** Members that are removed from a group, and then others that are added. */
+type MemberChange = { readonly removes: 'all' | readonly string[]; readonly adds: readonly Member[] }
+
+type NextGroup = {
+  readonly next: (before: ScimResource) => ScimResource
+  readonly members: readonly MemberChange[]
+}
+
+async function changeGroup(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { id, request }: GroupRequest,
+  { next, members }: NextGroup,
+): Promise<ScimAnswer> {
+  const { connection } = feed
+  const stored = await makeChange(ctx, feed, async (change) => {
+    const before = await requireGroup(change, id)
+    requireVersion(before, request)
+    const resource = next(before.body as ScimResource)
+    const content = contentOf(resource)
+    const changed = new Set<string>()
+    for (const { removes, adds } of members) {
+      const group = { connection, groupId: before.id }
+      const removed = await removeMembers(change.tx, group, removes === 'all' ? null : removes)
+      const added = await addMembers(change.tx, group, adds)
+      for (const member of new Set(removed).symmetricDifference(new Set(added))) changed.add(member)
+    }
+    const isSame = isDeepStrictEqual(before.body, resource)
+    if (!isSame && feed.readsGroups) {
+      const all = await membersOf(change.tx, { connection, groupIds: [before.id] })
+      for (const { value } of all.get(before.id) ?? []) changed.add(value)
+    }
+    if (isSame && changed.size === 0) return before
+    const updated = await updateResource(change.tx, { connection, kind, id: before.id, at: change.at, ...content })
+    await addGroupEvents(change, changed)
+    return updated
+  })
+  return answerWith(200, await withMembers(ctx, feed, stored), request)
+}
+
+async function withMembers({ db }: ScimContext, { connection }: ScimFeed, stored: StoredResource) {
+  const members = (await membersOf(db, { connection, groupIds: [stored.id] })).get(stored.id) ?? []
+  return { kind, stored, members } as const
+}
+
+async function requireGroup({ tx, feed }: ScimChange, id: string): Promise<StoredResource> {
+  const group = await findResource(tx, { connection: feed.connection, kind }, id)
+  if (group === null) throw notFound(kind)
+  return group
+}
+
+function contentOf(resource: ScimResource): ResourceContent {
+  const { externalId } = resource
+  return {
+    name: requireName(kind, resource),
+    externalId: typeof externalId === 'string' ? externalId : null,
+    identityId: null,
+    isActive: true,
+    body: resource,
+  }
+}
+
+function withoutMembers({ members = null, ...resource }: ScimResource) {
+  return { resource, members: toMembers(members) }
+}
+
+function toMembers(value: ScimValue): Member[] {
+  const values = Array.isArray(value) ? (value as readonly ScimValue[]) : []
+  return values.map((one) => {
+    if (!isScimObject(one) || typeof one.value !== 'string')
+      throw badRequest('invalidValue', 'a member has no value, which is the ID of a user')
+    return { value: one.value, display: typeof one.display === 'string' ? one.display : null }
+  })
+}
+
+function memberChange({ verb, target, value }: PatchOperation): MemberChange {
+  const { attribute, filter, sub } = target
+  if (sub !== null) throw badRequest('invalidPath', 'a member is added and removed as a whole')
+  const stated = toMembers(attribute === null ? null : readValue(attribute, value))
+  if (verb === 'remove') {
+    if (filter !== null) return { removes: memberIds(filter), adds: [] }
+    return { removes: value === null ? 'all' : stated.map((member) => member.value), adds: [] }
+  }
+  if (filter !== null) throw badRequest('invalidPath', 'a member is added and removed as a whole')
+  return { removes: verb === 'replace' ? 'all' : [], adds: stated }
+}
+
+/** The members that a filter names: `value eq "…"`, one or several with `or`. */
+function memberIds(filter: Filter): string[] {
+  if (filter.op === 'or') return filter.filters.flatMap(memberIds)
+  if (filter.op === 'eq' && 'compValue' in filter && filter.attrPath === 'value') return [String(filter.compValue)]
+  throw badRequest('invalidFilter', 'members are named by value eq "…"')
+}

@@ -1,0 +1,95 @@
+import { badRequest, ScimError } from '../../connectors/scim/errors.ts'
+import { readListFilter } from '../../connectors/scim/filter.ts'
+import { listResponse, readPage } from '../../connectors/scim/provider.ts'
+import type { ScimValue } from '../../connectors/scim/resource.ts'
+import { type Member, membersOf } from '../../store/scim/members.ts'
+import {
+  findResource,
+  findResources,
+  listResources,
+  type ResourceKind,
+  type StoredResource,
+} from '../../store/scim/resources.ts'
+import { answerWith, isKnown, notFound, type Presented, present, type ScimAnswer, type ScimRequest } from './answers.ts'
+import type { ScimFeed } from './changes.ts'
+import type { ScimContext } from './users.ts'
+
+/** The parameters of a list, each given once at most. */
+export type ListParameters = Readonly<Record<string, string | undefined>>
+
+type OfKind = { readonly kind: ResourceKind; readonly request: ScimRequest }
+
+/** One resource as the sender wrote it last, whether its change is planned, held or rejected. */
+export async function readOne(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { kind, id, request }: OfKind & { readonly id: string },
+): Promise<ScimAnswer> {
+  const { connection } = feed
+  const stored = await findResource(ctx.db, { connection, kind }, id)
+  if (stored === null) throw notFound(kind)
+  if (isKnown(stored, request)) return { status: 304 }
+  const [presented] = await withMembers(ctx, feed, { kind, stored: [stored], request })
+  if (presented === undefined) throw new ScimError(404, 'there is no such resource')
+  return answerWith(200, presented, request)
+}
+
+/** The resources that pass a filter, or a part of all. */
+export async function readList(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { kind, parameters, request }: OfKind & { readonly parameters: ListParameters },
+): Promise<ScimAnswer> {
+  const page = readPage(parameters)
+  if (page === null) throw badRequest('invalidValue', 'startIndex and count must be whole numbers')
+  const { startIndex, count } = page
+  const { total, stored } = await findPage(ctx, feed, {
+    kind,
+    filter: parameters.filter,
+    offset: startIndex - 1,
+    count,
+  })
+  const presented = await withMembers(ctx, feed, { kind, stored, request })
+  const resources = presented.map((one) => present(one, request))
+  return { status: 200, body: listResponse({ resources, total, startIndex }) }
+}
+
+type PageOfKind = {
+  readonly kind: ResourceKind
+  readonly filter: string | undefined
+  readonly offset: number
+  readonly count: number
+}
+
+async function findPage(
+  { db }: ScimContext,
+  { connection }: ScimFeed,
+  { kind, filter, offset, count }: PageOfKind,
+): Promise<{ readonly total: number; readonly stored: readonly StoredResource[] }> {
+  if (filter === undefined) {
+    const { total, resources } = await listResources(db, { connection, kind }, { offset, limit: count })
+    return { total, stored: resources }
+  }
+  const { by, value, matches } = readListFilter(kind, filter)
+  const candidates = await findResources(db, { connection, kind }, { by, value })
+  const passing = candidates.filter(({ id, body }) => matches({ ...(body as object), id } as ScimValue))
+  return { total: passing.length, stored: passing.slice(offset, offset + count) }
+}
+
+type Unpresented = OfKind & { readonly stored: readonly StoredResource[] }
+
+async function withMembers(
+  { db }: ScimContext,
+  { connection }: ScimFeed,
+  { kind, stored, request: { projection } }: Unpresented,
+): Promise<Presented[]> {
+  const { only, without } = projection
+  const hasMembers = kind === 'Group' && !without.includes('members') && (only === null || only.some(isMembers))
+  const groupIds = stored.map(({ id }) => id)
+  const members: ReadonlyMap<string, Member[]> = hasMembers ? await membersOf(db, { connection, groupIds }) : new Map()
+  return stored.map((one) => ({ kind, stored: one, members: hasMembers ? (members.get(one.id) ?? []) : null }))
+}
+
+function isMembers(name: string): boolean {
+  return name.replace(/^.*:/, '').split('.')[0] === 'members'
+}

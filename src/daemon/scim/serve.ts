@@ -1,0 +1,262 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { badRequest, errorBody, ScimError } from '../../connectors/scim/errors.ts'
+import { readsGroups } from '../../connectors/scim/person.ts'
+import { readProjection } from '../../connectors/scim/projection.ts'
+import { listResponse, resourceTypes, schemas, serviceProviderConfig } from '../../connectors/scim/provider.ts'
+import { readBody, type ScimObject } from '../../connectors/scim/resource.ts'
+import type { ScimSource } from '../../connectors/scim/settings.ts'
+import { databaseFailure } from '../../database/failures.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { send as sendJson } from '../../http/server/app.ts'
+import { countRefusals, type RefusalCounts } from '../../http/server/refusal-counts.ts'
+import type { Mapping } from '../../identity/mapping/mapping.ts'
+import { pendingCount } from '../../store/inbox/inbox.ts'
+import { ensureConnection } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { ensureScimConnection } from '../../store/scim/resources.ts'
+import { openTurns } from '../../system/turns.ts'
+import type { Events } from '../../telemetry/events.ts'
+import { createInboxCapacity, type InboxCapacity } from '../webhooks/capacity.ts'
+import type { ScimAnswer, ScimRequest } from './answers.ts'
+import type { ScimFeed } from './changes.ts'
+import { createGroup, deleteGroup, patchGroup, replaceGroup } from './groups.ts'
+import { type ListParameters, readList, readOne } from './lists.ts'
+import { createUser, deleteUser, patchUser, replaceUser } from './users.ts'
+
+/** What connections are pushed with. */
+type ScimOptions = {
+  /** The connections that are pushed, by their names, which are in their paths. */
+  readonly feeds: ReadonlyMap<string, { readonly settings: ScimSource; readonly mapping: Mapping }>
+  readonly db: Db
+  readonly now: () => Date
+  readonly events: Events
+  /** Why a sender is not admitted to a connection; null if it is. Throws a refusal for an address that failed too often. */
+  readonly admit: (request: FastifyRequest, connection: string) => Promise<string | null>
+  /** The address of the daemon behind a proxy; null: the one that the request names. */
+  readonly publicUrl: URL | null
+  /** Maximum number of changes of one sort and connection that wait for one another. Senders have far fewer under way. */
+  readonly maxUnderWay?: number
+}
+
+const prefix = '/scim/v2'
+const mediaType = 'application/scim+json; charset=utf-8'
+const retryAfterSeconds = '5'
+const fullRetryAfterSeconds = '60'
+/** What is logged: refusals that an operator may have to look into. Others are part of how senders work. */
+const loggedStatuses: ReadonlySet<number> = new Set([400, 413, 415, 429, 503])
+
+type Serving = Omit<ScimOptions, 'feeds'> & { readonly capacity: InboxCapacity; readonly refusals: RefusalCounts }
+type Handler = (input: RequestInput) => Promise<ScimAnswer>
+type RequestInput = {
+  readonly request: ScimRequest
+  readonly id: string
+  readonly parameters: ListParameters
+  readonly body: () => ScimObject
+}
+
+/** Serves `/scim/v2/NAME` for each connection that is pushed (RFC 7644). A change is answered with 2xx only if it is committed. */
+export async function serveScim(app: FastifyInstance, { feeds, ...options }: ScimOptions): Promise<void> {
+  const { db, events } = options
+  const capacity = createInboxCapacity((connection) => pendingCount(db, connection))
+  const refusals = countRefusals(({ subject: connection, ...refused }) =>
+    events.webhookRefused({ connection, ...refused }),
+  )
+  app.addHook('onClose', async () => refusals[Symbol.dispose]())
+  for (const [connection, { settings, mapping }] of feeds) {
+    await ensureConnection(db, connection)
+    await ensureScimConnection(db, connection)
+    await capacity.count(connection)
+    const feed = { connection, settings, mapping, readsGroups: readsGroups(mapping), inTurn: openTurns() }
+    await app.register(async (scope) => serveFeed(scope, feed, { ...options, capacity, refusals }), {
+      prefix: `${prefix}/${connection}`,
+    })
+  }
+  await app.register(async (scope) => refuseUnknown(scope, options.admit), { prefix })
+}
+
+/** Answers requests to unknown connections like those without a valid token, so that nobody learns which connections there are. */
+function refuseUnknown(scope: FastifyInstance, admit: ScimOptions['admit']): void {
+  scope.setNotFoundHandler(async (request, reply) => {
+    const reason = await admit(request, '')
+    return send(reply, errorAnswer(unauthorized(reason ?? 'there is no such connection')))
+  })
+}
+
+function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): void {
+  const ctx = { db: serving.db, now: serving.now }
+  readBytes(scope)
+  scope.addHook('onRequest', async (request) => {
+    const reason = await serving.admit(request, feed.connection)
+    if (reason !== null) throw unauthorized(reason)
+  })
+  scope.setErrorHandler((error, request, reply) => sendError(error, { request, reply, feed, serving }))
+  scope.setNotFoundHandler((_request, reply) => send(reply, errorAnswer(new ScimError(404, 'nothing is served here'))))
+  const on = { scope, feed, serving }
+
+  reading(on, '/ServiceProviderConfig', async ({ request }) => ok(serviceProviderConfig(request.base)))
+  discovery(on, 'ResourceTypes', resourceTypes)
+  discovery(on, 'Schemas', schemas)
+  for (const kind of ['User', 'Group'] as const) {
+    const path = `/${kind}s`
+    reading(on, path, ({ request, parameters }) => readList(ctx, feed, { kind, parameters, request }))
+    reading(on, `${path}/:id`, ({ request, id }) => readOne(ctx, feed, { kind, id, request }))
+  }
+  const changes: Readonly<
+    Record<'Users' | 'Groups', readonly [typeof createUser, typeof replaceUser, typeof patchUser, typeof deleteUser]>
+  > = {
+    Users: [createUser, replaceUser, patchUser, deleteUser],
+    Groups: [createGroup, replaceGroup, patchGroup, deleteGroup],
+  }
+  for (const [path, [create, replace, patch, remove]] of Object.entries(changes)) {
+    changing(on, ['POST', `/${path}`], ({ request, body }) => create(ctx, feed, { body: body(), request }))
+    changing(on, ['PUT', `/${path}/:id`], ({ request, id, body }) => replace(ctx, feed, { id, body: body(), request }))
+    changing(on, ['PATCH', `/${path}/:id`], ({ request, id, body }) => patch(ctx, feed, { id, body: body(), request }))
+    changing(on, ['DELETE', `/${path}/:id`], ({ request, id }) => remove(ctx, feed, { id, request }))
+  }
+}
+
+type On = { readonly scope: FastifyInstance; readonly feed: ScimFeed; readonly serving: Serving }
+
+function reading({ scope, feed, serving }: On, url: string, handler: Handler): void {
+  scope.get(url, { config: { anyHost: true } }, async (request, reply) =>
+    send(reply, await handler(inputOf(request, feed, serving))),
+  )
+}
+
+/** Documents about this service provider: a list, and each of them by its ID. */
+function discovery(
+  on: On,
+  name: string,
+  documents: (base: string) => readonly (object & { readonly id: string })[],
+): void {
+  reading(on, `/${name}`, async ({ request }) => {
+    const resources = documents(request.base)
+    return ok(listResponse({ resources, total: resources.length, startIndex: 1 }))
+  })
+  reading(on, `/${name}/:id`, async ({ request, id }) => {
+    const document = documents(request.base).find((one) => one.id === id)
+    if (document === undefined) throw new ScimError(404, 'there is no such document')
+    return ok(document)
+  })
+}
+
+function changing(
+  { scope, feed, serving }: On,
+  [method, url]: readonly ['POST' | 'PUT' | 'PATCH' | 'DELETE', string],
+  handler: Handler,
+): void {
+  const { inboxLimit, bodyLimitBytes: bodyLimit } = feed.settings
+  const { maxUnderWay = 500 } = serving
+  let underWay = 0
+  scope.route({
+    method,
+    url,
+    bodyLimit,
+    config: { anyHost: true },
+    handler: async (request, reply) => {
+      if (underWay >= maxUnderWay) throw busy()
+      underWay += 1
+      using _turn = { [Symbol.dispose]: () => (underWay -= 1) }
+      using reservation = serving.capacity.reserve(feed.connection, inboxLimit)
+      if (reservation === null) throw full()
+      const answer = await handler(inputOf(request, feed, serving))
+      reservation.added()
+      serving.events.webhookStored({ connection: feed.connection, stored: 1, duplicates: 0 })
+      return send(reply, answer)
+    },
+  })
+}
+
+function inputOf(request: FastifyRequest, { connection }: ScimFeed, { publicUrl }: Serving): RequestInput {
+  const { id = '' } = request.params as { readonly id?: string }
+  const parameters = parametersOf(request.query)
+  const { attributes, excludedAttributes } = parameters
+  const origin = publicUrl?.origin ?? `${request.protocol}://${request.host}`
+  return {
+    id,
+    parameters,
+    body: () => readBody(Buffer.isBuffer(request.body) ? request.body : new Uint8Array()),
+    request: {
+      base: `${origin}${prefix}/${connection}`,
+      projection: readProjection({ attributes, excludedAttributes }),
+      ifMatch: request.headers['if-match'],
+      ifNoneMatch: request.headers['if-none-match'],
+    },
+  }
+}
+
+function parametersOf(query: unknown): ListParameters {
+  const parameters = query as Readonly<Record<string, string | readonly string[]>>
+  for (const value of Object.values(parameters))
+    if (typeof value !== 'string') throw badRequest('invalidValue', 'a parameter is given more than once')
+  return parameters as ListParameters
+}
+
+/** Passes bodies to the handlers as they arrived. */
+function readBytes(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  const types = ['application/scim+json', 'application/json']
+  scope.addContentTypeParser<Buffer>(types, { parseAs: 'buffer' }, (request, bytes, done) => {
+    if ((request.headers['content-encoding'] ?? 'identity') === 'identity') done(null, bytes)
+    else done(new ScimError(415, 'send the body without a Content-Encoding'))
+  })
+}
+
+type Failed = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly feed: ScimFeed
+  readonly serving: Serving
+}
+
+function sendError(error: unknown, { request, reply, feed, serving }: Failed): FastifyReply {
+  const known = error instanceof ScimError ? error : knownError(error)
+  if (known === null) serving.events.unexpected({ during: 'scim', error })
+  const refused = known ?? new ScimError(500, 'the request failed for a reason on our side; send it again')
+  if (loggedStatuses.has(refused.status)) {
+    const reason = `SCIM: ${request.method} refused with ${[refused.status, refused.scimType ?? []].flat().join(' ')}`
+    serving.refusals.count({ subject: feed.connection, reason, sender: request.ip })
+  }
+  return send(reply, errorAnswer(refused))
+}
+
+/** The error for what other parts refuse; null for a fault of ours. Their messages may quote the request, so they are not used. */
+function knownError(error: unknown): ScimError | null {
+  if (databaseFailure(error) !== null) {
+    const headers = { 'retry-after': retryAfterSeconds }
+    return new ScimError(503, 'the change could not be stored; send it again', { headers })
+  }
+  if (error instanceof Refusal) return new ScimError(error.status, error.message, { headers: error.headers })
+  const { statusCode, code } = error as { readonly statusCode?: number; readonly code?: string }
+  if (statusCode === 413) return new ScimError(413, 'the body is larger than this connection accepts')
+  if (statusCode === 415 || code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return new ScimError(415, 'send the body as application/scim+json')
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return new ScimError(statusCode, 'the request cannot be read', { scimType: 'invalidSyntax' })
+  return null
+}
+
+function unauthorized(reason: string): ScimError {
+  return new ScimError(401, reason, { headers: { 'www-authenticate': 'Bearer' } })
+}
+
+function busy(): ScimError {
+  return new ScimError(503, 'too many changes arrive at once', { headers: { 'retry-after': retryAfterSeconds } })
+}
+
+function full(): ScimError {
+  const headers = { 'retry-after': fullRetryAfterSeconds }
+  return new ScimError(429, 'too many changes wait to be planned; send it again later', { headers })
+}
+
+function errorAnswer(error: ScimError): ScimAnswer {
+  return { status: error.status, headers: error.headers, body: errorBody(error) }
+}
+
+function ok(body: object): ScimAnswer {
+  return { status: 200, body }
+}
+
+function send(reply: FastifyReply, { status, headers = {}, body }: ScimAnswer): FastifyReply {
+  return sendJson(reply.headers(headers), { status, body, type: mediaType })
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { ScimError } from '../../connectors/scim/errors.ts'
+import { patchResource, readPatch } from '../../connectors/scim/patch.ts'
+import { isActive } from '../../connectors/scim/person.ts'
+import { readResource, requireName, type ScimObject, type ScimResource } from '../../connectors/scim/resource.ts'
+import type { Db } from '../../store/schema.ts'
+import {
+  deleteResource,
+  findResource,
+  findResources,
+  insertResource,
+  type ResourceContent,
+  type StoredResource,
+  updateResource,
+} from '../../store/scim/resources.ts'
+import { answerWith, notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
+import { addUserEvent, makeChange, personOf, type ScimChange, type ScimFeed, type UserState } from './changes.ts'
+
+/** What changes are made with. */
+export type ScimContext = { readonly db: Db; readonly now: () => Date }
+
+const kind = 'User'
+
+/** Creates a user. Somebody who was deleted returns as a new user with the same key. */
+export async function createUser(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { body, request }: { readonly body: ScimObject; readonly request: ScimRequest },
+): Promise<ScimAnswer> {
+  const stated = readResource(kind, body)
+  const resource = { ...stated, active: isActive(stated) }
+  const stored = await makeChange(ctx, feed, async (change) => {
+    const state = { id: randomUUID(), resource }
+    const { person, content } = await contentOf(change, state)
+    const { connection } = feed
+    const inserted = await insertResource(change.tx, { connection, kind, id: state.id, at: change.at, ...content })
+    if (inserted === null) throw nameTaken()
+    await addUserEvent(change, { before: null, after: { ...state, person, isActive: content.isActive } })
+    return inserted
+  })
+  return answerWith(201, { kind, stored }, request)
+}
+
+type UserRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
+
+/** Replaces a user. A user that does not say whether it is active stays as it was. */
+export async function replaceUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ScimAnswer> {
+  const stated = readResource(kind, input.body)
+  return await changeUser(ctx, feed, input, () => stated)
+}
+
+/** Changes parts of a user. */
+export async function patchUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ScimAnswer> {
+  const operations = readPatch(kind, input.body)
+  return await changeUser(ctx, feed, input, (before) => patchResource(kind, before, operations))
+}
+
+/** Deletes a user: the person has left, and stays known on the platform. */
+export async function deleteUser(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { id, request }: Omit<UserRequest, 'body'>,
+): Promise<ScimAnswer> {
+  await makeChange(ctx, feed, async (change) => {
+    const before = await requireUser(change, id)
+    requireVersion(before, request)
+    await addUserEvent(change, { before, after: null })
+    await deleteResource(change.tx, { connection: feed.connection, kind }, before.id)
+  })
+  return { status: 204 }
+}
+
+async function changeUser(
+  ctx: ScimContext,
+  feed: ScimFeed,
+  { id, request }: UserRequest,
+  next: (before: ScimResource) => ScimResource,
+): Promise<ScimAnswer> {
+  const stored = await makeChange(ctx, feed, async (change) => {
+    const before = await requireUser(change, id)
+    requireVersion(before, request)
+    const known = before.body as ScimResource
+    const changed = next(known)
+    const state = { id: before.id, resource: { ...changed, active: changed.active ?? isActive(known) } }
+    const { person, content } = await contentOf(change, state)
+    await refuseTakenName(change, state.id, content.name)
+    // A repeated change is an event too, because an operator may have rejected the first one.
+    await addUserEvent(change, { before, after: { ...state, person, isActive: content.isActive } })
+    const isSame = isDeepStrictEqual(known, state.resource) && before.identityId === content.identityId
+    if (isSame) return before
+    return await updateResource(change.tx, {
+      connection: feed.connection,
+      kind,
+      id: before.id,
+      at: change.at,
+      ...content,
+    })
+  })
+  return answerWith(200, { kind, stored }, request)
+}
+
+async function contentOf(change: ScimChange, state: UserState) {
+  const { resource } = state
+  const name = requireName(kind, resource)
+  const person = await personOf(change, state)
+  const { externalId } = resource
+  const content: ResourceContent = {
+    name,
+    externalId: typeof externalId === 'string' ? externalId : null,
+    identityId: person.identityId,
+    isActive: isActive(resource),
+    body: resource,
+  }
+  return { person, content }
+}
+
+async function requireUser({ tx, feed }: ScimChange, id: string): Promise<StoredResource> {
+  const user = await findResource(tx, { connection: feed.connection, kind }, id)
+  if (user === null) throw notFound(kind)
+  return user
+}
+
+async function refuseTakenName({ tx, feed }: ScimChange, id: string, name: string): Promise<void> {
+  const named = await findResources(tx, { connection: feed.connection, kind }, { by: 'name', value: name })
+  if (named.some((other) => other.id !== id)) throw nameTaken()
+}
+
+function nameTaken(): ScimError {
+  const detail = 'another user has this userName: find it by userName and change it'
+  return new ScimError(409, detail, { scimType: 'uniqueness' })
+}

@@ -1,0 +1,210 @@
+import { type Selectable, sql } from 'kysely'
+import type { Db, StoreSchema } from '../schema.ts'
+
+/** What a resource is. */
+export type ResourceKind = 'User' | 'Group'
+
+/** A resource as it is stored. `body`: what the sender wrote, without what this side adds. */
+export type StoredResource = {
+  readonly id: string
+  readonly version: number
+  readonly createdAt: Date
+  readonly changedAt: Date
+  readonly identityId: string | null
+  readonly isActive: boolean
+  readonly body: unknown
+}
+
+/** Where resources are: the users or the groups of a connection. */
+type ResourcesOf = { readonly connection: string; readonly kind: ResourceKind }
+
+/** What is stored of a resource besides its times. */
+export type ResourceContent = {
+  /** The userName or displayName. Its case does not matter. */
+  readonly name: string
+  readonly externalId: string | null
+  readonly identityId: string | null
+  readonly isActive: boolean
+  readonly body: object
+}
+
+/** Attributes by which resources are resource. */
+type ResourceKey = { readonly by: 'id' | 'externalId' | 'name'; readonly value: string }
+
+const maxSkewMs = 10 * 60_000
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Makes a connection known, so that it can be changed. */
+export async function ensureScimConnection(db: Db, connection: string): Promise<void> {
+  await sql`
+    insert into scim_connections (connection, changed_at) values (${connection}, to_timestamp(0))
+    on conflict do nothing`.execute(db)
+}
+
+/**
+ * Waits until no other change of the connection is under way, and returns the time of this one: later than every change before, also if
+ * the clocks of two processes differ. A clock that was far ahead is not followed.
+ */
+export async function beginChange(tx: Db, { connection, now }: { connection: string; now: Date }): Promise<Date> {
+  const { rows } = await sql<{ at: Date }>`
+    update scim_connections set changed_at = case
+      when changed_at < ${now} or changed_at > ${new Date(now.getTime() + maxSkewMs)} then ${now}::timestamptz
+      else changed_at + interval '1 millisecond' end
+    where connection = ${connection} returning changed_at as at`.execute(tx)
+  const [row] = rows
+  if (row === undefined) throw new Error(`the SCIM connection ${connection} was never made known`)
+  return row.at
+}
+
+/** The resource with this ID; null if there is none. */
+export async function findResource(
+  db: Db,
+  { connection, kind }: ResourcesOf,
+  id: string,
+): Promise<StoredResource | null> {
+  if (!uuidForm.test(id)) return null
+  const row = await db
+    .selectFrom('scim_resources')
+    .selectAll()
+    .where('connection', '=', connection)
+    .where('kind', '=', kind)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? null : toResource(row)
+}
+
+/** The resources with this ID, external ID or name. */
+export async function findResources(
+  db: Db,
+  { connection, kind }: ResourcesOf,
+  { by, value }: ResourceKey,
+): Promise<StoredResource[]> {
+  if (by === 'id') {
+    const resource = await findResource(db, { connection, kind }, value)
+    return resource === null ? [] : [resource]
+  }
+  const rows = await db
+    .selectFrom('scim_resources')
+    .selectAll()
+    .where('connection', '=', connection)
+    .where('kind', '=', kind)
+    .where(by === 'name' ? 'name' : 'external_id', '=', by === 'name' ? value.toLowerCase() : value)
+    .orderBy('ordinal')
+    .execute()
+  return rows.map(toResource)
+}
+
+/** The active users that are this person, besides one. */
+export async function findOthersOf(
+  tx: Db,
+  { connection, identityId, except }: { connection: string; identityId: string; except: string },
+): Promise<StoredResource[]> {
+  const rows = await tx
+    .selectFrom('scim_resources')
+    .selectAll()
+    .where('connection', '=', connection)
+    .where('kind', '=', 'User')
+    .where('identity_id', '=', identityId)
+    .where('is_active', '=', true)
+    .where('id', '<>', except)
+    .orderBy('ordinal', 'desc')
+    .limit(1)
+    .execute()
+  return rows.map(toResource)
+}
+
+/** A part of the resources in the order in which they came, and how many there are. */
+export async function listResources(
+  db: Db,
+  { connection, kind }: ResourcesOf,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<{ readonly total: number; readonly resources: StoredResource[] }> {
+  const all = db.selectFrom('scim_resources').where('connection', '=', connection).where('kind', '=', kind)
+  const { total } = await all.select(sql<number>`count(*)::int`.as('total')).executeTakeFirstOrThrow()
+  if (limit === 0 || offset >= total) return { total, resources: [] }
+  const rows = await all.selectAll().orderBy('ordinal').offset(offset).limit(limit).execute()
+  return { total, resources: rows.map(toResource) }
+}
+
+type NewResource = ResourcesOf & ResourceContent & { readonly id: string; readonly at: Date }
+
+/** Stores a new resource. Returns null if another user has its name. */
+export async function insertResource(
+  tx: Db,
+  { connection, kind, id, at, ...content }: NewResource,
+): Promise<StoredResource | null> {
+  const row = await tx
+    .insertInto('scim_resources')
+    .values({ connection, kind, id, version: 1, created_at: at, changed_at: at, ...columnsOf(content) })
+    .onConflict((conflict) => conflict.columns(['connection', 'name']).where('kind', '=', 'User').doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row === undefined ? null : toResource(row)
+}
+
+/** Stores another content of a resource, which gets the next version. */
+export async function updateResource(
+  tx: Db,
+  { connection, kind, id, at, ...content }: NewResource,
+): Promise<StoredResource> {
+  const row = await tx
+    .updateTable('scim_resources')
+    .set({ ...columnsOf(content), changed_at: at, version: sql`version + 1` })
+    .where('connection', '=', connection)
+    .where('kind', '=', kind)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return toResource(row)
+}
+
+/** Deletes a resource, and a user from all groups. */
+export async function deleteResource(tx: Db, { connection, kind }: ResourcesOf, id: string): Promise<void> {
+  await tx
+    .deleteFrom('scim_resources')
+    .where('connection', '=', connection)
+    .where('kind', '=', kind)
+    .where('id', '=', id)
+    .execute()
+  await tx
+    .deleteFrom('scim_members')
+    .where('connection', '=', connection)
+    .where((is) => (kind === 'User' ? is('member', '=', id) : is('group_id', '=', id)))
+    .execute()
+}
+
+/** Deletes the users that are these people, without an event: nothing of them is kept. */
+export async function deleteUsersOf(
+  tx: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<void> {
+  await sql`
+    with gone as (
+      delete from scim_resources
+      where connection = ${connection} and kind = 'User' and identity_id = any(${identityIds}::text[]) returning id
+    )
+    delete from scim_members using gone
+    where scim_members.connection = ${connection} and scim_members.member = gone.id::text`.execute(tx)
+}
+
+function columnsOf({ name, externalId, identityId, isActive, body }: ResourceContent) {
+  return {
+    name: name.toLowerCase(),
+    external_id: externalId,
+    identity_id: identityId,
+    is_active: isActive,
+    body: JSON.stringify(body),
+  }
+}
+
+function toResource(row: Selectable<StoreSchema['scim_resources']>): StoredResource {
+  return {
+    id: row.id,
+    version: row.version,
+    createdAt: row.created_at,
+    changedAt: row.changed_at,
+    identityId: row.identity_id,
+    isActive: row.is_active,
+    body: row.body,
+  }
+}
