@@ -11,9 +11,11 @@ import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { mount } from '../../../src/http/server/mount.ts'
 import { refusing } from '../../../src/http/server/refusing.ts'
+import { hasToken } from '../../../src/store/access/tokens.ts'
 import { prepareRestored } from '../../../src/store/backup/restored.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
+import type { SyncConnection, SyncContext } from '../../../src/sync/context/context.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
 
@@ -37,10 +39,11 @@ beforeEach(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-type Context = { readonly caller: Caller; readonly sync: { readonly store: Database<StoreSchema>; now(): Date } }
+type Context = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now' | 'connections'> }
 
 /** The tokens as they are served over TCP; `server.token` is "configured". */
-async function open() {
+async function open({ pushed = [] }: { readonly pushed?: readonly string[] } = {}) {
+  const connections = new Map(pushed.map((name) => [name, { name, isPushed: true } as SyncConnection]))
   const reported: unknown[] = []
   const attempts = createAttempts(silentEvents((event) => reported.push(event)))
   const admit = admitByToken(createTokenCheck({ db: store.db, now, configured: 'configured' }), attempts)
@@ -50,7 +53,7 @@ async function open() {
   })
   mount(app, tokenOperations, handlers, {
     prefix: controlPrefix,
-    authorize: async (request) => ({ sync: { store, now }, caller: await admit(request) }),
+    authorize: async (request) => ({ sync: { store, now, connections }, caller: await admit(request) }),
     validateResponses: true,
   })
   const ask = async (token: string, method: 'GET' | 'POST', url: string, body?: object) => {
@@ -103,6 +106,32 @@ describe('a token', () => {
       { name: 'ben', state: 'active', lastUsedAt: clock.now.toISOString() },
     ])
     expect(stored).not.toContain(token.slice(4, 40))
+  })
+
+  test('of a connection that is pushed opens nothing else', async () => {
+    await using opened = await open({ pushed: ['hr'] })
+
+    const made = await opened.ask('configured', 'POST', path, { name: 'Okta', role: 'scim', connection: 'hr' })
+    const answer = await opened.ask(String(made.body.token), 'GET', path)
+    const listed = await opened.ask('configured', 'GET', path)
+
+    expect(made).toMatchObject({ status: 201, body: { role: 'scim', connection: 'hr' } })
+    expect(answer).toMatchObject({ status: 401, body: { message: expect.stringContaining('rollcall token create') } })
+    expect(listed.body.data).toMatchObject([{ name: 'Okta', role: 'scim', connection: 'hr', lastUsedAt: null }])
+    expect(await acts()).toMatchObject([{ act: 'token.created', connection: 'hr' }])
+    expect(await hasToken(store.db, now())).toBe(false)
+  })
+
+  test.each([
+    [{ role: 'scim' }, 'name a connection with a source of type scim; the configuration has: hr'],
+    [{ role: 'scim', connection: 'other' }, 'the configuration has: hr'],
+    [{ role: 'viewer', connection: 'hr' }, 'only a token with the role scim belongs to a connection'],
+  ])('of SCIM is not made by %j', async (body, message) => {
+    await using opened = await open({ pushed: ['hr'] })
+
+    const answer = await opened.ask('configured', 'POST', path, { name: 'Okta', ...body })
+
+    expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } })
   })
 
   test('lets no one in once it has expired or is revoked, and says so', async () => {

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { checkAll } from '../../../src/daemon/check.ts'
+import { jsonSchema } from '../../../src/daemon/config/json-schema.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
-import { jsonSchema } from '../../../src/daemon/config/json-schema.ts'
 import { exportConnection, withConnection } from '../../../src/daemon/proposal/configuration.ts'
 import { propose } from '../../../src/daemon/proposal/propose.ts'
 import { readTable } from '../../../src/daemon/proposal/table.ts'
@@ -141,6 +141,31 @@ describe('a configuration', () => {
         delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
       },
     ])
+  })
+
+  test('needs less for people who are pushed: the columns are those of the standard', async () => {
+    await using folder = await exportFolder()
+
+    const config = await load(folder, `${pushed}      fields: { startedAt: urn:acme:2.0:User.start }\n`, { KEY: key })
+
+    const [connection] = config.connections.values()
+    expect(connection).toMatchObject({
+      source: null,
+      webhook: null,
+      pushed: {
+        settings: { type: 'scim', timeZone: 'UTC', quietSeconds: 5, inboxLimit: 100_000 },
+        mapping: {
+          fields: { identityId: { column: 'externalId' }, startedAt: { column: 'urn:acme:2.0:User.start' } },
+          status: { column: 'active', leftWhen: ['false'] },
+        },
+        timeZone: 'UTC',
+      },
+    })
+    const shown = config.settings.filter(({ path }) => path.startsWith('connections.acme.source'))
+    expect(shown).toContainEqual(expect.objectContaining({ path: 'connections.acme.source.type', value: 'scim' }))
+    expect(shown).toContainEqual(
+      expect.objectContaining({ path: 'connections.acme.source.fields.identityId.column', value: 'externalId' }),
+    )
   })
 
   test.for([
@@ -448,6 +473,8 @@ const webhook = minimal.replace(
 `,
 )
 
+const pushed = minimal.replace(/source:[\s\S]*/, 'source:\n      type: scim\n')
+
 const sftp = minimal.replace(
   /source:[\s\S]*/,
   `source:
@@ -542,6 +569,27 @@ describe('the feeds of a connection', () => {
       minimal.replace('fields:', 'action: { column: What, leave: [gone] }\n      fields:'),
       'connections.acme.source.action: is for deltas',
     ],
+    [
+      'a webhook beside people who are pushed',
+      `${pushed}    webhook: { recipe: github, secrets: ['\${env:FIRST}'], fields: { identityId: id } }\n`,
+      'connections.acme.webhook: goes with a source that is read',
+    ],
+    [
+      'linked connections of people who are pushed',
+      `${pushed}    also:\n      other: { target: { name: Other }, fields: { identityId: ID } }\n`,
+      'connections.acme.also: needs a source that is read',
+    ],
+    [
+      'an expression as the key of people who are pushed',
+      `${pushed}      fields: { identityId: { expression: 'userName' } }\n`,
+      'needs a column as the key',
+    ],
+    [
+      'an action of people who are pushed',
+      `${pushed}      action: { column: a, join: [b] }\n`,
+      'Unrecognized key: "action"',
+    ],
+    ['a quiet time beyond the longest', `${pushed}      quietSeconds: 90\n`, 'quietMostSeconds: must not be less'],
     ['two origins of one field', minimal.replace('Worker ID', '{ column: A, template: "{B}" }'), 'fields.identityId'],
   ] as const)('refuse %s', async ([, text, expected]) => {
     await using folder = await exportFolder()

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { personOf } from '../../../src/store/history/history.ts'
@@ -5,6 +6,8 @@ import { dismissEvents, listEvents } from '../../../src/store/inbox/review.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { storedData } from '../../../src/store/retention/stored-data.ts'
 import { rosterEntry } from '../../../src/store/roster/roster.ts'
+import { addMembers, membersOf } from '../../../src/store/scim/members.ts'
+import { ensureScimConnection, findResource, insertResource } from '../../../src/store/scim/resources.ts'
 import { approveRun, rejectRun, requestRun, restorePerson, retractPerson } from '../../../src/sync/sync.ts'
 import { heldRun, later, receive, updated, webhookFeed } from '../../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
@@ -203,4 +206,37 @@ test('people who are employed, unknown, waiting or not acknowledged are not forg
   await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
   await world.sync.store.db.updateTable('runs').set({ state: 'reading' }).where('state', '=', 'waiting').execute()
   await expect(forget(world)).rejects.toThrow('is active')
+})
+
+test('what a sender pushed of a person who is forgotten is removed, and only that', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  await world.night(people())
+  await world.night(change(people(), { ...canary, leavingDate: '2026-11-19', status: 'Inactive' }), {
+    asOf: '2026-11-20T01:20:00.000Z',
+  })
+  await ensureScimConnection(db, 'acme')
+  const user = { connection: 'acme', kind: 'User', at: world.clock.now, isActive: false } as const
+  const [canaryId, otherId, groupId] = [randomUUID(), randomUUID(), randomUUID()]
+  await insertResource(db, {
+    ...user,
+    id: canaryId,
+    name: canary.email,
+    externalId: 'c',
+    identityId: canary.id,
+    body: canary,
+  })
+  await insertResource(db, { ...user, id: otherId, name: 'other', externalId: null, identityId: 'E0003', body: {} })
+  const members = [canaryId, otherId].map((value) => ({ value, display: value === canaryId ? 'Canary' : null }))
+  await addMembers(db, { connection: 'acme', groupId }, members)
+
+  await forget(world)
+
+  expect(await whereCanary(world)).toEqual([])
+  expect(await findResource(db, user, canaryId)).toBeNull()
+  expect(await findResource(db, user, otherId)).toMatchObject({ identityId: 'E0003' })
+  expect((await membersOf(db, { connection: 'acme', groupIds: [groupId] })).get(groupId)).toEqual([
+    { value: otherId, display: null },
+  ])
 })

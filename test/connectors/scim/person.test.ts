@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { scimMapping } from '../../../src/connectors/scim/mapping.ts'
+import { departed, readsGroups, toPerson } from '../../../src/connectors/scim/person.ts'
+import type { ScimResource } from '../../../src/connectors/scim/resource.ts'
+import { changesOf, ScimSource } from '../../../src/connectors/scim/settings.ts'
+import { readEvents } from '../../../src/connectors/webhook/events.ts'
+import { compileMapping, Mapping, type MappingPatch, mergePreset } from '../../../src/identity/mapping/mapping.ts'
+import type { StoredEvent } from '../../../src/identity/record.ts'
+import { enterpriseSchema } from '../../helpers/sources/scim-server.ts'
+
+const custom = 'urn:acme:scim:2.0:User'
+const surroundings = { id: 'u1', managerKey: null, groups: null }
+const mappingWith = (patch: MappingPatch = {}) => Mapping.parse(mergePreset(scimMapping, patch))
+
+const ana: ScimResource = {
+  userName: 'ana',
+  externalId: 'E1',
+  name: { givenName: 'Ana', familyName: 'Okoro' },
+  title: 'Engineer',
+  emails: [
+    { type: 'home', value: 'ana@home.example' },
+    { type: 'work', value: 'ana@acme.example', primary: true },
+  ],
+  [enterpriseSchema]: { employeeNumber: '17', manager: { value: 'm1', displayName: 'Bo' } },
+  [custom]: { startDate: '2026-01-05' },
+}
+
+/** What the mapping makes of a user once its event is read. */
+async function observed(resource: ScimResource, patch: MappingPatch = {}, around: Partial<typeof surroundings> = {}) {
+  const mapping = mappingWith(patch)
+  const { record } = toPerson(mapping, resource, { ...surroundings, ...around })
+  const event: StoredEvent = {
+    ...{ id: '1', eventId: null, signedAt: null, receivedAt: '2026-11-20T03:00:00.000Z' },
+    body: Buffer.from(JSON.stringify(record)),
+  }
+  const reading = readEvents([event], changesOf(ScimSource.parse({ type: 'scim' })), { now: new Date() })
+  const compiled = compileMapping(mapping, reading.headers, { sparse: true })
+  if (!compiled.ok) throw new Error(compiled.missing.join())
+  for await (const rows of reading.rows) for (const row of rows) return compiled.map(row)
+  throw new Error('no row')
+}
+
+describe('a user as a person', () => {
+  test('has its fields, and the primary address', async () => {
+    expect(await observed(ana)).toMatchObject({
+      identityId: 'E1',
+      fields: {
+        email: 'ana@acme.example',
+        firstName: 'Ana',
+        lastName: 'Okoro',
+        jobTitle: 'Engineer',
+        managerId: 'm1',
+        managerName: 'Bo',
+      },
+      statesEmployed: true,
+      statesDeparture: false,
+    })
+  })
+
+  test('that is not active has left', async () => {
+    expect(await observed({ ...ana, active: false })).toMatchObject({ statesEmployed: false, statesDeparture: true })
+  })
+
+  test('loses what the user no longer has', async () => {
+    const { title: _title, emails: _emails, name: _name, ...less } = ana
+
+    expect(await observed({ ...less, [enterpriseSchema]: { employeeNumber: '17' } })).toMatchObject({
+      fields: { email: null, firstName: null, lastName: null, jobTitle: null, managerId: null, managerName: null },
+    })
+  })
+
+  test('loses a value of an extension that is gone', async () => {
+    const patch = { fields: { startedAt: `${custom}.startDate`, jobTitle: { firstOf: [`${custom}.role`, 'title'] } } }
+    const { [custom]: _custom, ...less } = ana
+
+    expect(await observed(ana, patch)).toMatchObject({
+      fields: { startedAt: '2026-01-05T00:00:00.000Z', jobTitle: 'Engineer' },
+    })
+    expect(await observed(less, patch)).toMatchObject({ fields: { startedAt: null, jobTitle: 'Engineer' } })
+  })
+
+  test('is named by the column that the mapping says', async () => {
+    const patch = {
+      fields: {
+        identityId: `${enterpriseSchema}.employeeNumber`,
+        isContractor: { column: 'userType', map: { Contractor: true, Employee: false } },
+      },
+    }
+
+    expect(await observed({ ...ana, userType: 'Contractor' }, patch)).toMatchObject({
+      identityId: '17',
+      fields: { isContractor: true },
+    })
+  })
+
+  test('names its manager by key', async () => {
+    expect(await observed(ana, {}, { managerKey: 'E9' } as object)).toMatchObject({ fields: { managerId: 'E9' } })
+  })
+
+  test('has no key without the column', () => {
+    const { externalId: _externalId, ...less } = ana
+
+    expect(toPerson(mappingWith(), less, surroundings).identityId).toBeNull()
+    expect(toPerson(mappingWith(), ana, surroundings).identityId).toBe('E1')
+    expect(departed(toPerson(mappingWith(), ana, surroundings).record)).toMatchObject({
+      externalId: 'E1',
+      active: false,
+    })
+  })
+
+  test.each<[string, ScimResource]>([
+    ['a NUL character', { ...ana, title: 'a\0b' }],
+    ['half a character', { ...ana, title: '\ud800' }],
+    ['too many values', { ...ana, [custom]: { many: Array.from({ length: 20_000 }, (_, i) => i) } }],
+    ['too long a name', { ...ana, [custom]: { ['a'.repeat(300)]: 1 } }],
+  ])('that holds %s is refused', (_, resource) => {
+    expect(() => toPerson(mappingWith(), resource, surroundings)).toThrow(
+      expect.objectContaining({ status: 400, scimType: 'invalidValue' }),
+    )
+  })
+})
+
+test.each<[MappingPatch, boolean]>([
+  [{}, false],
+  [{ fields: { isContractor: { expression: '$contains(groups, "Contractors")' } } }, true],
+  [{ fields: { jobTitle: 'groups' } }, true],
+])('whether %j reads groups', (patch, expected) => {
+  expect(readsGroups(mappingWith(patch))).toBe(expected)
+})

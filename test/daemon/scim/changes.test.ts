@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest'
+import { databases } from '../../helpers/servers/databases.ts'
+import { enterpriseSchema, oktaUser, openScim, patchOf } from '../../helpers/sources/scim-server.ts'
+
+type Scim = Awaited<ReturnType<typeof openScim>>
+
+async function create(scim: Scim, login: string, more: object = {}) {
+  return (await scim.call({ method: 'POST', path: '/Users', body: oktaUser(login, more) })).body
+}
+
+const patch = (scim: Scim, id: string, ...operations: object[]) =>
+  scim.call({ method: 'PATCH', path: `/Users/${id}`, body: patchOf(...operations) })
+
+const deactivate = { op: 'replace', path: 'active', value: false }
+
+describe.each(databases)('changes on $name', ({ createDatabase }) => {
+  test('a change is an event once it is answered, with the time of its store', async () => {
+    const clock = { now: new Date('2026-11-20T03:00:00.000Z') }
+    await using scim = await openScim({ createDatabase, now: () => clock.now })
+
+    const { id } = await create(scim, 'ana@acme.example')
+    clock.now = new Date('2026-11-20T02:59:00.000Z')
+    await patch(scim, id, { op: 'replace', path: 'title', value: 'CEO' })
+    clock.now = new Date('2026-11-20T01:00:00.000Z')
+    await patch(scim, id, deactivate)
+    await scim.call({ method: 'DELETE', path: `/Users/${id}` })
+
+    const rows = await scim.store.db.selectFrom('inbox').selectAll().orderBy('id').execute()
+    expect(rows.map(({ received_at: at }) => at.toISOString())).toEqual([
+      '2026-11-20T03:00:00.000Z',
+      // The clock of another process is behind: the order stays.
+      '2026-11-20T03:00:00.001Z',
+      // A clock that was far ahead is not followed.
+      '2026-11-20T01:00:00.000Z',
+      '2026-11-20T01:00:00.001Z',
+    ])
+    expect(rows.map((row) => row.event_id)).toEqual([id, id, id, id])
+    expect(await scim.events()).toMatchObject([
+      { externalId: '00u-ana', active: true, title: null },
+      { externalId: '00u-ana', active: true, title: 'CEO' },
+      { externalId: '00u-ana', active: false, title: 'CEO' },
+      { externalId: '00u-ana', active: false },
+    ])
+    expect(scim.loggedEvents).toEqual(
+      Array.from({ length: 4 }, () => ({ event: 'webhook.stored', connection: 'hr', stored: 1, duplicates: 0 })),
+    )
+  })
+
+  test('of many changes at once none is lost, and one user has a name', async () => {
+    await using scim = await openScim({ createDatabase })
+
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, i) =>
+        scim.call({ method: 'POST', path: '/Users', body: oktaUser(`u${i % 20}@acme.example`) }),
+      ),
+    )
+
+    const statuses = Map.groupBy(answers, ({ status }) => status)
+    expect([statuses.get(201)?.length, statuses.get(409)?.length]).toEqual([20, 40])
+    expect(await scim.events()).toHaveLength(20)
+    expect((await scim.call({ path: '/Users' })).body.totalResults).toBe(20)
+  })
+})
+
+describe('a user whose key changes', () => {
+  test('makes the person of the former key leave, in the same event', async () => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+
+    await patch(scim, id, { op: 'replace', path: 'externalId', value: 'E1' })
+    await patch(scim, id, { op: 'remove', path: 'externalId' })
+
+    expect((await scim.events()).slice(1)).toMatchObject([
+      [
+        { externalId: '00u-ana', active: false },
+        { externalId: 'E1', active: true },
+      ],
+      [
+        { externalId: 'E1', active: false },
+        { externalId: null, active: true },
+      ],
+    ])
+  })
+
+  test('that is a column of its own follows that column, and its spelling does not matter where the mapping says so', async () => {
+    const mapping = { fields: { identityId: { column: 'userName', lowercase: true } } }
+    await using scim = await openScim({ mapping })
+    const { id } = await create(scim, 'ana@acme.example')
+
+    await patch(scim, id, { op: 'replace', path: 'userName', value: 'ANA@acme.example' })
+    await patch(scim, id, { op: 'replace', path: 'externalId', value: 'E1' })
+    await patch(scim, id, { op: 'replace', path: 'userName', value: 'bo@acme.example' })
+
+    const events = await scim.events()
+    expect(events.map((event) => Array.isArray(event))).toEqual([false, false, false, true])
+  })
+})
+
+describe('two users of one person', () => {
+  test('the person stays while one of them is active', async () => {
+    await using scim = await openScim()
+    const first = await create(scim, 'ana@acme.example', { externalId: 'E1', title: 'first' })
+    const second = await create(scim, 'ana.okoro@acme.example', { externalId: 'E1', title: 'second' })
+
+    await patch(scim, first.id, deactivate)
+    await scim.call({ method: 'DELETE', path: `/Users/${first.id}` })
+    await patch(scim, second.id, deactivate)
+
+    expect((await scim.events()).slice(2)).toMatchObject(
+      [{ title: 'second', active: true }, [{ title: 'second', active: true }], { title: 'second', active: false }].map(
+        (event) => (Array.isArray(event) ? event[0] : event),
+      ),
+    )
+  })
+})
+
+describe('what a change does not say', () => {
+  test('PUT without active leaves the user as it was', async () => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+    await patch(scim, id, deactivate)
+
+    const put = await scim.call({
+      method: 'PUT',
+      path: `/Users/${id}`,
+      body: oktaUser('ana@acme.example', { active: undefined }),
+    })
+
+    expect(put.body.active).toBe(false)
+    expect((await scim.events()).at(-1)).toMatchObject({ active: false })
+  })
+
+  test('a new user without active is active, and one that is not has left', async () => {
+    await using scim = await openScim()
+
+    const one = await create(scim, 'ana@acme.example', { active: undefined })
+    const other = await create(scim, 'bo@acme.example', { active: false })
+
+    expect([one.active, other.active]).toEqual([true, false])
+    expect(await scim.events()).toMatchObject([{ active: true }, { active: false }])
+  })
+
+  test('a repeated change is an event again, and no version', async () => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+
+    const answers = [await patch(scim, id, deactivate), await patch(scim, id, deactivate)]
+
+    expect(answers.map(({ body }) => body.meta.version)).toEqual(['W/"2"', 'W/"2"'])
+    expect(await scim.events()).toMatchObject([{ active: true }, { active: false }, { active: false }])
+  })
+})
+
+test('a manager is named by the key of the manager', async () => {
+  await using scim = await openScim()
+  const boss = await create(scim, 'bo@acme.example')
+
+  await create(scim, 'ana@acme.example', { [enterpriseSchema]: { manager: { value: boss.id } } })
+  await create(scim, 'cem@acme.example', { [enterpriseSchema]: { manager: { value: 'M-7' } } })
+
+  expect(await scim.events()).toMatchObject([
+    {},
+    { [enterpriseSchema]: { manager: { value: '00u-bo' } } },
+    { [enterpriseSchema]: { manager: { value: 'M-7' } } },
+  ])
+})
+
+describe('groups', () => {
+  const isContractor = { expression: '$contains(groups, "Contractors")', map: { true: true, false: false } }
+  const group = (scim: Scim, displayName: string, ...members: string[]) =>
+    scim.call({ method: 'POST', path: '/Groups', body: { displayName, members: members.map((value) => ({ value })) } })
+
+  test('change nobody if the mapping does not read them', async () => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+
+    await group(scim, 'Contractors', id)
+
+    const events = await scim.events()
+    expect(events).toHaveLength(1)
+    expect(events[0]).not.toHaveProperty('groups')
+  })
+
+  test('change their members if the mapping reads them', async () => {
+    await using scim = await openScim({ mapping: { fields: { isContractor } } })
+    const [ana, bo] = [await create(scim, 'ana@acme.example'), await create(scim, 'bo@acme.example')]
+
+    const { body: contractors } = await group(scim, 'Contractors', ana.id, 'unknown')
+    const { body: staff } = await group(scim, 'All', ana.id)
+    const path = `/Groups/${contractors.id}`
+    await scim.call({
+      method: 'PATCH',
+      path,
+      body: patchOf({ op: 'add', path: 'members', value: [{ value: ana.id }, { value: bo.id }] }),
+    })
+    await scim.call({ method: 'PATCH', path, body: patchOf({ op: 'remove', path: `members[value eq "${ana.id}"]` }) })
+    await scim.call({ method: 'PATCH', path, body: patchOf({ op: 'replace', path: 'displayName', value: 'External' }) })
+    await scim.call({ method: 'PUT', path, body: { displayName: 'External', members: [{ value: bo.id }] } })
+    await scim.call({ method: 'DELETE', path })
+    await scim.call({ method: 'DELETE', path: `/Groups/${staff.id}` })
+
+    expect((await scim.events()).slice(2)).toMatchObject([
+      { userName: 'ana@acme.example', groups: 'Contractors' },
+      { userName: 'ana@acme.example', groups: 'All, Contractors' },
+      { userName: 'bo@acme.example', groups: 'Contractors' },
+      { userName: 'ana@acme.example', groups: 'All' },
+      { userName: 'bo@acme.example', groups: 'External' },
+      { userName: 'bo@acme.example', groups: '' },
+      { userName: 'ana@acme.example', groups: '' },
+    ])
+  })
+})
