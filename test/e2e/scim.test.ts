@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serve } from '../helpers/served.ts'
-import { enterpriseSchema, groupSchema, oktaUser, patchOf, userSchema } from '../helpers/sources/scim-server.ts'
+import {
+  enterpriseSchema,
+  errorSchema,
+  groupSchema,
+  oktaUser,
+  patchOf,
+  userSchema,
+} from '../helpers/sources/scim-server.ts'
 import { createScimToken, openScimWorkplace, type ScimWorkplace, senderOf } from '../helpers/sources/scim-workplace.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
@@ -66,10 +73,12 @@ describe('a daemon that is pushed over SCIM', () => {
       members: [{ value: created.body.id, display: 'Ottoline' }],
     }
     const pushed = await sender({ method: 'POST', path: '/Groups', body: group })
+    const undecoded = await sender({ path: '/Users/%zz' })
     daemon.child.kill('SIGTERM')
     const { stdout, stderr } = await daemon.ended
 
     expect(created.status).toBe(201)
+    expect(undecoded).toMatchObject({ status: 400, body: { schemas: [errorSchema], status: '400' } })
     expect(moved).toMatchObject({ firstName: 'ottoline', lastName: 'Okoro' })
     expect(await personOf(workplace, '00u-ottoline')).toMatchObject({ jobTitle: 'Advisor' })
     expect(pushed.status).toBe(201)

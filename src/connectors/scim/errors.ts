@@ -8,6 +8,12 @@ type ScimType =
   | 'noTarget'
   | 'uniqueness'
 
+/** The path below which the daemon is a SCIM service provider. */
+export const scimPath = '/scim/v2'
+/** The media type of all answers there. */
+export const scimMediaType = 'application/scim+json; charset=utf-8'
+const scimAddress = /^(?:https?:\/\/[^/?#]*)?\/scim\/v2(?:[/?#]|$)/
+
 const errorSchema = 'urn:ietf:params:scim:api:messages:2.0:Error'
 
 type ScimErrorOptions = { readonly scimType?: ScimType; readonly headers?: Readonly<Record<string, string>> }
@@ -41,6 +47,12 @@ export function badRequest(scimType: ScimType, detail: string): ScimError {
 /** The body of an error (RFC 7644, section 3.12). */
 export function errorBody({ status, scimType, message }: Pick<ScimError, 'status' | 'scimType' | 'message'>): object {
   return { schemas: [errorSchema], status: String(status), ...(scimType && { scimType }), detail: message }
+}
+
+/** The answer to what the server refuses before a connection is reached, in the form of the standard; null for addresses that are not of SCIM. */
+export function scimRefusal({ status, message }: Pick<ScimError, 'status' | 'message'>, url: string) {
+  if (!scimAddress.test(url)) return null
+  return { status, body: errorBody({ status, scimType: undefined, message }), type: scimMediaType }
 }
 
 const maxQuotedCharacters = 100

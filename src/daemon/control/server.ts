@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { scimRefusal } from '../../connectors/scim/errors.ts'
 import type { Caller } from '../../contract/control/access.ts'
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { databaseFailure } from '../../database/failures.ts'
@@ -44,7 +45,11 @@ export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<vo
 
 /** Serves the probes that watch over the daemon and, to those who are admitted, the control API. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const app = await createApp({ trustedProxies: options.trustedProxies, slowRequestTimeoutMs: uploadTimeoutMs })
+  const app = await createApp({
+    trustedProxies: options.trustedProxies,
+    slowRequestTimeoutMs: uploadTimeoutMs,
+    answerOf: scimRefusal,
+  })
   guardHosts(app, options.hosts)
   limitRequests(app, { prefix: '/api', requestsPerMinute })
   serveProbes(app, options.checks)

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest, errorBody, ScimError } from '../../connectors/scim/errors.ts'
+import { badRequest, errorBody, ScimError, scimMediaType, scimPath } from '../../connectors/scim/errors.ts'
 import { readsGroups } from '../../connectors/scim/person.ts'
 import { readProjection } from '../../connectors/scim/projection.ts'
 import { listResponse, resourceTypes, schemas, serviceProviderConfig } from '../../connectors/scim/provider.ts'
@@ -38,8 +38,6 @@ type ScimOptions = {
   readonly maxUnderWay?: number
 }
 
-const prefix = '/scim/v2'
-const mediaType = 'application/scim+json; charset=utf-8'
 const retryAfterSeconds = '5'
 const fullRetryAfterSeconds = '60'
 /** What is logged: refusals that an operator may have to look into. Others are part of how senders work. */
@@ -68,18 +66,29 @@ export async function serveScim(app: FastifyInstance, { feeds, ...options }: Sci
     await capacity.count(connection)
     const feed = { connection, settings, mapping, readsGroups: readsGroups(mapping), inTurn: openTurns() }
     await app.register(async (scope) => serveFeed(scope, feed, { ...options, capacity, refusals }), {
-      prefix: `${prefix}/${connection}`,
+      prefix: `${scimPath}/${connection}`,
     })
   }
-  await app.register(async (scope) => refuseUnknown(scope, options.admit), { prefix })
+  await app.register(async (scope) => refuseUnknown(scope, { ...options, refusals }), { prefix: scimPath })
 }
 
 /** Answers requests to unknown connections like those without a valid token, so that nobody learns which connections there are. */
-function refuseUnknown(scope: FastifyInstance, admit: ScimOptions['admit']): void {
-  scope.setNotFoundHandler(async (request, reply) => {
-    const reason = await admit(request, '')
-    return send(reply, errorAnswer(unauthorized(reason ?? 'there is no such connection')))
+function refuseUnknown(scope: FastifyInstance, serving: Pick<Serving, 'admit' | 'events' | 'refusals'>): void {
+  scope.addHook('onRequest', async (request) => {
+    throw unauthorized((await serving.admit(request, '')) ?? 'there is no such connection')
   })
+  scope.setErrorHandler((error, request, reply) => sendError(error, { request, reply, connection: null, serving }))
+  anyPath(scope)
+}
+
+/** Answers all paths of a scope that have no route, under any host name: who reads the answer learns of no connection by it. */
+function anyPath(scope: FastifyInstance): void {
+  const options = { config: { anyHost: true } }
+  const nothing = async () => {
+    throw new ScimError(404, 'nothing is served here')
+  }
+  scope.all('/', options, nothing)
+  scope.all('/*', options, nothing)
 }
 
 function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): void {
@@ -89,8 +98,8 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): vo
     const reason = await serving.admit(request, feed.connection)
     if (reason !== null) throw unauthorized(reason)
   })
-  scope.setErrorHandler((error, request, reply) => sendError(error, { request, reply, feed, serving }))
-  scope.setNotFoundHandler((_request, reply) => send(reply, errorAnswer(new ScimError(404, 'nothing is served here'))))
+  scope.setErrorHandler((error, request, reply) => sendError(error, { request, reply, connection: feed.connection, serving }))
+  anyPath(scope)
   const on = { scope, feed, serving }
 
   reading(on, '/ServiceProviderConfig', async ({ request }) => ok(serviceProviderConfig(request.base)))
@@ -177,7 +186,7 @@ function inputOf(request: FastifyRequest, { connection }: ScimFeed, { publicUrl 
     parameters,
     body: () => readBody(Buffer.isBuffer(request.body) ? request.body : new Uint8Array()),
     request: {
-      base: `${origin}${prefix}/${connection}`,
+      base: `${origin}${scimPath}/${connection}`,
       projection: readProjection({ attributes, excludedAttributes }),
       ifMatch: request.headers['if-match'],
       ifNoneMatch: request.headers['if-none-match'],
@@ -205,23 +214,25 @@ function readBytes(scope: FastifyInstance): void {
 type Failed = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly feed: ScimFeed
-  readonly serving: Serving
+  /** Null: none that there is. */
+  readonly connection: string | null
+  readonly serving: Pick<Serving, 'events' | 'refusals'>
 }
 
-function sendError(error: unknown, { request, reply, feed, serving }: Failed): FastifyReply {
-  const known = error instanceof ScimError ? error : knownError(error)
+function sendError(error: unknown, { request, reply, connection, serving }: Failed): FastifyReply {
+  const known = knownError(error)
   if (known === null) serving.events.unexpected({ during: 'scim', error })
-  const refused = known ?? new ScimError(500, 'the request failed for a reason on our side; send it again')
-  if (loggedStatuses.has(refused.status)) {
+  const refused = known ?? fault()
+  if (connection !== null && loggedStatuses.has(refused.status)) {
     const reason = `SCIM: ${request.method} refused with ${[refused.status, refused.scimType ?? []].flat().join(' ')}`
-    serving.refusals.count({ subject: feed.connection, reason, sender: request.ip })
+    serving.refusals.count({ subject: connection, reason, sender: request.ip })
   }
   return send(reply, errorAnswer(refused))
 }
 
 /** The error for what other parts refuse; null for a fault of ours. Their messages may quote the request, so they are not used. */
 function knownError(error: unknown): ScimError | null {
+  if (error instanceof ScimError) return error
   if (databaseFailure(error) !== null) {
     const headers = { 'retry-after': retryAfterSeconds }
     return new ScimError(503, 'the change could not be stored; send it again', { headers })
@@ -238,6 +249,10 @@ function knownError(error: unknown): ScimError | null {
 
 function unauthorized(reason: string): ScimError {
   return new ScimError(401, reason, { headers: { 'www-authenticate': 'Bearer' } })
+}
+
+function fault(): ScimError {
+  return new ScimError(500, 'the request failed for a reason on our side; send it again')
 }
 
 function busy(): ScimError {
@@ -258,5 +273,5 @@ function ok(body: object): ScimAnswer {
 }
 
 function send(reply: FastifyReply, { status, headers = {}, body }: ScimAnswer): FastifyReply {
-  return sendJson(reply.headers(headers), { status, body, type: mediaType })
+  return sendJson(reply.headers(headers), { status, body, type: scimMediaType })
 }

@@ -9,7 +9,8 @@ import Fastify, {
 } from 'fastify'
 import { errorCode } from '../../errors.ts'
 import { escapeJson } from '../../text/escape.ts'
-import { Refusal, refusalBody, refuse } from '../refusal.ts'
+import { Refusal, refuse } from '../refusal.ts'
+import { type AnswerOf, type JsonAnswer, refusalAnswer } from './answer.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { refuseTwoHosts } from './one-host.ts'
 import { requestIdHeader, requestIdOf } from './request-id.ts'
@@ -34,6 +35,8 @@ export type AppOptions = {
   readonly trustedProxies?: readonly string[]
   /** The response for an unknown path or method; null: the default one. */
   readonly refusalOfUnknown?: (request: Pick<FastifyRequest, 'method' | 'url'>) => Refusal | null
+  /** The answer to a refused request for addresses that follow another standard; null: the one of the contract. */
+  readonly answerOf?: AnswerOf
 }
 
 /**
@@ -58,7 +61,15 @@ export async function createApp({
   slowRequestTimeoutMs = requestTimeoutMs,
   trustedProxies = [],
   refusalOfUnknown = () => null,
+  answerOf = () => null,
 }: AppOptions = {}): Promise<FastifyInstance> {
+  const sendRefusal = (reply: FastifyReply, refusal: Refusal) =>
+    send(reply.headers(refusal.headers), refusalAnswer(refusal, { answerOf, url: reply.request.url }))
+  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    // A path that cannot be decoded arrives here before any hook has run.
+    reply.header(requestIdHeader, request.id)
+    return sendRefusal(reply, refusalOfError(error, request))
+  }
   const app: FastifyInstance = Fastify({
     ...(logger && { loggerInstance: logger }),
     // The address of a request can contain personal data, so Fastify's own request log is off.
@@ -71,8 +82,8 @@ export async function createApp({
     routerOptions: { maxParamLength },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, app.log),
-    frameworkErrors: (error, request, reply) => sendError(error, request, reply),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { log: app.log, answerOf }),
+    frameworkErrors: sendError,
   })
   const methodsAt = rememberRoutes(app)
   app.addHook('onRequest', async (request, reply) => {
@@ -99,14 +110,13 @@ function limitArrival(app: FastifyInstance, requestTimeoutMs: number): void {
     const timer = setTimeout(() => {
       const tooSlow = Object.assign(new Error('the request did not arrive in time'), {
         code: 'ERR_HTTP_REQUEST_TIMEOUT',
+        url: raw.url,
       })
       if (!raw.complete) app.server.emit('clientError', tooSlow, raw.socket)
     }, requestTimeoutMs)
     raw.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
   })
 }
-
-type JsonAnswer = { readonly status: number; readonly body?: unknown; readonly type?: string }
 
 /** Sends a body as JSON, by default of the general media type. */
 export function send(
@@ -138,17 +148,11 @@ function notServed(methods: readonly string[]): Refusal {
   })
 }
 
-function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  return send(reply.headers(refusal.headers), { status: refusal.status, body: refusalBody(refusal) })
-}
-
-function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // A path that cannot be decoded arrives here before any hook has run.
-  reply.header(requestIdHeader, request.id)
+function refusalOfError(error: unknown, request: FastifyRequest): Refusal {
   const refusal = error instanceof Refusal ? error : refusalOfFramework(error)
-  if (refusal !== null) return sendRefusal(reply, refusal)
+  if (refusal !== null) return refusal
   request.log.error({ failure: describeFailure(error), route: request.routeOptions.url }, 'request failed')
-  return sendRefusal(reply, refuse('InternalError', 'the request failed for a reason on our side'))
+  return refuse('InternalError', 'the request failed for a reason on our side')
 }
 
 /** Fastify's own errors as refusals of the contract. Their messages are not used, because those about JSON quote the body. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { scimRefusal } from '../../../src/connectors/scim/errors.ts'
 import { scimMapping } from '../../../src/connectors/scim/mapping.ts'
 import { ScimSource } from '../../../src/connectors/scim/settings.ts'
 import { createAttempts } from '../../../src/daemon/access/attempts.ts'
@@ -6,6 +7,7 @@ import { admitSenders } from '../../../src/daemon/access/tokens.ts'
 import { serveScim } from '../../../src/daemon/scim/serve.ts'
 import { openDatabase } from '../../../src/database/database.ts'
 import { createApp } from '../../../src/http/server/app.ts'
+import { guardHosts } from '../../../src/http/server/hosts.ts'
 import { Mapping, type MappingPatch, mergePreset } from '../../../src/identity/mapping/mapping.ts'
 import { createToken } from '../../../src/store/access/tokens.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
@@ -54,6 +56,8 @@ export type ScimServing = {
   readonly mapping?: MappingPatch
   readonly now?: () => Date
   readonly maxUnderWay?: number
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMs?: number
 }
 
 /** The connections hr and beta, pushed over SCIM on a free port, over a store of their own. */
@@ -63,6 +67,7 @@ export async function openScim({
   mapping = {},
   now = () => new Date(),
   maxUnderWay,
+  requestTimeoutMs = 60_000,
 }: ScimServing = {}) {
   await using opening = new AsyncDisposableStack()
   const { at } = opening.use(await createDatabase())
@@ -71,7 +76,8 @@ export async function openScim({
   const loggedEvents: Event[] = []
   const events = silentEvents((event) => loggedEvents.push(event))
   const attempts = opening.use(createAttempts(events))
-  const app = await createApp()
+  const app = await createApp({ answerOf: scimRefusal, requestTimeoutMs, slowRequestTimeoutMs: 60_001 })
+  guardHosts(app, { names: [], publicUrl: null })
   const feed = (own: ScimServing['settings']) => ({
     settings: ScimSource.parse({ type: 'scim', ...own }),
     mapping: Mapping.parse(mergePreset(scimMapping, mapping)),
