@@ -119,10 +119,10 @@ describe('every answer below /scim/v2 that is no success has the body of the sta
 
 test('an address that failed too often gets the body of the standard, also at an unknown connection', async () => {
   await using served = await openScim()
-  const asked = () => exchange(served.url, 'GET /scim/v2/gamma/Users HTTP/1.1\nhost: localhost')
-  for (let i = 0; i < 20; i += 1) await asked()
+  const attempt = () => exchange(served.url, 'GET /scim/v2/gamma/Users HTTP/1.1\nhost: localhost')
+  for (let i = 0; i < 20; i += 1) await attempt()
 
-  const answer = await asked()
+  const answer = await attempt()
 
   expect(answer).toMatchObject({ status: 429, body: { schemas: [errorSchema], status: '429' } })
   expect(answer.headers).toMatch(/^retry-after: \d+/im)
