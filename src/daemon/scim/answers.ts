@@ -3,7 +3,7 @@ import { isActive } from '../../connectors/scim/person.ts'
 import { type Projection, project } from '../../connectors/scim/projection.ts'
 import type { ScimObject, ScimResource } from '../../connectors/scim/resource.ts'
 import { coreSchemas, isExtensionName } from '../../connectors/scim/schemas.ts'
-import type { Member } from '../../store/scim/members.ts'
+import type { Member, UserGroup } from '../../store/scim/members.ts'
 import type { ResourceKind, StoredResource } from '../../store/scim/resources.ts'
 
 /** An answer to a sender. */
@@ -26,12 +26,17 @@ export type ScimRequest = {
 export type Presented = {
   readonly kind: ResourceKind
   readonly stored: StoredResource
-  /** The members of a group; null if they were not asked for. */
-  readonly members?: readonly Member[] | null
+  /** The members of a group, if the request asks for them. */
+  readonly members?: readonly Member[]
+  /** The groups of a user, if the request asks for them. */
+  readonly groups?: readonly UserGroup[]
 }
 
 /** The resource as a sender reads it, with the attributes that the request asks for. */
-export function present({ kind, stored, members = null }: Presented, { base, projection }: ScimRequest): ScimObject {
+export function present(
+  { kind, stored, members, groups = [] }: Presented,
+  { base, projection }: ScimRequest,
+): ScimObject {
   const resource = stored.body as ScimResource
   const extensions = Object.keys(resource).filter(isExtensionName)
   const whole: ScimObject = {
@@ -39,7 +44,9 @@ export function present({ kind, stored, members = null }: Presented, { base, pro
     id: stored.id,
     ...resource,
     ...(kind === 'User' && { active: isActive(resource) }),
-    ...(members !== null && { members: members.map((member) => presentMember(member, base)) }),
+    ...(members && { members: members.map((member) => presentMember(member, base)) }),
+    // A user without groups has no such attribute (RFC 7643, section 2.5).
+    ...(groups.length > 0 && { groups: groups.map((group) => presentGroup(group, base)) }),
     meta: {
       resourceType: kind,
       created: stored.createdAt.toISOString(),
@@ -87,6 +94,11 @@ function versionOf({ version }: StoredResource): string {
 
 function locationOf({ kind, stored }: Pick<Presented, 'kind' | 'stored'>, base: string): string {
   return `${base}/${kind}s/${stored.id}`
+}
+
+/** RFC 7643, section 4.1.2: read-only, changed through the group. A group has no groups here, so that all are direct. */
+function presentGroup({ value, display }: UserGroup, base: string): ScimObject {
+  return { value, display, $ref: `${base}/Groups/${value}`, type: 'direct' }
 }
 
 function presentMember({ value, display }: Member, base: string): ScimObject {

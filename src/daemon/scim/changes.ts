@@ -5,8 +5,14 @@ import type { ScimSource } from '../../connectors/scim/settings.ts'
 import type { Mapping } from '../../identity/mapping/mapping.ts'
 import { addEvents, type NewEvent } from '../../store/inbox/inbox.ts'
 import type { Db } from '../../store/schema.ts'
-import { groupNamesOf } from '../../store/scim/members.ts'
-import { beginChange, findOthersOf, findResource, type StoredResource } from '../../store/scim/resources.ts'
+import { groupsOf } from '../../store/scim/members.ts'
+import {
+  beginChange,
+  findOthersOf,
+  findResource,
+  renewVersions,
+  type StoredResource,
+} from '../../store/scim/resources.ts'
 import type { InTurn } from '../../system/turns.ts'
 
 /** A connection that is pushed over SCIM. */
@@ -55,8 +61,13 @@ export async function personOf(
   const { connection, mapping, readsGroups } = feed
   const managerId = managerOf(resource)
   const manager = managerId === null ? null : await findResource(tx, { connection, kind: 'User' }, managerId)
-  const groups = readsGroups ? ((await groupNamesOf(tx, { connection, userIds: [id] })).get(id) ?? []) : null
+  const groups = readsGroups ? await groupNamesOf(tx, { connection, id }) : null
   return toPerson(mapping, resource, { id, managerKey: manager?.identityId ?? null, groups })
+}
+
+async function groupNamesOf(tx: Db, { connection, id }: { connection: string; id: string }): Promise<string[]> {
+  const groups = (await groupsOf(tx, { connection, userIds: [id] })).get(id) ?? []
+  return groups.map(({ display }) => display)
 }
 
 /** What a change of a user makes of its person. `before`: the user until now; null for a new one. `after`: null for a deleted one. */
@@ -84,12 +95,14 @@ export async function addUserEvent(change: ScimChange, { before, after }: UserCh
   await addRecords(change, [records])
 }
 
-/** Stores the events of users whose groups have changed, if the mapping reads groups. */
-export async function addGroupEvents(change: ScimChange, userIds: Iterable<string>): Promise<void> {
-  const { tx, feed } = change
+/** Gives users whose groups have changed another version and, if the mapping reads groups, stores their events. */
+export async function changeGroupsOf(change: ScimChange, userIds: Iterable<string>): Promise<void> {
+  const { tx, feed, at } = change
+  const ids = [...new Set(userIds)]
+  await renewVersions(tx, { connection: feed.connection, kind: 'User', at }, ids)
   if (!feed.readsGroups) return
   const events: ScimObject[][] = []
-  for (const id of new Set(userIds)) {
+  for (const id of ids) {
     const user = await findResource(tx, { connection: feed.connection, kind: 'User' }, id)
     // Somebody who has left has no groups that count.
     if (user === null || !user.isActive) continue

@@ -21,9 +21,9 @@ import {
   type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
-import { answerWith, notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
-import { addGroupEvents, makeChange, type ScimChange, type ScimFeed } from './changes.ts'
-import type { ScimContext } from './users.ts'
+import { notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
+import { changeGroupsOf, makeChange, type ScimChange, type ScimFeed } from './changes.ts'
+import { answerStored, type ScimContext } from './related.ts'
 
 const kind = 'Group'
 
@@ -45,10 +45,10 @@ export async function createGroup(
       ...content,
     })
     if (inserted === null) throw new Error(`the group ${id} was not stored`)
-    await addGroupEvents(change, await addMembers(change.tx, { connection: feed.connection, groupId: id }, stated))
+    await changeGroupsOf(change, await addMembers(change.tx, { connection: feed.connection, groupId: id }, stated))
     return inserted
   })
-  return answerWith(201, await withMembers(ctx, feed, stored), request)
+  return await answerStored(ctx, feed, { status: 201, kind, stored, request })
 }
 
 type GroupRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
@@ -79,7 +79,7 @@ export async function deleteGroup(
     requireVersion(before, request)
     const members = await removeMembers(change.tx, { connection: feed.connection, groupId: before.id }, null)
     await deleteResource(change.tx, { connection: feed.connection, kind }, before.id)
-    await addGroupEvents(change, members)
+    await changeGroupsOf(change, members)
   })
   return { status: 204 }
 }
@@ -112,21 +112,16 @@ async function changeGroup(
       for (const member of new Set(removed).symmetricDifference(new Set(added))) changed.add(member)
     }
     const isSame = isDeepStrictEqual(before.body, resource)
-    if (!isSame && feed.readsGroups) {
+    if (!isSame) {
       const all = await membersOf(change.tx, { connection, groupIds: [before.id] })
       for (const { value } of all.get(before.id) ?? []) changed.add(value)
     }
     if (isSame && changed.size === 0) return before
     const updated = await updateResource(change.tx, { connection, kind, id: before.id, at: change.at, ...content })
-    await addGroupEvents(change, changed)
+    await changeGroupsOf(change, changed)
     return updated
   })
-  return answerWith(200, await withMembers(ctx, feed, stored), request)
-}
-
-async function withMembers({ db }: ScimContext, { connection }: ScimFeed, stored: StoredResource) {
-  const members = (await membersOf(db, { connection, groupIds: [stored.id] })).get(stored.id) ?? []
-  return { kind, stored, members } as const
+  return await answerStored(ctx, feed, { status: 200, kind, stored, request })
 }
 
 async function requireGroup({ tx, feed }: ScimChange, id: string): Promise<StoredResource> {

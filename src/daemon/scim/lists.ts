@@ -1,8 +1,7 @@
-import { badRequest, ScimError } from '../../connectors/scim/errors.ts'
+import { badRequest } from '../../connectors/scim/errors.ts'
 import { readListFilter } from '../../connectors/scim/filter.ts'
 import { listResponse, readPage } from '../../connectors/scim/provider.ts'
 import type { ScimValue } from '../../connectors/scim/resource.ts'
-import { type Member, membersOf } from '../../store/scim/members.ts'
 import {
   findResource,
   findResources,
@@ -10,9 +9,9 @@ import {
   type ResourceKind,
   type StoredResource,
 } from '../../store/scim/resources.ts'
-import { answerWith, isKnown, notFound, type Presented, present, type ScimAnswer, type ScimRequest } from './answers.ts'
+import { isKnown, notFound, present, type ScimAnswer, type ScimRequest } from './answers.ts'
 import type { ScimFeed } from './changes.ts'
-import type { ScimContext } from './users.ts'
+import { answerStored, type ScimContext, withRelated } from './related.ts'
 
 /** The parameters of a list, each given once at most. */
 export type ListParameters = Readonly<Record<string, string | undefined>>
@@ -29,9 +28,7 @@ export async function readOne(
   const stored = await findResource(ctx.db, { connection, kind }, id)
   if (stored === null) throw notFound(kind)
   if (isKnown(stored, request)) return { status: 304 }
-  const [presented] = await withMembers(ctx, feed, { kind, stored: [stored], request })
-  if (presented === undefined) throw new ScimError(404, 'there is no such resource')
-  return answerWith(200, presented, request)
+  return await answerStored(ctx, feed, { status: 200, kind, stored, request })
 }
 
 /** The resources that pass a filter, or a part of all. */
@@ -49,7 +46,7 @@ export async function readList(
     offset: startIndex - 1,
     count,
   })
-  const presented = await withMembers(ctx, feed, { kind, stored, request })
+  const presented = await withRelated(ctx, feed, { kind, stored, request })
   const resources = presented.map((one) => present(one, request))
   return { status: 200, body: listResponse({ resources, total, startIndex }) }
 }
@@ -74,22 +71,4 @@ async function findPage(
   const candidates = await findResources(db, { connection, kind }, { by, value })
   const passing = candidates.filter(({ id, body }) => matches({ ...(body as object), id } as ScimValue))
   return { total: passing.length, stored: passing.slice(offset, offset + count) }
-}
-
-type Unpresented = OfKind & { readonly stored: readonly StoredResource[] }
-
-async function withMembers(
-  { db }: ScimContext,
-  { connection }: ScimFeed,
-  { kind, stored, request: { projection } }: Unpresented,
-): Promise<Presented[]> {
-  const { only, without } = projection
-  const hasMembers = kind === 'Group' && !without.includes('members') && (only === null || only.some(isMembers))
-  const groupIds = stored.map(({ id }) => id)
-  const members: ReadonlyMap<string, Member[]> = hasMembers ? await membersOf(db, { connection, groupIds }) : new Map()
-  return stored.map((one) => ({ kind, stored: one, members: hasMembers ? (members.get(one.id) ?? []) : null }))
-}
-
-function isMembers(name: string): boolean {
-  return name.replace(/^.*:/, '').split('.')[0] === 'members'
 }

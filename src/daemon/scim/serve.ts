@@ -98,7 +98,9 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): vo
     const reason = await serving.admit(request, feed.connection)
     if (reason !== null) throw unauthorized(reason)
   })
-  scope.setErrorHandler((error, request, reply) => sendError(error, { request, reply, connection: feed.connection, serving }))
+  scope.setErrorHandler((error, request, reply) =>
+    sendError(error, { request, reply, connection: feed.connection, serving }),
+  )
   anyPath(scope)
   const on = { scope, feed, serving }
 

@@ -4,21 +4,20 @@ import { ScimError } from '../../connectors/scim/errors.ts'
 import { patchResource, readPatch } from '../../connectors/scim/patch.ts'
 import { isActive } from '../../connectors/scim/person.ts'
 import { readResource, requireName, type ScimObject, type ScimResource } from '../../connectors/scim/resource.ts'
-import type { Db } from '../../store/schema.ts'
+import { groupsOf } from '../../store/scim/members.ts'
 import {
   deleteResource,
   findResource,
   findResources,
   insertResource,
   type ResourceContent,
+  renewVersions,
   type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
-import { answerWith, notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
+import { notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
 import { addUserEvent, makeChange, personOf, type ScimChange, type ScimFeed, type UserState } from './changes.ts'
-
-/** What changes are made with. */
-export type ScimContext = { readonly db: Db; readonly now: () => Date }
+import { answerStored, type ScimContext } from './related.ts'
 
 const kind = 'User'
 
@@ -39,7 +38,7 @@ export async function createUser(
     await addUserEvent(change, { before: null, after: { ...state, person, isActive: content.isActive } })
     return inserted
   })
-  return answerWith(201, { kind, stored }, request)
+  return await answerStored(ctx, feed, { status: 201, kind, stored, request })
 }
 
 type UserRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
@@ -66,7 +65,12 @@ export async function deleteUser(
     const before = await requireUser(change, id)
     requireVersion(before, request)
     await addUserEvent(change, { before, after: null })
-    await deleteResource(change.tx, { connection: feed.connection, kind }, before.id)
+    const { tx, at } = change
+    const { connection } = feed
+    const groups = (await groupsOf(tx, { connection, userIds: [before.id] })).get(before.id) ?? []
+    const groupIds = groups.map(({ value }) => value)
+    await renewVersions(tx, { connection, kind: 'Group', at }, groupIds)
+    await deleteResource(tx, { connection, kind }, before.id)
   })
   return { status: 204 }
 }
@@ -97,7 +101,7 @@ async function changeUser(
       ...content,
     })
   })
-  return answerWith(200, { kind, stored }, request)
+  return await answerStored(ctx, feed, { status: 200, kind, stored, request })
 }
 
 async function contentOf(change: ScimChange, state: UserState) {

@@ -4,6 +4,9 @@ import type { Db } from '../schema.ts'
 /** A member of a group: the ID of a user, and the name that the sender gave it. */
 export type Member = { readonly value: string; readonly display: string | null }
 
+/** A group of a user: its ID and its name. */
+export type UserGroup = { readonly value: string; readonly display: string }
+
 /** A group of a connection. */
 type GroupOf = { readonly connection: string; readonly groupId: string }
 
@@ -51,15 +54,18 @@ export async function removeMembers(
   return rows.map(({ member }) => member)
 }
 
-/** The names of the groups of these users, in order, as the sender wrote them. */
-export async function groupNamesOf(
+/** The groups of these users by the ID of the user, ordered by name. `display`: the name as the sender wrote it. */
+export async function groupsOf(
   db: Db,
   { connection, userIds }: { connection: string; userIds: readonly string[] },
-): Promise<Map<string, string[]>> {
-  const { rows } = await sql<{ member: string; names: string[] }>`
-    select member, array_agg(groups.body ->> 'displayName' order by groups.name, groups.ordinal) as names
+): Promise<Map<string, UserGroup[]>> {
+  const { rows } = await sql<UserGroup & { member: string }>`
+    select member, groups.id as value, groups.body ->> 'displayName' as display
     from scim_members join scim_resources groups on groups.connection = scim_members.connection
       and groups.kind = 'Group' and groups.id = scim_members.group_id
-    where scim_members.connection = ${connection} and member = any(${userIds}::text[]) group by member`.execute(db)
-  return new Map(rows.map(({ member, names }) => [member, names]))
+    where scim_members.connection = ${connection} and member = any(${userIds}::text[])
+    order by groups.name, groups.ordinal`.execute(db)
+  const groups = new Map<string, UserGroup[]>()
+  for (const { member, ...group } of rows) groups.getOrInsertComputed(member, () => []).push(group)
+  return groups
 }

@@ -158,6 +158,18 @@ export async function updateResource(
   return toResource(row)
 }
 
+/** Gives the resources among these IDs the next version: what they have to do with others has changed. */
+export async function renewVersions(
+  tx: Db,
+  { connection, kind, at }: ResourcesOf & { readonly at: Date },
+  ids: readonly string[],
+): Promise<void> {
+  await sql`
+    update scim_resources set version = version + 1, changed_at = ${at}
+    where connection = ${connection} and kind = ${kind}
+      and id = any(${ids.filter((id) => uuidForm.test(id))}::uuid[])`.execute(tx)
+}
+
 /** Deletes a resource, and a user from all groups. */
 export async function deleteResource(tx: Db, { connection, kind }: ResourcesOf, id: string): Promise<void> {
   await tx
