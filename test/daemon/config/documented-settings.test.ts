@@ -10,7 +10,9 @@ const pages = (await readdir(docs)).filter((file) => file.endsWith('.md'))
 /** Names in messages and on a page that are no settings. */
 const otherNames = ['data', 'reminder']
 
-const SourceProperties = z.looseObject({ type: z.looseObject({ const: z.string() }) })
+const SourceProperties = z.looseObject({
+  type: z.union([z.looseObject({ const: z.string() }), z.looseObject({ enum: z.array(z.string()) })]),
+})
 const sourceSchema = z.object({
   properties: z.object({
     connections: z.object({
@@ -54,7 +56,7 @@ describe('the settings', () => {
     const types = sourceSchema.parse(jsonSchema()).properties.connections.additionalProperties.properties.source.oneOf
 
     const lacking = types.map(({ properties }) => [
-      properties.type.const,
+      'const' in properties.type ? properties.type.const : properties.type.enum,
       Object.keys(MappingPatch.shape).filter((part) => !(part in properties)),
     ])
 
