@@ -1,12 +1,13 @@
 import { Failure } from '../../../errors.ts'
 import type { ListStart } from '../../discovery.ts'
-import { collectHeaders, flattenRecord, type JsonObject, pointer } from '../../json/cells.ts'
+import { type JsonObject, pointer } from '../../json/cells.ts'
+import { findList, isRecords } from '../../json/find-list.ts'
+import { tableOfRecords } from '../../json/table-of-records.ts'
+import { textOf } from '../../json/statement-text.ts'
 import type { HttpClient } from '../client/client.ts'
 import { type ListPage, readAnswer } from '../lists/list-page.ts'
 import { isByPosition, namedPager, type PageTarget, positionPager } from '../lists/pager.ts'
-import { textOf } from '../lists/statement-text.ts'
 import type { Pages } from '../settings/pages.ts'
-import { findList, isRecords } from './find-list.ts'
 import { endSettings, findKey, hasUsualSize, pageCandidates, statementsIn, statesMore } from './page-candidates.ts'
 
 const refusedStatuses = [204, 400, 404, 422]
@@ -40,7 +41,7 @@ export async function discoverList(answer: Omit<ListPage, 'records'>, input: Dis
   const pages = proved && { ...proved.pages, ...endSettings(page, path), ...(key !== undefined && { key }) }
   return {
     settings: { url: proved?.url ?? page.url.href, ...(path !== '' && { records: path }), ...(pages && { pages }) },
-    ...tableOf(all, page.label),
+    ...tableOfRecords(all, page.label),
     isWhole: proved === null && !mayHaveMore(page, path),
     notes: notesOn(page, path, pages),
   }
@@ -104,13 +105,6 @@ function isSecondPage(second: readonly JsonObject[], first: readonly JsonObject[
   const texts = new Set(first.map((one) => JSON.stringify(one)))
   const names = new Set(first.flatMap((one) => Object.keys(one)))
   return !second.some((one) => texts.has(JSON.stringify(one))) && Object.keys(record).some((name) => names.has(name))
-}
-
-function tableOf(records: readonly JsonObject[], label: string): Pick<DiscoveredList, 'headers' | 'rows'> {
-  const flat = records.map(flattenRecord).filter(({ fault }) => fault === undefined)
-  const headers = new Set<string>()
-  for (const record of flat) collectHeaders(headers, record, label)
-  return { headers: [...headers], rows: flat.map(({ cells }) => [...headers].map((path) => cells.get(path) ?? '')) }
 }
 
 function mayHaveMore(page: ListPage, path: string): boolean {

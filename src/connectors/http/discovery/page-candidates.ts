@@ -1,9 +1,10 @@
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../json/cells.ts'
+import { pointerTo } from '../../json/find-list.ts'
+import { plainName, type Statement, statedByMembers } from '../../json/statements.ts'
 import { nextLinks } from '../lists/link-header.ts'
 import type { ListPage } from '../lists/list-page.ts'
-import { plainName, type Statement, statedByHeaders, statedByMembers } from '../lists/list-statements.ts'
+import { statedByHeaders } from '../lists/header-statements.ts'
 import type { Pages } from '../settings/pages.ts'
-import { pointerTo } from './find-list.ts'
 
 const maxDepth = 4
 const cursorParameters = ['cursor', 'page_token', 'pageToken', 'after', 'starting_after', 'after_id', 'offset', 'page']

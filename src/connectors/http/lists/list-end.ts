@@ -1,15 +1,26 @@
 import { pluralize } from '../../../identity/pluralize.ts'
 import { unreadable } from '../../file/failures.ts'
 import { pointer } from '../../json/cells.ts'
+import { helpIfUnrelated, textOf } from '../../json/statement-text.ts'
+import {
+  type CountStatement,
+  isConsidered,
+  statesTotal,
+  plainName,
+  provesEnd,
+  type Statement,
+  saysMore,
+  statedByMembers,
+} from '../../json/statements.ts'
 import type { ResponseHeaders } from '../client/body.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import { checkEven } from './even-pages.ts'
 import { ListChange } from './list-change.ts'
 import type { ListPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
-import { type CountStatement, plainName, type Statement, statedByHeaders, statedByMembers } from './list-statements.ts'
+import { statedByHeaders } from './header-statements.ts'
 import { mayShift } from './pager.ts'
-import { helpFor, helpIfUnrelated, textOf } from './statement-text.ts'
+import { helpFor } from './statement-help.ts'
 
 /** How a list ended, and how much was read of it. */
 export type LastPage = {
@@ -38,7 +49,7 @@ type EndOfList = { readonly text: string; readonly isCounted: boolean }
 
 /** The totals of the whole list that a page states. Many servers state them on the first page only. */
 export function totalsOf(settings: ListSettings, page: ListPage): readonly Statement[] {
-  return statementsOf(settings, page).filter(isTotal)
+  return statementsOf(settings, page).filter(statesTotal)
 }
 
 /**
@@ -78,7 +89,7 @@ function signsWithoutProof(settings: ListSettings, rule: PageRule, last: LastPag
 /** Refuses a list with another number of records or pages than the total that the settings point to. */
 function checkCounts(last: LastPage): void {
   for (const statement of last.configured) {
-    if (!isTotal(statement) || provesEnd(statement, last)) continue
+    if (!statesTotal(statement) || provesEnd(statement, last)) continue
     const problem = `${last.page.label}: ${textOf(statement, last)}`
     const help = 'check total below pages'
     throw last.counts.length > 1 ? new ListChange(problem, help) : unreadable(problem, help)
@@ -101,7 +112,7 @@ type EndProofs = { readonly stated: readonly Statement[]; readonly proofs: reado
  * alone also fits a list that lost a record between the pages.
  */
 function isCountedBy(rule: PageRule, last: LastPage, { stated, proofs }: EndProofs): boolean {
-  const isOfRecords = (statement: Statement) => statement.kind === 'records' && isTotal(statement)
+  const isOfRecords = (statement: Statement) => statement.kind === 'records' && statesTotal(statement)
   if (last.configured.some(isOfRecords)) return true
   if (!mayShift(rule) && proofs.some(isOfRecords)) return true
   const totals = [...last.totals, ...stated].filter(isOfRecords)
@@ -137,22 +148,10 @@ function statementsOf(source: ListSettings, { content, headers }: ListPage): rea
 
 /** The statement of the last page, or the total of the first page, that contradicts the end. */
 function statedMore(statements: readonly Statement[], context: EndContext): Statement | undefined {
-  const unrepeated = context.totals.filter(({ kind }) => !statements.some((one) => one.kind === kind && isTotal(one)))
-  return [...statements, ...unrepeated].find((statement) => saysMore(statement, context))
-}
-
-function isTotal(statement: Statement): boolean {
-  return 'count' in statement && statement.isTotal
-}
-
-/** Whether a statement is about the list, as far as the configuration says. */
-function isConsidered({
-  ignoredStatements = [],
-}: Pick<ListSettings, 'ignoredStatements'>): (statement: Statement) => boolean {
-  return ({ location }) =>
-    !ignoredStatements.some((ignored) =>
-      ignored.startsWith('/') ? `${location}/`.startsWith(`${ignored}/`) : location === ignored.toLowerCase(),
-    )
+  const unrepeated = context.totals.filter(({ kind }) => !statements.some((one) => one.kind === kind && statesTotal(one)))
+  return [...statements, ...unrepeated].find((statement) =>
+    saysMore(statement, { ...context, isRepeated: (count) => repeatsRequest(count, context) }),
+  )
 }
 
 /** Where a first page should name the next one and does not, in words; null if it does, or if it is not the only page. */
@@ -187,40 +186,12 @@ function checkNotFull(url: string, rule: PageRule, { records, page }: LastPage):
 /** How servers call the size of a page in an address. */
 const sizeName = /^(limit|top|per|perpage|size|pagesize|count|rows|take|first|results|maxresults|limitpagelength)$/
 
-/** What decides whether a statement contradicts the end. `proofs`: the statements that prove it. */
+/** The statements that prove the end, and what else decides whether others contradict it. */
 type EndContext = LastPage & { readonly proofs: readonly Statement[]; readonly settings: ListSettings }
-
-function saysMore(statement: Statement, context: EndContext): boolean {
-  const { records, pages, proofs } = context
-  switch (statement.kind) {
-    case 'records':
-      if (statement.count <= records) return false
-      // The size of a full page is no number of records.
-      return statement.isTotal || !(proofs.some(({ kind }) => kind !== 'pages') || repeatsRequest(statement, context))
-    case 'pages':
-      return statement.count > pages
-    case 'next':
-      // Some servers name a next page even on the last one.
-      return !proofs.some(({ kind }) => kind === 'noMore')
-    case 'more':
-      return true
-    case 'noMore':
-      return false
-    default:
-      return statement satisfies never
-  }
-}
 
 /** Whether a count only repeats a parameter of the address. */
 function repeatsRequest({ location, count }: CountStatement, { settings, page }: EndContext): boolean {
   const name = plainName(location.split('/').at(-1) ?? '')
   const parameters = [...new URL(settings.url).searchParams, ...page.url.searchParams]
   return parameters.some(([key, value]) => plainName(key) === name && Number(value) === count)
-}
-
-function provesEnd(statement: Statement, last: LastPage): boolean {
-  if (statement.kind === 'noMore') return true
-  // Servers disagree whether an empty list has a page.
-  if (statement.kind === 'pages' && statement.count === 0 && last.records === 0) return true
-  return 'count' in statement && isTotal(statement) && statement.count === last[statement.kind]
 }

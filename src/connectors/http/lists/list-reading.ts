@@ -9,7 +9,7 @@ import { ListCollector, type SpoolTarget } from './list-collector.ts'
 import { totalsOf } from './list-end.ts'
 import { type ListPage, readAnswer, readPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
-import type { CountStatement, Statement } from './list-statements.ts'
+import type { CountStatement, Statement } from '../../json/statements.ts'
 import type { PageTarget } from './pager.ts'
 
 const noContent = 204

@@ -1,8 +1,8 @@
-import { Failure } from '../../../errors.ts'
-import { escapeText } from '../../../text/escape.ts'
-import { unreadable } from '../../file/failures.ts'
-import { isObject, type JsonObject, type JsonValue, pointer } from '../../json/cells.ts'
-import { plainName } from '../lists/list-statements.ts'
+import { Failure } from '../../errors.ts'
+import { escapeText } from '../../text/escape.ts'
+import { unreadable } from '../file/failures.ts'
+import { isObject, type JsonObject, type JsonValue, pointer } from './cells.ts'
+import { plainName } from './statements.ts'
 
 const maxDepth = 4
 /** Members of a person. An answer that has one of them is a record and holds no list of them. */

@@ -1,6 +1,4 @@
-import { type JsonValue, pointer } from '../../json/cells.ts'
-import type { ResponseHeaders } from '../client/body.ts'
-import { nextLinks } from './link-header.ts'
+import { type JsonValue, pointer } from './cells.ts'
 
 const maxDepth = 4
 const maxLinks = 50
@@ -29,8 +27,6 @@ const moreName =
 const lastName = /^((is)?last(page)?|completeindicator)$/
 const nextName =
   /^(odata)?next(page|record|result|item|batch|row|set|start|continuation|cursor|search)?s?(link|url|uri|href|path|token|cursor|offset|id|key|number|no|num|index|skip|marker|mark|bookmark|position|after|from)?$/
-/** Prefixes of the headers of some servers. */
-const headerPrefix = /^x-((pcty|wp|pagination|paging|pager)-)?/
 
 /** A name in lower case without punctuation, in which servers differ. */
 export function plainName(name: string): string {
@@ -65,7 +61,8 @@ function isNextLink(link: JsonValue): boolean {
 
 type Unlocated = Omit<CountStatement, 'location'> | { readonly kind: 'next' | 'more' | 'noMore' }
 
-function statementOf(name: string, value: JsonValue): Unlocated | null {
+/** What a member or a header of this plain name states; null: nothing about the end. */
+export function statementOf(name: string, value: JsonValue): Unlocated | null {
   const count = countOf(value)
   const isTotal = totalName.test(name)
   if (count !== null && pagesName.test(name)) return { kind: 'pages', count, isTotal: true }
@@ -95,21 +92,58 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return value === '' || value === '0' || value === 'false' || value === 'null'
 }
 
-/** The statements in the headers of a response. */
-export function* statedByHeaders(headers: ResponseHeaders): Generator<Statement> {
-  for (const [location, value] of Object.entries(headers)) {
-    const text = String(value ?? '').trim()
-    if (location === 'link' && namesNext(value)) yield { location, kind: 'next' }
-    const range = location === 'content-range' ? /^(?!bytes\b).*\/(\d{1,15})$/i.exec(text)?.[1] : undefined
-    if (range !== undefined) yield { location, kind: 'records', count: Number(range), isTotal: true }
-    if (!location.startsWith('x-')) continue
-    const statement = statementOf(plainName(location.replace(headerPrefix, '')), text)
-    if (statement) yield { location, ...statement }
-  }
+/** Whether a statement counts the whole list. */
+export function statesTotal(statement: Statement): boolean {
+  return 'count' in statement && statement.isTotal
 }
 
-/** Whether a Link header names a next page, as far as it can be understood. */
-function namesNext(header: string | string[] | undefined): boolean {
-  const links = nextLinks(header)
-  return links === null ? /\brel\s*=\s*"?next\b/i.test(String(header)) : links.length > 0
+/** The settings of a list about statements in it. */
+type StatementSettings = { readonly ignoredStatements?: readonly string[] }
+
+/** Whether a statement is about the list, as far as the configuration says. */
+export function isConsidered({ ignoredStatements = [] }: StatementSettings): (statement: Statement) => boolean {
+  return ({ location }) =>
+    !ignoredStatements.some((ignored) =>
+      ignored.startsWith('/') ? `${location}/`.startsWith(`${ignored}/`) : location === ignored.toLowerCase(),
+    )
+}
+
+/** How much was read of a list. */
+export type ReadCounts = { readonly records: number; readonly pages: number }
+
+/** Whether a statement proves that all of the list was read. */
+export function provesEnd(statement: Statement, read: ReadCounts): boolean {
+  if (statement.kind === 'noMore') return true
+  // Servers disagree whether an empty list has a page.
+  if (statement.kind === 'pages' && statement.count === 0 && read.records === 0) return true
+  return 'count' in statement && statesTotal(statement) && statement.count === read[statement.kind]
+}
+
+/** What decides whether a statement contradicts the end. */
+type EndContext = ReadCounts & {
+  /** The statements that prove the end. */
+  readonly proofs: readonly Statement[]
+  /** Whether a count only repeats what was requested. */
+  readonly isRepeated: (statement: CountStatement) => boolean
+}
+
+/** Whether a statement says that the list has more than was read. */
+export function saysMore(statement: Statement, { records, pages, proofs, isRepeated }: EndContext): boolean {
+  switch (statement.kind) {
+    case 'records':
+      if (statement.count <= records) return false
+      // The size of a full page is no number of records.
+      return statement.isTotal || !(proofs.some(({ kind }) => kind !== 'pages') || isRepeated(statement))
+    case 'pages':
+      return statement.count > pages
+    case 'next':
+      // Some servers name a next page even on the last one.
+      return !proofs.some(({ kind }) => kind === 'noMore')
+    case 'more':
+      return true
+    case 'noMore':
+      return false
+    default:
+      return statement satisfies never
+  }
 }
