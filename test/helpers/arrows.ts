@@ -57,7 +57,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     csv: [top, 'file'],
     json: [top, 'file'],
     xlsx: [top, 'file', 'json/slices.ts'],
-    export: [top, 'file', 'csv', 'xlsx'],
+    export: [top, 'file', 'csv', 'json', 'xlsx'],
     expressions: [top, 'file'],
     folder: [top, 'file', 'export'],
     remote: [top, 'file', 'export'],

@@ -1,8 +1,11 @@
-import type { ConnectorContext } from '../connector.ts'
+import type { ConnectorContext, Reading } from '../connector.ts'
 import { openCsv } from '../csv/open-csv.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import type { ExportFormat } from '../file/format.ts'
 import type { OpenedExport } from '../file/opened-export.ts'
+
+/** The form of an export, and whether it is a snapshot, as which it is read by default. */
+type ExportSettings = ExportFormat & Partial<Pick<Reading, 'mode'>>
 
 /** What opening needs besides the file and its form. */
 type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
@@ -10,10 +13,17 @@ type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: Connec
 /** Reads the header of an export in whatever format. Refuses a file that changes before its rows are read. */
 export async function openExport(
   file: ExportFile,
-  format: ExportFormat,
+  format: ExportSettings,
   options: OpenExportOptions,
 ): Promise<OpenedExport> {
-  if (format.format === 'csv') return await openCsv(file, format, options)
-  const { openWorkbook } = await import('../xlsx/open-workbook.ts')
-  return await openWorkbook(file, format, options)
+  switch (format.format) {
+    case 'csv':
+      return await openCsv(file, format, options)
+    case 'xlsx':
+      return await (await import('../xlsx/open-workbook.ts')).openWorkbook(file, format, options)
+    case 'json':
+      return await (await import('../json/open-list.ts')).openList(file, format, options)
+    default:
+      return format.format satisfies never
+  }
 }

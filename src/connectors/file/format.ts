@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { Encoding } from './encoding.ts'
+import { JsonPointer } from '../json-pointer.ts'
+import { Encoding, isUtf8Name } from './encoding.ts'
 
 const gibibyte = 1024 ** 3
 
@@ -64,12 +65,25 @@ const Decrypt = z.strictObject({
 
 /** The setting for what an export is. */
 export const FileFormat = z
-  .enum(['csv', 'xlsx'])
+  .enum(['csv', 'xlsx', 'json'])
   .default('csv')
-  .describe('csv, or xlsx for Excel workbooks, which have no delimiter, encoding, quote, escape and lastLine.')
+  .describe(
+    'csv, xlsx for Excel workbooks, or json for a list of records. Only csv has a delimiter, encoding, quote, escape and lastLine.',
+  )
 
 /** The settings for the form of an export. All sources of files share them. */
 export const exportFormat = {
+  records: JsonPointer.default('').describe(
+    'json: a pointer to the list of records in the file, such as /data/items. Default: the file is that list.',
+  ),
+  ignoredStatements: z
+    .array(JsonPointer.min(1))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(
+      'json: pointers to members such as /statistics/total that look as if they stated how many records there are, and do not.',
+    ),
   sheet: Sheet.optional().describe('xlsx: the name of the sheet, or its number from 1. Required if there are several.'),
   delimiter: Delimiter.default(',').describe(
     'The text between two cells: one character, the word tab, or auto. auto is the one of comma, semicolon, tab and pipe that ' +
@@ -133,6 +147,21 @@ export function checkExportFormat(format: CheckedFormat, context: z.RefinementCt
     context.addIssue({ code: 'custom', path: [path], message: `${path} and delimiter must differ` })
   if (format.quote === format.delimiter) addIssue('quote')
   if (format.escape === format.delimiter) addIssue('escape')
+}
+
+/** Adds an issue as `checkExportFormat` does, and for a setting that does nothing in a file of this format. */
+export function checkFileFormat(format: ExportFormat, context: z.RefinementCtx): void {
+  checkExportFormat(format, context)
+  const { records, ignoredStatements, footer, trailer, headerLine, linesAfterHeader, encoding } = format
+  const ofJson = { records: records !== '', ignoredStatements: ignoredStatements !== undefined }
+  const ofTables = {
+    ...{ footer: footer !== undefined, trailer: trailer !== undefined },
+    ...{ headerLine: headerLine !== 1, linesAfterHeader: linesAfterHeader !== 0, encoding: !isUtf8Name(encoding) },
+  }
+  const isJson = format.format === 'json'
+  const message = isJson ? 'is not for format: json' : 'is for format: json'
+  for (const [path, isSet] of Object.entries(isJson ? ofTables : ofJson))
+    if (isSet) context.addIssue({ code: 'custom', path: [path], message })
 }
 
 const PlainExportFormat = z.strictObject({ format: FileFormat, ...exportFormat })

@@ -1,7 +1,7 @@
-import type { FilterableRows, SourceRow } from '../connector.ts'
+import type { FilterableRows, Reading, SourceIdentity, SourceRow } from '../connector.ts'
 
 /** An export whose header was read. Its rows are read when they are requested. */
-export type OpenedExport = {
+export type OpenedExport = Pick<Reading, 'sparse' | 'missingIsBlank'> & {
   /** The cells of the header as they are written. */
   readonly headers: readonly string[]
   /** How messages name the columns, if not by the header alone. */
@@ -10,6 +10,8 @@ export type OpenedExport = {
   readonly rows: AsyncIterable<readonly SourceRow[]>
   /** Undefined if records cannot be separated before they are parsed. */
   readonly filterable?: FilterableRows
+  /** For a list of records: how many there are, and how its end was recognised. */
+  readonly end?: Required<Pick<SourceIdentity, 'records' | 'end'>>
   /** Warnings for an operator. Complete once the rows have been read. */
   readonly warnings: () => readonly string[]
   /** The size of the text in UTF-8, decrypted and unpacked. Complete once the rows have been read. */

@@ -18,7 +18,7 @@ const otherTexts = [
   {
     pattern: /^(?:\{\s*"|\{\s*\}|\[\s*[[{"\]])/,
     problem: () => 'is JSON',
-    help: 'have it exported as CSV; JSON is read from an address only (type: http), not from files',
+    help: 'write format: json, or have it exported as CSV',
   },
   { pattern: /^\{\\rtf/, problem: () => 'is a text document (RTF)', help: 'have it exported as CSV' },
 ] as const

@@ -7,7 +7,7 @@ export const folderKind = defineConnectorKind({
   secrets: ['decrypt.privateKey', 'decrypt.passphrase'],
   possibleSecrets: [],
   isFile: true,
-  isTextExport: ({ format }) => format !== 'xlsx',
+  isTextExport: ({ format = 'csv' }) => format === 'csv',
   connect(settings, context) {
     const load = async () => (await import('./open.ts')).folderConnector(settings, context)
     return lazyConnector(load, { watches: settings.watch !== 'off' })

@@ -59,11 +59,11 @@ async function openNext(input: OpenInput, options: OpenOptions): Promise<Reading
   if (version === null) throw unreadable(`${file.name} has gone`, 'put it back, or wait for the next export')
   const stated = await sideFileOf(file, source.complete)
   if (stated) await checkChecksum(file, stated, signal)
-  const { rows, filterable, ...opened } = await openExport(file, source, { signal, secret: context.secret })
+  const { rows, filterable, end, ...opened } = await openExport(file, source, { signal, secret: context.secret })
   const reading: Reading = {
     mode: source.mode,
     asOf,
-    source: { name: file.name, bytes: file.bytes, version, ...(more ? { more } : {}) },
+    source: { name: file.name, bytes: file.bytes, version, ...(more ? { more } : {}), ...end },
     ...opened,
     rows: stated ? checkRowCount(rows, file.name, stated) : rows,
   }

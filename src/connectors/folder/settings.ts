@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Afterwards } from '../file/afterwards.ts'
-import { checkExportFormat } from '../file/format.ts'
+import { checkFileFormat } from '../file/format.ts'
 import { checkCompanions, fileSource } from '../file/source-settings.ts'
 import { ExportPath } from './matches.ts'
 
@@ -27,9 +27,9 @@ export const FolderSource = z
   .strictObject(folderSettings)
   .refine(({ type, format }) => type === 'folder' || format === 'csv', {
     path: ['type'],
-    error: 'a folder of workbooks has type: folder',
+    error: 'a folder of workbooks or JSON files has type: folder',
   })
-  .superRefine(checkExportFormat)
+  .superRefine(checkFileFormat)
   .superRefine(checkCompanions)
 
 /** The parsed settings of exports in a folder. */

@@ -15,7 +15,7 @@ export const httpKind = defineConnectorKind({
     ...['oauth2.clientId', 'oauth2.parameters', 'oauth2.subject', 'oauth2.issuer', 'oauth2.attributes', 'login.body'],
   ],
   isFile: false,
-  isTextExport: ({ format }) => format !== 'json' && format !== 'xlsx',
+  isTextExport: ({ format = 'csv' }) => format === 'csv',
   connect: (settings, context) =>
     lazyConnector(async () => (await import('./open.ts')).httpConnector(settings, context)),
   discovery: {

@@ -1,7 +1,8 @@
-import { z } from 'zod'
+import type { Failure } from '../../errors.ts'
 import type { Origin } from '../../identity/record.ts'
 import type { SourceRow } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
+import { pointerNames } from '../json-pointer.ts'
 
 const maxDepth = 64
 const maxValues = 5_000_000
@@ -25,11 +26,6 @@ export type FlatRecord = {
   readonly fault?: { readonly path: string | null; readonly reason: string }
 }
 
-/** A pointer as in RFC 6901, such as `/data/items`. An empty one means the whole value. */
-export const JsonPointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/, {
-  error: 'expected a JSON pointer such as /data/items, or nothing for the whole',
-})
-
 /**
  * Reads `bytes` as strict UTF-8 and strict JSON. Refuses more than 64 levels, more than five million values, and an object with the
  * same name twice, because readers disagree about which one is used. `name` names the text in failures.
@@ -41,16 +37,13 @@ export function readJson(bytes: Uint8Array, { name }: { readonly name: string })
     return JSON.parse(text, sourceText)
   } catch (error) {
     // The parser's own message quotes the text, so it is neither shown nor kept as the cause.
-    throw unreadable(`${name} is not valid JSON${whereIn(error)}`, 'the answer was cut off, or it is something else')
+    throw unreadable(`${name} is not valid JSON${whereIn(error)}`, 'it was cut off, or is something else')
   }
 }
 
 /** The value at a JSON pointer; undefined if there is none. Finds only members that the sender wrote. */
 export function pointer(value: JsonValue, path: string): JsonValue | undefined {
-  const names = path.split('/').slice(1)
-  let current: JsonValue | undefined = value
-  for (const name of names) current = member(current, name.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return current
+  return pointerNames(path).reduce<JsonValue | undefined>(member, value)
 }
 
 /** Turns a record into cells. null becomes a blank cell, and a missing member no cell. A record that is no object has a fault. */
@@ -97,8 +90,13 @@ function decoded(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw unreadable(`${name} is not encoded in UTF-8`, 'JSON is; check what the sender writes')
+    throw notUtf8(name)
   }
+}
+
+/** The failure for JSON in another encoding. */
+export function notUtf8(name: string): Failure {
+  return unreadable(`${name} is not encoded in UTF-8`, 'JSON is; check what the sender writes')
 }
 
 /** Refuses text that would be dangerous or ambiguous to parse. Text that is no JSON passes, because the parser refuses it. */

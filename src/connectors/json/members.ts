@@ -1,12 +1,13 @@
 import type { z } from 'zod'
 import { unreadable } from '../file/failures.ts'
+import { pointerNames } from '../json-pointer.ts'
 
 /** JSON of the configuration, such as the body of a request. */
 type PlainJson = z.core.util.JSONType
 
 /** The member of a body at a JSON pointer; undefined if there is none. */
 export function memberAt(body: PlainJson, pointer: string): PlainJson | undefined {
-  return namesIn(pointer).reduce<PlainJson | undefined>(
+  return pointerNames(pointer).reduce<PlainJson | undefined>(
     (value, name) => (isGroup(value) && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined),
     body,
   )
@@ -14,15 +15,8 @@ export function memberAt(body: PlainJson, pointer: string): PlainJson | undefine
 
 /** The body with a value at a name or JSON pointer. Objects that are missing on the way are made. */
 export function withMember(body: PlainJson, parameter: string, value: PlainJson): PlainJson {
-  const names = parameter.startsWith('/') ? namesIn(parameter) : [parameter]
+  const names = parameter.startsWith('/') ? pointerNames(parameter) : [parameter]
   return replaceMember(body, names, { parameter, value })
-}
-
-function namesIn(pointer: string): readonly string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 function isGroup(value: PlainJson | undefined): value is PlainJson[] | Record<string, PlainJson> {

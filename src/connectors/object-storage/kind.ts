@@ -10,7 +10,7 @@ export const objectStorageKind = defineConnectorKind({
   ],
   possibleSecrets: ['accessKeyId'],
   isFile: true,
-  isTextExport: ({ format }) => format !== 'xlsx',
+  isTextExport: ({ format = 'csv' }) => format === 'csv',
   connect: (settings, context) =>
     lazyConnector(async () => (await import('./open.ts')).objectStorageConnector(settings, context)),
   discovery: {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { afterwards } from '../file/afterwards.ts'
-import { checkExportFormat } from '../file/format.ts'
+import { checkFileFormat } from '../file/format.ts'
 import { checkCompanions, fileSource, secretReference, secretText } from '../file/source-settings.ts'
 import { folderKey } from './store.ts'
 
@@ -79,7 +79,7 @@ export const ObjectStorageSource = z
     for (const { path, message } of contradictions(source)) context.addIssue({ code: 'custom', path: [path], message })
   })
   .superRefine(checkCompanions)
-  .superRefine(checkExportFormat)
+  .superRefine(checkFileFormat)
 
 /** The parsed settings of exports in object storage. */
 export type ObjectStorageSource = z.infer<typeof ObjectStorageSource>

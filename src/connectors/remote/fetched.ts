@@ -31,9 +31,9 @@ export async function readFetched(
   options: ReadOptions,
 ): Promise<Reading> {
   const read = async (): Promise<Reading> => {
-    const { filterable: _, ...opened } = await openExport(local, source, options)
+    const { filterable: _, end, ...opened } = await openExport(local, source, options)
     const rows = stated ? checkRowCount(opened.rows, name, stated) : opened.rows
-    const identity = { name, bytes, version, ...(more ? { more } : {}) }
+    const identity = { name, bytes, version, ...(more ? { more } : {}), ...end }
     return { mode: source.mode, asOf, source: identity, ...opened, rows }
   }
   const close = () => rm(local.path, { force: true })

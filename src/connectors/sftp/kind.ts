@@ -7,7 +7,7 @@ export const sftpKind = defineConnectorKind({
   secrets: ['password', 'privateKey', 'passphrase', 'decrypt.privateKey', 'decrypt.passphrase'],
   possibleSecrets: [],
   isFile: true,
-  isTextExport: ({ format }) => format !== 'xlsx',
+  isTextExport: ({ format = 'csv' }) => format === 'csv',
   connect: (settings, context) =>
     lazyConnector(async () => (await import('./open.ts')).sftpConnector(settings, context)),
   discovery: {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { afterwards } from '../file/afterwards.ts'
-import { checkExportFormat } from '../file/format.ts'
+import { checkFileFormat } from '../file/format.ts'
 import { checkCompanions, fileSource, secretReference, secretText } from '../file/source-settings.ts'
 
 const RemotePath = z.string().superRefine((path, context) => {
@@ -83,7 +83,7 @@ export const SftpSource = z
     error: 'belongs to a privateKey',
   })
   .superRefine(checkCompanions)
-  .superRefine(checkExportFormat)
+  .superRefine(checkFileFormat)
 
 /** The parsed settings of exports on an SFTP server. */
 export type SftpSource = z.infer<typeof SftpSource>

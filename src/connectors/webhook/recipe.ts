@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JsonPointer } from '../json/cells.ts'
+import { JsonPointer } from '../json-pointer.ts'
 import { timeUnits } from './times.ts'
 
 const placeholder = /(\{[^{}]*\})/

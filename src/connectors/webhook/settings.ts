@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TimeZone } from '../../identity/mapping/zones.ts'
-import { JsonPointer } from '../json/cells.ts'
+import { JsonPointer } from '../json-pointer.ts'
 import { namedRecipe, type RecipeName, recipeNames } from './named-recipes.ts'
 import { WebhookRecipe } from './recipe.ts'
 

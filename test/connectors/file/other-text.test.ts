@@ -4,7 +4,7 @@ import { type Format, readCsv, refusalOf } from '../../helpers/sources/csv.ts'
 const table = 'id,name,email\n1,Ana,a@example.com\n2,Ben,b@example.com\n'
 const page = 'it may be a page to sign in that was saved in place of the export; check how the export is fetched'
 
-const helpForJson = 'have it exported as CSV; JSON is read from an address only (type: http), not from files'
+const helpForJson = 'write format: json, or have it exported as CSV'
 
 describe('a text that is no table is called what it is', () => {
   test.for<[string, string]>([

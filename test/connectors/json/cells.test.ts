@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import {
   collectHeaders,
   flattenRecord,
-  JsonPointer,
   type JsonValue,
   pointer,
   readJson,
   rowReader,
 } from '../../../src/connectors/json/cells.ts'
+import { JsonPointer } from '../../../src/connectors/json-pointer.ts'
 
 const origin = { file: 'people page 1', line: 1 }
 

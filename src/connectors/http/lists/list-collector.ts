@@ -1,15 +1,13 @@
 import { createHash, hash } from 'node:crypto'
 import { unreadable } from '../../file/failures.ts'
 import { collectHeaders, flattenRecord, type JsonValue, pointer } from '../../json/cells.ts'
+import { maxCells } from '../../json/slices.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import { ListChange } from './list-change.ts'
 import { lastModifiedMs, type ListPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
 import type { PageTarget } from './pager.ts'
 import type { Spool } from './spool.ts'
-
-/** Maximum number of cells of a list together with its details. */
-export const maxCells = 500_000_000
 
 const digestBytes = 16
 

@@ -148,7 +148,9 @@ function statementsOf(source: ListSettings, { content, headers }: ListPage): rea
 
 /** The statement of the last page, or the total of the first page, that contradicts the end. */
 function statedMore(statements: readonly Statement[], context: EndContext): Statement | undefined {
-  const unrepeated = context.totals.filter(({ kind }) => !statements.some((one) => one.kind === kind && statesTotal(one)))
+  const unrepeated = context.totals.filter(
+    ({ kind }) => !statements.some((one) => one.kind === kind && statesTotal(one)),
+  )
   return [...statements, ...unrepeated].find((statement) =>
     saysMore(statement, { ...context, isRepeated: (count) => repeatsRequest(count, context) }),
   )

@@ -1,5 +1,6 @@
 import { unreadable } from '../../file/failures.ts'
-import { type JsonValue, pointer, readJson } from '../../json/cells.ts'
+import { type JsonValue, readJson } from '../../json/cells.ts'
+import { recordsAt } from '../../json/records-at.ts'
 import { checkContentType, type ResponseHeaders } from '../client/body.ts'
 import type { HttpResponse } from '../client/client.ts'
 import type { HttpSource } from '../settings/settings.ts'
@@ -24,7 +25,7 @@ export async function readPage(
   label: string,
 ): Promise<ListPage> {
   const answer = await readAnswer(list, response, label)
-  return { ...answer, records: recordsOf(answer.content, list.records, label) }
+  return { ...answer, records: recordsAt(answer.content, list.records, label) }
 }
 
 /** Reads a response as JSON. Refuses a body that is too large or is no JSON. */
@@ -49,16 +50,6 @@ async function readBody({ body }: HttpResponse, maxPageBytes: number, label: str
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
-}
-
-function recordsOf(content: JsonValue, path: string, label: string): readonly JsonValue[] {
-  const records = pointer(content, path)
-  if (Array.isArray(records)) return records
-  const actual = records === undefined ? 'nothing' : 'something else'
-  throw unreadable(
-    `${label}: expected a list of records ${path === '' ? 'as the whole answer' : `at ${path}`}, found ${actual}`,
-    'check records',
-  )
 }
 
 /** The time in the header Last-Modified; NaN if there is none. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { secretReference, secretText } from '../../file/source-settings.ts'
-import { JsonPointer } from '../../json/cells.ts'
+import { JsonPointer } from '../../json-pointer.ts'
 import { HeaderValue, KeyHeaderName } from './headers.ts'
 
 /** A user name and a password. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { secretReference } from '../../file/source-settings.ts'
-import { JsonPointer } from '../../json/cells.ts'
+import { JsonPointer } from '../../json-pointer.ts'
 import { memberAt, withMember } from '../../json/members.ts'
 import { Pages } from './pages.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JsonPointer } from '../../json/cells.ts'
+import { JsonPointer } from '../../json-pointer.ts'
 import { HeaderName } from './headers.ts'
 
 const HeaderLocation = z.strictObject({ header: HeaderName.describe('A header of the answer, such as X-Total-Count.') })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { exportFormat } from '../../file/format.ts'
 import { rowSource, secretReference, secretText } from '../../file/source-settings.ts'
-import { JsonPointer } from '../../json/cells.ts'
+import { JsonPointer } from '../../json-pointer.ts'
 import { ApiKey, Basic, ClientCertificate, Login, OAuth2 } from './authorization.ts'
 import { Each, Join } from './details.ts'
 import { HeaderName, Headers } from './headers.ts'

@@ -1,0 +1,75 @@
+import { unreadable } from '../file/failures.ts'
+import type { ExportFormat } from '../file/format.ts'
+import { findOtherText } from '../file/other-text.ts'
+import { joinChunks } from '../file/chunks.ts'
+import { type JsonValue, notUtf8, readJson } from './cells.ts'
+import { RecordSplitter } from './record-splitter.ts'
+import { recordsAt } from './records-at.ts'
+import { helpIfUnrelated, textOf } from './statement-text.ts'
+import { isConsidered, provesEnd, saysMore, statedByMembers } from './statements.ts'
+
+const headBytes = 1024
+
+/** A JSON text that holds one list of records. */
+export type ListText = Pick<ExportFormat, 'records' | 'ignoredStatements'> & {
+  readonly chunks: AsyncIterable<Buffer>
+  /** Its name in failures. */
+  readonly name: string
+}
+
+/** How the end of a list was recognised, and how many records it has. */
+export type ListEnd = { readonly records: number; readonly end: string }
+
+/**
+ * The records of a JSON text, in batches. Ends normally only if the text is one JSON value in UTF-8, has a list at `records`, and states
+ * nowhere that there are more of them.
+ */
+export async function* readList(list: ListText): AsyncGenerator<readonly JsonValue[], ListEnd> {
+  const { name } = list
+  const splitter = new RecordSplitter(list.records, name)
+  let records = 0
+  const parse = (text: Buffer): JsonValue => {
+    records += 1
+    return readJson(text, { name: `${name}: record ${records}` })
+  }
+  for await (const chunk of requireJsonText(list.chunks, name)) {
+    const texts = splitter.write(chunk)
+    if (texts.length > 0) yield texts.map(parse)
+  }
+  const rest = splitter.end()
+  const content = readJson(rest, { name: records === 0 ? name : `${name}, without its records,` })
+  recordsAt(content, list.records, name)
+  return { records, end: endOf(content, list, records) }
+}
+
+async function* requireJsonText(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const chunk of joinChunks(chunks, headBytes)) {
+    if (isFirst) checkStart(chunk.toString('utf8', 0, headBytes), name)
+    isFirst = false
+    yield chunk
+  }
+}
+
+function checkStart(start: string, name: string): void {
+  const [first] = start.replace(/^\uFEFF/, '').trimStart()
+  if (first === '{' || first === '[') return
+  if (/^.{0,4}(?:\0|\uFFFD)/s.test(start)) throw notUtf8(name)
+  const other = findOtherText(start)
+  throw unreadable(`${name} ${other?.problem ?? 'is no JSON'}`, other?.help ?? 'check format')
+}
+
+/** How the end was recognised, in words. Refuses a text that states that the list has more: it was saved from a page of it. */
+function endOf(content: JsonValue, list: ListText, records: number): string {
+  const read = { records, pages: 1 }
+  const statements = [...statedByMembers(content, list.records)].filter(isConsidered(list))
+  const proofs = statements.filter((statement) => provesEnd(statement, read))
+  const more = statements.find((statement) => saysMore(statement, { ...read, proofs, isRepeated: () => false }))
+  if (more)
+    throw unreadable(
+      `${list.name}: ${textOf(more, read)}, so this is not the whole list`,
+      `have all people exported into one file; ${helpIfUnrelated(more)}`,
+    )
+  const texts = proofs.map((statement) => textOf(statement, read)).join('; ')
+  return `the JSON text is complete: ${texts || 'nothing in it says that there is more'}`
+}
