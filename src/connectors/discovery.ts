@@ -57,7 +57,7 @@ export type NamedSource = {
   readonly secretFile?: string
   /** The fingerprint of the server's host key, where the source has one. */
   readonly hostKey?: string
-  /** Further settings of an address by their path, such as `records`. */
+  /** Further settings by their path, such as `records`. */
   readonly settings?: ReadonlyMap<string, string>
 }
 
@@ -73,8 +73,6 @@ export type DiscoveryOptions = {
 export type Discovery = {
   /** The schemes of its addresses, such as `https:`, the recommended one first. Empty: local paths. */
   readonly schemes: readonly string[]
-  /** Whether a person may give further settings of an address. */
-  readonly takesSettings?: boolean
   /** Reads only the beginning of the newest export, or of a list. */
   readonly preview: (named: NamedSource, options: DiscoveryOptions) => Promise<SourcePreview>
 }
@@ -85,6 +83,27 @@ export const headBytes = 32 * 1024 * 1024
 /** A reference to the file of a secret, as the configuration writes it. */
 export function secretFileReference(file: string, { workingDirectory, configFolder }: DiscoveryOptions): string {
   return `\${file:${pathFrom(configFolder, resolve(workingDirectory, file))}}`
+}
+
+/** The pointer to the records of a JSON file that a person gave. Throws a `usage` failure for any other setting. */
+export function givenRecords(given: NamedSource['settings'] = new Map()): string | undefined {
+  const other = [...given.keys()].find((path) => path !== 'records')
+  if (other === undefined) return given.get('records')
+  throw new Failure('usage', `--set takes records of a JSON file; not ${other}: write it into the configuration`)
+}
+
+/** How a person gives the pointer to the records, as messages say it. */
+export function recordsOption(pointer: string): string {
+  return `--set 'records=${pointer}'`
+}
+
+/** Refuses `${` in what a server or a file states: the configuration would read it as a reference to a file or a variable. */
+export function refuseReferences(settings: unknown, label: string): void {
+  if (!JSON.stringify(settings).includes('${')) return
+  throw new Failure(
+    'source_unreadable',
+    `${label}: the address or a name in it holds \${: write the source into the configuration by hand`,
+  )
 }
 
 /** The text in the file of a secret. Throws a `usage` failure if it cannot be read. */

@@ -155,6 +155,41 @@ test('a workbook with several sheets is read from the one that is named, up to i
   })
 })
 
+test('a JSON file with several lists is read from the one that is named, up to its connection', async () => {
+  await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
+  await using window = await newWindow(own, { scripts: false })
+  const { page, press, choose } = window
+  const [header = '', ...lines] = exportOf(12).trim().split('\n')
+  const names = header.split(',')
+  const people = lines.map((line) => Object.fromEntries(line.split(',').map((cell, at) => [names[at] ?? '', cell])))
+  const file = join(own.folder, 'people.json')
+  await writeFile(file, JSON.stringify({ people, candidates: people.slice(1) }))
+
+  await choose(file)
+  await press('Upload it and check it')
+  const refused = await page.$eval('.notice', (element) => element.textContent)
+  await page.type('#records', '/people')
+  await choose(file)
+  await press('Upload it and check it')
+  const read = await page.$eval('main', (card) => card.textContent.replaceAll(/\s+/g, ' '))
+  await press('Show what a first run would do')
+  const numbers = await page.$eval('.figures', (list) => list.textContent.replaceAll(/\s+/g, ' ').trim())
+  await press('Connect …')
+  await page.type('#apiKey', tenant.key)
+  await press('Write it and connect')
+  const { connections } = parse(await own.config())
+
+  expect(refused).toContain('say which one holds the people with the path of the list, such as /people')
+  expect(read).toContain('columns, by their paths in a record. 12 records were checked.')
+  expect(numbers).toMatch(/Rows ?12 People ?12 Would be sent ?12 Unreadable rows and cells ?0/)
+  expect(connections.hr.source).toMatchObject({
+    type: 'folder',
+    path: 'exports/*.json',
+    format: 'json',
+    records: '/people',
+  })
+})
+
 describe('an upload that is no export is refused with a sentence and not stored', () => {
   test.each([
     ['no file', '', '', 400, 'Choose the file of an export.'],

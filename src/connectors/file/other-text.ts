@@ -7,6 +7,8 @@ const headBytes = 1024
 const leadingTags = /^(?:\s*<[^<>]*>)*/
 const htmlTags = 'html|head|body|title|meta|link|style|script|table|div|form|center|font'
 
+const jsonStart = /^(?:\{\s*"|\{\s*\}|\[\s*[[{"\]])/
+
 /** Texts that are no table: their beginning, and advice. */
 const otherTexts = [
   {
@@ -16,7 +18,7 @@ const otherTexts = [
   },
   { pattern: /^<\?xml/i, problem: () => 'is XML', help: 'have it exported as CSV' },
   {
-    pattern: /^(?:\{\s*"|\{\s*\}|\[\s*[[{"\]])/,
+    pattern: jsonStart,
     problem: () => 'is JSON',
     help: 'write format: json, or have it exported as CSV',
   },
@@ -32,6 +34,11 @@ export async function* requireTableText(chunks: AsyncIterable<Buffer>, name: str
     isFirst = false
     yield chunk
   }
+}
+
+/** Whether a text begins as JSON does. */
+export function isLikeJson(start: string): boolean {
+  return jsonStart.test(start.trimStart())
 }
 
 /** What a text is that is no table, by its beginning; null if it may be one. */

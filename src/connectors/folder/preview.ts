@@ -1,7 +1,15 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, matchesGlob, resolve } from 'node:path'
 import { pathFrom } from '../../system/path-from.ts'
-import type { DiscoveryOptions, ExportPreview, NamedSource } from '../discovery.ts'
+import {
+  type DiscoveryOptions,
+  type ExportPreview,
+  givenRecords,
+  type NamedSource,
+  recordsOption,
+  type SourcePreview,
+} from '../discovery.ts'
+import { exportStart } from '../export/export-start.ts'
 import { readHead } from '../file/decode/head.ts'
 import { exportFileAt } from '../file/export-file.ts'
 import { findNewestExport, resolveFolder } from './choice.ts'
@@ -13,9 +21,9 @@ const dateInName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
 
 /** Reads the beginning of the newest export of a file, a folder or a pattern. */
 export async function previewFolder(
-  { location }: NamedSource,
+  { location, settings: given }: NamedSource,
   { workingDirectory, configFolder, signal }: DiscoveryOptions,
-): Promise<ExportPreview> {
+): Promise<SourcePreview> {
   const absolute = resolve(workingDirectory, location)
   const isFolder = await stat(absolute).then(
     (stats) => stats.isDirectory(),
@@ -25,18 +33,22 @@ export async function previewFolder(
   const settings = FolderSource.parse({ type: 'folder', path: pattern, mode: 'snapshot' })
   const { file } = await findNewestExport(resolveFolder(settings, workingDirectory))
   const head = await readHead(await exportFileAt(file.path), signal)
+  const { settings: listSettings, ...start } = exportStart(head, {
+    records: givenRecords(given),
+    recordsHelp: recordsOption,
+  })
   const path = isFolder ? pattern : withDatePattern(pattern)
   const isSingleFile = path === absolute && !/[*?[\]{}]/.test(basename(pattern))
   const laterExports = isSingleFile ? await guessLaterExports(absolute, configFolder) : null
-  const type = head.isWorkbook ? 'folder' : 'csv'
-  return { head, source: { type, path: pathFrom(configFolder, path) }, laterExports }
+  const type = head.isWorkbook || 'list' in start ? 'folder' : 'csv'
+  return { ...start, source: { type, path: pathFrom(configFolder, path), ...listSettings }, laterExports }
 }
 
-/** The pattern of the exports in a folder: workbooks if there is no CSV. */
+/** The pattern of the exports in a folder: workbooks if there is no CSV, and JSON files if there is neither. */
 async function patternIn(folder: string): Promise<string> {
   const names = await readdir(folder)
-  const hasOnlyWorkbooks = !names.some((name) => name.endsWith('.csv')) && names.some((name) => name.endsWith('.xlsx'))
-  return join(folder, hasOnlyWorkbooks ? '*.xlsx' : '*.csv')
+  const ending = ['.csv', '.xlsx', '.json'].find((one) => names.some((name) => name.endsWith(one)))
+  return join(folder, `*${ending ?? '.csv'}`)
 }
 
 function withDatePattern(path: string): string {

@@ -20,7 +20,6 @@ export const httpKind = defineConnectorKind({
     lazyConnector(async () => (await import('./open.ts')).httpConnector(settings, context)),
   discovery: {
     schemes: ['https:', 'http:'],
-    takesSettings: true,
     preview: async (named, options) => await (await import('./preview.ts')).previewHttp(named, options),
   },
 })

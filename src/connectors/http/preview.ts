@@ -5,6 +5,8 @@ import {
   headBytes,
   type NamedSource,
   readSecretFile,
+  recordsOption,
+  refuseReferences,
   requireSettings,
   type SourcePreview,
   secretFileReference,
@@ -54,8 +56,10 @@ export async function previewHttp(
   }
   const secret = (path: string) => (path === 'bearer' && bearer !== undefined ? { read: async () => bearer } : null)
   const { signal } = options
-  const recordsHelp = (pointer: string) => `--set 'records=${pointer}'`
-  return await previewAddress({ url: new URL(location), records, settings, secret }, { signal, recordsHelp })
+  return await previewAddress(
+    { url: new URL(location), records, settings, secret },
+    { signal, recordsHelp: recordsOption },
+  )
 }
 
 /** Reads the beginning of the CSV export at an address, or the first pages of a JSON list. Stores nothing. */
@@ -87,15 +91,6 @@ export async function previewAddress(
   refuseReferences(settings.url, label)
   const head = await readHeadFromBytes(bytes, { name, isWhole, signal })
   return { head, source: settings, laterExports: null }
-}
-
-/** Refuses `${` in what a server sent, and in its address: the configuration would read it as a reference to a file or a variable. */
-function refuseReferences(settings: unknown, label: string): void {
-  if (!JSON.stringify(settings).includes('${')) return
-  throw unreadable(
-    `${label}: the address or a name in the answer holds \${`,
-    'write the source into the configuration by hand',
-  )
 }
 
 /** Whether a response is JSON, by its type or, where that says nothing, by its beginning. */

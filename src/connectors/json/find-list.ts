@@ -23,7 +23,7 @@ type ListChoice = {
 export function findList(content: JsonValue, { label, chosen, help }: ListChoice): string {
   if (chosen !== undefined) return requireRecords(content, chosen, { label, help })
   if (isObject(content) && Object.keys(content).some((name) => personNames.has(plainName(name))))
-    throw unreadable(`${label} is one record, and no list of them`, 'give the address of the list of all people')
+    throw unreadable(`${label} is one record, and no list of them`, 'give the list of all people')
   const lists = [...listsIn(content)]
   const [longest, second] = lists.filter(isOfRecords).toSorted((a, b) => b.items.length - a.items.length)
   if (longest === undefined) throw withoutRecords(lists, label)
@@ -48,7 +48,7 @@ function isOfRecords({ items }: JsonList): boolean {
 function requireRecords(content: JsonValue, path: string, { label, help }: Omit<ListChoice, 'chosen'>): string {
   if (isRecords(pointer(content, path))) return path
   const [other] = [...listsIn(content)].filter(isOfRecords).map((list) => escapeText(list.path))
-  const advice = other === undefined ? 'check the address' : `give ${help(other)}`
+  const advice = other === undefined ? 'check whether it lists people' : `give ${help(other)}`
   throw new Failure('usage', `${label} has no list of records at ${escapeText(path)}: ${advice}`)
 }
 
@@ -68,11 +68,11 @@ function withoutRecords(lists: readonly JsonList[], label: string): Failure {
   const [list] = lists
   const at = ({ path }: JsonList) => (path === '' ? 'its list' : `its list at ${escapeText(path)}`)
   if (filled !== undefined)
-    return unreadable(`${label}: ${at(filled)} holds no records`, 'give the address of a list whose items are objects')
+    return unreadable(`${label}: ${at(filled)} holds no records`, 'give a list whose items are objects')
   if (list !== undefined)
     return unreadable(
       `${label}: ${at(list)} is empty, so it does not show how it is read`,
-      'check what the account may see',
+      'check what the account may see, or the export includes',
     )
-  return unreadable(`${label} holds no list of records`, 'give the address of the list of all people')
+  return unreadable(`${label} holds no list of records`, 'give the list of all people')
 }

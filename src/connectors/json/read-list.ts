@@ -39,7 +39,9 @@ export async function* readList(list: ListText): AsyncGenerator<readonly JsonVal
   const rest = splitter.end()
   const content = readJson(rest, { name: records === 0 ? name : `${name}, without its records,` })
   recordsAt(content, list.records, name)
-  return { records, end: endOf(content, list, records) }
+  const ended = endOfText(content, list, records)
+  if (ended.problem !== null) throw unreadable(`${name}: ${ended.problem}`, ended.help)
+  return { records, end: ended.end }
 }
 
 async function* requireJsonText(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
@@ -59,17 +61,23 @@ function checkStart(start: string, name: string): void {
   throw unreadable(`${name} ${other?.problem ?? 'is no JSON'}`, other?.help ?? 'check format')
 }
 
-/** How the end was recognised, in words. Refuses a text that states that the list has more: it was saved from a page of it. */
-function endOf(content: JsonValue, list: ListText, records: number): string {
+type EndOfText = { readonly problem: null; readonly end: string } | { readonly problem: string; readonly help: string }
+
+/** How the end of the list in a text was recognised, in words; or how the text states that there is more. It was saved from a page then. */
+export function endOfText(
+  content: JsonValue,
+  list: Pick<ListText, 'records' | 'ignoredStatements'>,
+  records: number,
+): EndOfText {
   const read = { records, pages: 1 }
   const statements = [...statedByMembers(content, list.records)].filter(isConsidered(list))
   const proofs = statements.filter((statement) => provesEnd(statement, read))
   const more = statements.find((statement) => saysMore(statement, { ...read, proofs, isRepeated: () => false }))
   if (more)
-    throw unreadable(
-      `${list.name}: ${textOf(more, read)}, so this is not the whole list`,
-      `have all people exported into one file; ${helpIfUnrelated(more)}`,
-    )
+    return {
+      problem: `${textOf(more, read)}, so this is not the whole list`,
+      help: `have all people exported into one file; ${helpIfUnrelated(more)}`,
+    }
   const texts = proofs.map((statement) => textOf(statement, read)).join('; ')
-  return `the JSON text is complete: ${texts || 'nothing in it says that there is more'}`
+  return { problem: null, end: `the JSON text is complete: ${texts || 'nothing in it says that there is more'}` }
 }

@@ -15,7 +15,6 @@ export const objectStorageKind = defineConnectorKind({
     lazyConnector(async () => (await import('./open.ts')).objectStorageConnector(settings, context)),
   discovery: {
     schemes: ['s3:', 'gs:', 'az:'],
-    takesSettings: true,
     preview: async (named, options) => await (await import('./preview.ts')).previewObject(named, options),
   },
 })

@@ -1,13 +1,15 @@
 import { Failure } from '../../errors.ts'
 import {
   type DiscoveryOptions,
-  type ExportPreview,
   headBytes,
   type NamedSource,
   readSecretFile,
+  recordsOption,
   requireSettings,
+  type SourcePreview,
   secretFileReference,
 } from '../discovery.ts'
+import { exportStart } from '../export/export-start.ts'
 import { readHeadFromBytes } from '../file/decode/head.ts'
 import { chooseRemoteExport } from '../remote/choice.ts'
 import { folderOf } from './choice.ts'
@@ -24,7 +26,7 @@ const givable = ['endpoint', 'region', 'accessKeyId', 'insecure']
 export async function previewObject(
   { location, secretFile, settings: given = new Map() }: NamedSource,
   options: DiscoveryOptions,
-): Promise<ExportPreview> {
+): Promise<SourcePreview> {
   const named = { type: 'object-storage', ...bucketAddress(location), ...givenSettings(given) }
   const secret = secretFile === undefined ? undefined : await readSecretFile(secretFile, options)
   const setting = secretSetting(named.provider, { hasAccessKey: given.has('accessKeyId'), secret })
@@ -46,7 +48,8 @@ export async function previewObject(
     const bytes = await readStart(store, file, headBytes)
     const head = await readHeadFromBytes(bytes, { name: file.name, isWhole: bytes.length === file.bytes, signal })
     const reference = secretFile === undefined ? {} : { [setting]: secretFileReference(secretFile, options) }
-    return { head, source: { ...address, ...reference }, laterExports: null }
+    const { settings, ...start } = exportStart(head, { records: given.get('records'), recordsHelp: recordsOption })
+    return { ...start, source: { ...address, ...settings, ...reference }, laterExports: null }
   } finally {
     store.close()
   }
@@ -90,8 +93,12 @@ function bucketAddress(location: string) {
 function givenSettings(given: ReadonlyMap<string, string>): Readonly<Record<string, string | boolean>> {
   const settings: Record<string, string | boolean> = {}
   for (const [path, value] of given) {
+    if (path === 'records') continue
     if (!givable.includes(path))
-      throw new Failure('usage', `--set ${path}: an address of object storage takes ${givable.join(', ')}`)
+      throw new Failure(
+        'usage',
+        `--set ${path}: an address of object storage takes ${[...givable, 'records'].join(', ')}`,
+      )
     settings[path] = path === 'insecure' ? value === 'true' : value
   }
   return settings

@@ -1,13 +1,16 @@
 import { Failure } from '../../errors.ts'
 import {
   type DiscoveryOptions,
-  type ExportPreview,
+  givenRecords,
   headBytes,
   type NamedSource,
   readSecretFile,
+  recordsOption,
   requireSettings,
+  type SourcePreview,
   secretFileReference,
 } from '../discovery.ts'
+import { exportStart } from '../export/export-start.ts'
 import { readHeadFromBytes } from '../file/decode/head.ts'
 import { chooseExport } from './choice.ts'
 import { readStart } from './fetch.ts'
@@ -16,7 +19,8 @@ import type { SftpSession } from './session.ts'
 import { SftpSource } from './settings.ts'
 
 /** Reads the beginning of the newest export on an SFTP server. */
-export async function previewSftp(named: NamedSource, options: DiscoveryOptions): Promise<ExportPreview> {
+export async function previewSftp(named: NamedSource, options: DiscoveryOptions): Promise<SourcePreview> {
+  const records = givenRecords(named.settings)
   const { address, secretFile, secret } = await requireAccess(named, options)
   const settingName = /PRIVATE KEY|PuTTY-User-Key/.test(secret) ? 'privateKey' : 'password'
   const checks = { mode: 'snapshot', complete: { quietSeconds: 0 } }
@@ -32,7 +36,8 @@ export async function previewSftp(named: NamedSource, options: DiscoveryOptions)
   const bytes = await readStart(session, file.path, headBytes)
   const head = await readHeadFromBytes(bytes, { name: file.name, isWhole: bytes.length === file.bytes, signal })
   const reference = secretFileReference(secretFile, options)
-  return { head, source: { ...address, path, [settingName]: reference }, laterExports: null }
+  const { settings, ...start } = exportStart(head, { records, recordsHelp: recordsOption })
+  return { ...start, source: { ...address, path, ...settings, [settingName]: reference }, laterExports: null }
 }
 
 async function requireAccess({ location, secretFile, hostKey }: NamedSource, options: DiscoveryOptions) {

@@ -43,6 +43,7 @@ export function answersIn(fields: Fields, names: readonly string[]): ReadingAnsw
     ...text(fields, 'encoding'),
     ...text(fields, 'delimiter'),
     ...text(fields, 'sheet'),
+    ...text(fields, 'records'),
     ...text(fields, 'preset'),
     ...text(fields, 'dateFormat'),
     ...(Number.isInteger(line) && line > 0 && { headerLine: line }),
@@ -85,7 +86,18 @@ export function withValues(answers: ReadingAnswers, fields: Fields, proposed: Pr
 export function answersFrom(fields: Fields, proposed: ProposedReading): Answers {
   const values = valuesOf(proposed)
   const names = [
-    ...['encoding', 'delimiter', 'sheet', 'headerLine', 'preset', 'dateFormat', 'name', 'folder', 'timeZone'],
+    ...[
+      'encoding',
+      'delimiter',
+      'sheet',
+      'records',
+      'headerLine',
+      'preset',
+      'dateFormat',
+      'name',
+      'folder',
+      'timeZone',
+    ],
     ...[...proposed.fields.map(({ field }) => field), ...proposed.otherFields].map(fieldInput),
     ...values.statuses.map(({ value }) => valueInput('status', value)),
     ...values.contractors.map(({ value }) => valueInput('contractor', value)),

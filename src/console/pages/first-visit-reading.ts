@@ -210,9 +210,9 @@ function writtenHow({ format, sheet, encoding, delimiter }: ProposedReading['for
   return `separated by ${between}, encoded as ${encoding}`
 }
 
-/** What a person changes where the form of a file was not detected rightly. A list has none. */
-function formFields({ format, sheet }: ProposedReading['form'], fields: Fields): Html | false {
-  if (format === 'json') return false
+/** What a person changes where the form of a file was not detected rightly. A list at an address has none. */
+function formFields({ format, sheet, records }: ProposedReading['form'], fields: Fields): Html | false {
+  if (format === 'json') return records !== null && recordsField(records, fields)
   const detected = { value: '', name: 'detected automatically' }
   const ofSheet =
     sheet !== null && textField({ name: 'sheet', label: 'Sheet', value: fields('sheet') || sheet, maxLength: 100 })
@@ -221,6 +221,14 @@ ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...de
   return html`<details><summary>The file has another format</summary>
 ${format === 'xlsx' ? ofSheet : ofText}
 ${textField({ name: 'headerLine', label: 'Header line', type: 'number', value: fields('headerLine') })}
+</details>`
+}
+
+/** Of an uploaded JSON file: where its list is. */
+function recordsField(records: string, fields: Fields): Html {
+  const value = fields('records') || records
+  return html`<details><summary>The people are in another list</summary>
+${textField({ name: 'records', label: 'Path of the list', value, maxLength: 200, hint: 'Such as /data/items.' })}
 </details>`
 }
 

@@ -29,7 +29,8 @@ export function firstVisitPages(site: Site): void {
   site.upload(`${firstVisitHref}/export`, {
     operation: 'uploadExport',
     receive: async ({ control }, fields, { name, bytes }) => {
-      const form = { encoding: fields('encoding'), delimiter: fields('delimiter'), sheet: fields('sheet') }
+      const chosen = { delimiter: fields('delimiter'), sheet: fields('sheet'), records: fields('records') }
+      const form = { encoding: fields('encoding'), ...chosen }
       const { id } = await control.uploadExport({ query: withoutBlanks({ name, ...form }), body: bytes })
       return { to: uploadHref(id, '', form) }
     },
@@ -113,11 +114,12 @@ function uploadCard(context: PageContext, fields: Fields, { isOpen, ...visit }: 
       action: `${firstVisitHref}/export`,
       formToken: context.formToken,
       files: true,
-      content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, or an Excel workbook (.xlsx), at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${pluralize(visit.keptMinutes, 'minute')} after you last opened it.</p>
+      content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, an Excel workbook (.xlsx) or a JSON file, at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${pluralize(visit.keptMinutes, 'minute')} after you last opened it.</p>
 <details${isOpen && html` open`}><summary>The file has an unusual format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}
 ${textField({ name: 'sheet', label: 'Sheet', value: fields('sheet'), maxLength: 100, hint: 'The name of the one that lists the people, if a workbook has several.' })}
+${textField({ name: 'records', label: 'Path of the list', value: fields('records'), maxLength: 200, hint: 'Of a JSON file with several lists: the one of the people, such as /data/items.' })}
 </details>
 ${fileField({ name: 'export', label: 'The export', required: true })}
 <div class="row"><button class="main">Upload it and check it</button></div>`,

@@ -42,6 +42,7 @@ const formatOverrides = {
   encoding: Text.optional().describe('Such as utf-8 or windows-1252.'),
   delimiter: Text.optional().describe('The sign between two cells, or the word tab.'),
   sheet: Text.optional().describe('Of a workbook: the name of a sheet, or its number.'),
+  records: Text.optional().describe('Of a JSON file: a pointer to the list of the people, such as /data/items.'),
 }
 
 /** The admin's answers about how to read an uploaded export. */
@@ -76,6 +77,10 @@ export const ProposedReading = z
     form: z.object({
       format: z.enum(['csv', 'xlsx', 'json']),
       sheet: z.string().nullable().describe('The sheet that is read. Null: the export has only one, or none.'),
+      records: z
+        .string()
+        .nullable()
+        .describe('Where the list of an uploaded JSON file is; empty: it is the whole file. Null: of anything else.'),
       encoding: z.string(),
       delimiter: z.string(),
       headerLine: Count,

@@ -130,13 +130,14 @@ function answersIn({
   delimiter,
   headerLine,
   sheet,
+  records,
   preset,
   dateFormat,
   fields,
   statuses,
   contractors,
 }: ReadingAnswers): FirstVisitAnswers {
-  return { encoding, delimiter, headerLine, sheet, preset, dateFormat, fields, statuses, contractors }
+  return { encoding, delimiter, headerLine, sheet, records, preset, dateFormat, fields, statuses, contractors }
 }
 
 function uploadView({ id, name, bytes }: Sample): UploadView {
@@ -156,6 +157,7 @@ async function readingView(sample: Sample, { table, form: _, mapping: __, ...pro
     upload: uploadView(sample),
     form: {
       ...{ format: formatOf(table), sheet: table.workbook?.sheet ?? null },
+      records: table.listSettings ? (table.listSettings.records ?? '') : null,
       ...{ encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length, isWhole },
     },
     columns: [...new Set(headers)].filter((header) => header.trim() !== ''),

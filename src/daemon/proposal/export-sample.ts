@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Reading } from '../../connectors/connector.ts'
+import { exportStart } from '../../connectors/export/export-start.ts'
 import { openExport } from '../../connectors/export/open-export.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
 import type { FolderSource } from '../../connectors/folder/settings.ts'
@@ -14,7 +15,7 @@ import type { VisitParts } from './first-parts.ts'
 import { maxChangesShown } from './plan-list.ts'
 import { previewFile } from './preview-source.ts'
 import { type FirstConnection, helpOfPage, type Sample, type SampleSource } from './samples.ts'
-import { type FormChoice, readTable, type Table } from './table.ts'
+import { type FormChoice, readTable, type Table, tableOfList } from './table.ts'
 import type { Upload } from './uploads.ts'
 
 /** An uploaded export as a sample. Later exports will arrive in a folder. */
@@ -23,8 +24,7 @@ export function exportSample(upload: Upload, { config, sync, toSync, signal }: V
   return {
     ...{ id, name, bytes: file.bytes },
     tableOf: (form) => exportTable(file, form, signal),
-    sourceFor: (settings, { workbook }) =>
-      folderSource(upload, settings, { type: workbook ? 'folder' : 'csv', configFolder: config.folder }),
+    sourceFor: (settings, table) => folderSource(upload, settings, { table, configFolder: config.folder }),
     async plan({ next, connection }) {
       const reading = await readingOf(upload, connection, signal)
       const preview = await planReading(sync, toSync(next, connection), {
@@ -32,7 +32,7 @@ export function exportSample(upload: Upload, { config, sync, toSync, signal }: V
         maxChanges: maxChangesShown,
         signal,
       })
-      return { preview, end: null }
+      return { preview, end: reading.source?.end ?? null }
     },
   }
 }
@@ -40,27 +40,39 @@ export function exportSample(upload: Upload, { config, sync, toSync, signal }: V
 /** The header and the first rows of an export. With `whole` it is read to its end, which refuses a cut file. */
 export async function exportTable(
   file: ExportFile,
-  { encoding, delimiter, headerLine, sheet }: FormChoice,
+  { records, encoding, delimiter, headerLine, sheet }: FormChoice,
   signal: AbortSignal,
   { whole = false } = {},
 ): Promise<Table> {
   const head = await previewFile(file, { whole, signal })
-  return await readTable(head, { encoding, delimiter, headerLine, sheet }, helpOfPage)
+  const start = exportStart(head, { records, recordsHelp })
+  if ('head' in start) return await readTable(head, { encoding, delimiter, headerLine, sheet }, helpOfPage)
+  if ([encoding, delimiter, headerLine, sheet].every((choice) => choice === undefined))
+    return tableOfList(start.list, start.settings)
+  throw new Failure('usage', `${head.name} is JSON, which has no encoding, delimiter, header line and sheet`)
 }
 
-type FolderPlace = { readonly type: 'csv' | 'folder'; readonly configFolder: string }
+function recordsHelp(pointer: string): string {
+  return `the path of the list, such as ${pointer}`
+}
+
+type FolderOptions = { readonly table: Table; readonly configFolder: string }
 
 async function folderSource(
   upload: Upload,
   settings: FirstConnection,
-  { type, configFolder }: FolderPlace,
+  { table: { workbook, listSettings }, configFolder }: FolderOptions,
 ): Promise<SampleSource> {
   if (settings.folder === undefined) throw new Failure('usage', 'name the folder in which later exports will arrive')
   refuseReferences(settings.folder)
   const folder = resolve(configFolder, settings.folder)
   const pattern = join(folder, `*${suffixOf(upload.name)}`)
   return {
-    settings: { type, path: pathFrom(configFolder, pattern) },
+    settings: {
+      type: workbook || listSettings ? 'folder' : 'csv',
+      path: pathFrom(configFolder, pattern),
+      ...listSettings,
+    },
     shown: pattern,
     makesFolder: (await isFolder(folder)) ? null : folder,
     secrets: new Map(),
@@ -88,9 +100,9 @@ async function readingOf(
 ): Promise<Reading> {
   const settings = source?.settings
   if (settings === undefined || !readsFolder(settings)) throw new Error('the source is a folder')
-  const opened = await openExport(file, settings, { signal, secret: () => null })
+  const { end, ...opened } = await openExport(file, settings, { signal, secret: () => null })
   const { mode } = settings
-  return { mode, asOf: at.toISOString(), source: { name, bytes: file.bytes, version: file.version }, ...opened }
+  return { mode, asOf: at.toISOString(), source: { name, bytes: file.bytes, version: file.version, ...end }, ...opened }
 }
 
 function readsFolder(settings: SourceSettings): settings is SourceSettings & FolderSource {

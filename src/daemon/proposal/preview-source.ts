@@ -14,9 +14,6 @@ export async function previewSource(named: NamedSource, options: DiscoveryOption
   const kind = connectorKinds.find(({ discovery: { schemes } }) =>
     url === null ? schemes.length === 0 : schemes.includes(url.protocol),
   )
-  const { settings = new Map() } = named
-  if (settings.size > 0 && !kind?.discovery.takesSettings)
-    throw new Failure('usage', '--set needs --recipe, or a --source with https:// or of object storage')
   if (kind !== undefined) return await kind.discovery.preview(named, options)
   const forms = alternatives(addressForms())
   throw new Failure('usage', `${named.location}: a source is a file, a folder, or an address with ${forms}`)

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { requireTableText } from '../../connectors/file/other-text.ts'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
 import type { Head, ListStart } from '../../connectors/discovery.ts'
+import type { ListSettings } from '../../connectors/export/export-start.ts'
 import { type EncodingGuess, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
 import { readSheetStart } from '../../connectors/xlsx/open-workbook.ts'
@@ -17,6 +18,8 @@ export type FormChoice = {
   readonly headerLine?: number
   /** The name of a sheet, or its number. */
   readonly sheet?: string
+  /** A pointer to the list of records in a JSON file. */
+  readonly records?: string
 }
 
 /** How messages explain to choose another form. */
@@ -47,14 +50,16 @@ export type Table = {
   readonly notes: readonly string[]
   /** Whether the rows are records of a JSON list, which is written in no form that could be chosen. */
   readonly isList?: true
+  /** The settings that read the list in an uploaded file. Those of any other list are part of its source. */
+  readonly listSettings?: ListSettings
   /** The sheet that was read of a workbook; null: it has only one. */
   readonly workbook?: { readonly sheet: string | null }
 }
 
-/** The table of the first records of a list. */
-export function tableOfList({ name, headers, rows, isWhole, notes }: ListStart): Table {
+/** The table of the first records of a list. `listSettings`: of the list in an uploaded file. */
+export function tableOfList({ name, headers, rows, isWhole, notes }: ListStart, listSettings?: ListSettings): Table {
   const form = { encoding: 'utf-8', delimiter: '', headerLine: 1, linesAfterHeader: 0, lastLine: 'any' } as const
-  return { name, ...form, headers, rows, isWhole, notes, isList: true }
+  return { name, ...form, headers, rows, isWhole, notes, isList: true, ...(listSettings && { listSettings }) }
 }
 
 /** Thrown if only a person can tell which encoding is right. */

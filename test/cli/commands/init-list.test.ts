@@ -61,19 +61,50 @@ test('of the address of a JSON list, its pages and fields are written, and a pla
   expect(JSON.parse(plan.stdout)).toMatchObject({ records: 120, counts: { rejected: 0 } })
 })
 
-test('options of an export, a JSON file, and settings without an address are refused', async () => {
+test('of a JSON file, its list and fields are written, and a plan reads all of it', async () => {
+  const people = Array.from({ length: 30 }, (_, at) => ({
+    ...{ employee_id: `E${at}`, email: `p${at}@example.com`, first_name: 'Ana', last_name: 'Berg' },
+    status: 'Active',
+  }))
   const json = join(folder, 'people.json')
+  await writeFile(json, JSON.stringify({ data: { people }, offices: people.slice(0, 20) }))
+
+  const unclear = await init('--replace', '--source', json)
+  const written = await init('--replace', '--source', json, '--set', 'records=/data/people')
+  const { source } = parse(await readFile(join(folder, 'list.yaml'), 'utf8')).connections.hr
+  const plan = await call(['plan', '--json', '--config', join(folder, 'list.yaml')])
+
+  expect(unclear).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining(
+      "people.json has several lists of similar length, /data/people (30) and /offices (20): say which one holds the people with --set 'records=/data/people'",
+    ),
+  })
+  expect(written).toMatchObject({ exit: 0, stdout: expect.stringContaining('a JSON list with 5 columns; 30 rows') })
+  expect(source).toMatchObject({ type: 'folder', format: 'json', records: '/data/people' })
+  expect(source).not.toHaveProperty('lastLine')
+  expect(JSON.parse(plan.stdout)).toMatchObject({ records: 30, counts: { rejected: 0 } })
+})
+
+test('options of a table, and settings without a list, are refused', async () => {
+  const json = join(folder, 'ana.json')
+  const csv = join(folder, 'ana.csv')
   await writeFile(json, '[{"id": 1, "name": "Ana"}]')
+  await writeFile(csv, 'id,name\n1,Ana\n')
 
   const refused = [
     await init('--replace', ...atSystem(), '--delimiter', ';'),
-    await init('--replace', '--source', json),
+    await init('--replace', '--source', json, '--sheet', 'People'),
     await init('--replace', '--source', json, '--set', 'records=/data'),
+    await init('--replace', '--source', csv, '--set', 'records=/data'),
+    await init('--replace', '--source', csv, '--set', 'delimiter=;'),
   ]
 
   expect(refused.map(({ exit, stderr }) => [exit !== 0, stderr])).toEqual([
     [true, expect.stringContaining('is JSON, and goes without --encoding, --delimiter, --header-line and --sheet')],
-    [true, expect.stringContaining('people.json is JSON: have it exported as CSV; JSON is read from an address only')],
-    [true, expect.stringContaining('--set needs --recipe, or a --source with https://')],
+    [true, expect.stringContaining('ana.json is JSON, and goes without --encoding')],
+    [true, expect.stringContaining("ana.json has no list of records at /data: give --set 'records='")],
+    [true, expect.stringContaining('ana.csv is no JSON, and has no list of records to choose')],
+    [true, expect.stringContaining('--set takes records of a JSON file; not delimiter')],
   ])
 })

@@ -10,7 +10,7 @@ describe('a JSON list that cannot be understood is refused:', () => {
   test.each([
     ['nothing where the records should be', json({ data: [] }), 'expected a list of records at /people, found nothing'],
     ['an object there', json({ people: {} }), 'expected a list of records at /people, found a single object'],
-    ['null there', json({ people: null }), 'found a single object'],
+    ['null there', json({ people: null }), 'found null'],
     ['broken JSON', json('{"people":[{"name":"Secret"'), 'is not valid JSON'],
     ['deep JSON', json(`{"people":${'['.repeat(100)}`), 'is nested deeper than 64 levels'],
     ['a next page that is true', json({ people: [], next: true }), 'holds no address and no token at /next'],

@@ -213,6 +213,54 @@ describe('a workbook', () => {
   })
 })
 
+describe('a JSON file', () => {
+  const [header = '', ...lines] = everybody.trim().split('\r\n')
+  const names = header.split(',')
+  const records = lines.map((line) => Object.fromEntries(line.split(',').map((cell, index) => [names[index], cell])))
+  // A mapped member that no record has any more holds the plan, so that one of them has all.
+  const filled = records.map((record, index) =>
+    index === 0 ? record : Object.fromEntries(Object.entries(record).filter(([, cell]) => cell !== '')),
+  )
+  const list: FolderSettings = { type: 'folder', format: 'json', records: '/people' }
+  const textOf = (people: readonly object[]) => JSON.stringify({ total: people.length, people })
+
+  test.for([
+    ['with blank members', records],
+    ['without most blank members', filled],
+  ] as const)('says what the CSV of the same people said, %s', async ([, people]) => {
+    const plan = await planFor(textOf(people), list)
+
+    expect(plan).toMatchObject({ held: [], changes: [], rejects: [], rows: 40, records: 40, counts: { unchanged: 40 } })
+    expect(plan.source).toMatchObject({ records: 40, end: expect.stringContaining('/total counts 40 records') })
+  })
+
+  test('without its last person is held, as a CSV is, and one that was cut off plans nothing', async () => {
+    const plan = await planFor(textOf(filled.slice(0, -1)), list)
+
+    expect(plan.held).toContain('endMissing')
+    await expect(planFor(textOf(filled).slice(0, -20), list)).rejects.toMatchObject({ code: 'source_unreadable' })
+  })
+
+  test('with a person twice is judged as the CSV with that row twice', async () => {
+    const [first = {}] = filled
+    const other = { ...first, [names[3] ?? '']: 'Another Title' }
+    const csvLine = names.map((name) => other[name] ?? '').join(',')
+
+    const fromJson = await planFor(textOf([...filled, other]), list)
+    const fromCsv = await planFor(`${everybody}${csvLine}\r\n`)
+
+    const inRows = fromCsv.rejects.map(({ line, reason }) => [
+      line - 1,
+      reason?.replace(/\d+$/, (at) => `${Number(at) - 1}`),
+    ])
+    expect(fromJson.rejects.map(({ line, reason }) => [line, reason])).toEqual(inRows)
+    expect({ changes: fromJson.changes.length, held: fromJson.held }).toEqual({
+      changes: fromCsv.changes.length,
+      held: fromCsv.held,
+    })
+  })
+})
+
 describe('a row that is not about a person', () => {
   const header = everybody.slice(0, everybody.indexOf('\r\n'))
   const totals = 'Total,40,40,40,40,,40\r\n'

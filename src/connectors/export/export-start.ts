@@ -1,0 +1,45 @@
+import { Failure } from '../../errors.ts'
+import { type Head, type ListStart, refuseReferences } from '../discovery.ts'
+import { unreadable } from '../file/failures.ts'
+import { isLikeJson } from '../file/other-text.ts'
+import { pointer, readJson } from '../json/cells.ts'
+import { findList, isRecords } from '../json/find-list.ts'
+import { endOfText } from '../json/read-list.ts'
+import { tableOfRecords } from '../json/table-of-records.ts'
+
+/** The settings that read the list in a JSON file. */
+export type ListSettings = { readonly format: 'json'; readonly records?: string }
+
+/** What an export begins with, and the settings that this shows. */
+type ExportStart =
+  | { readonly head: Head; readonly settings: Readonly<Record<string, never>> }
+  | { readonly list: ListStart; readonly settings: ListSettings }
+
+/** The list of records of a JSON file as a person chose it, and how messages say to choose another one. */
+type RecordsChoice = { readonly records: string | undefined; readonly recordsHelp: (pointer: string) => string }
+
+/** Finds the list of records in a JSON file. Any other export stays as it is. Refuses a JSON file without a list of records. */
+export function exportStart(head: Head, { records, recordsHelp }: RecordsChoice): ExportStart {
+  const { name, bytes, isWhole, isWorkbook } = head
+  const isJson = !isWorkbook && isLikeJson(bytes.toString('utf8', 0, 1024))
+  if (!isJson && records !== undefined)
+    throw new Failure('usage', `${name} is no JSON, and has no list of records to choose`)
+  if (!isJson) return { head, settings: {} }
+  if (!isWhole)
+    throw unreadable(
+      `${name} is JSON of more than ${Math.floor(bytes.length / 1024 / 1024)} MiB`,
+      'look at a smaller file of the same form',
+    )
+  const content = readJson(bytes, { name })
+  const path = findList(content, { label: name, chosen: records, help: recordsHelp })
+  const found = pointer(content, path)
+  if (!isRecords(found)) throw new Error('the list was found')
+  const settings = { format: 'json', ...(path !== '' && { records: path }) } as const
+  refuseReferences(settings, name)
+  const { problem } = endOfText(content, { records: path }, found.length)
+  const notes = [
+    ...(problem === null ? [] : [`A run refuses the file: ${problem}.`]),
+    'Nothing says whether the list includes people who have left. Look for one of them in it.',
+  ]
+  return { list: { name, ...tableOfRecords(found, name), isWhole: true, notes }, settings }
+}
