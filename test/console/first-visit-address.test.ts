@@ -132,6 +132,22 @@ test('an export at an address is read as one', async () => {
   expect(parse(String(plan.body.text)).connections.hr.source).toMatchObject({ format: 'csv', delimiter: ';' })
 })
 
+test('a list that is not read to its end because its person began another one is logged as no trouble', async () => {
+  await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
+  const requested = Promise.withResolvers<void>()
+  await using silent = await startHrServer(() => requested.resolve())
+  const signIn = { with: 'bearer', token: secret }
+
+  const first = readAddress(own, { url: silent.url, signIn })
+  await requested.promise
+  const second = await readAddress(own, { signIn })
+  const superseded = await first
+
+  expect([superseded.status, superseded.body.message]).toEqual([409, 'you began to read something else meanwhile'])
+  expect(second.status).toBe(201)
+  expect(own.events.filter(({ event }) => event === 'first_visit.unread')).toEqual([])
+})
+
 describe('an address that leads to no list of people is refused with a sentence', () => {
   const page = '<!doctype html><title>Sign in</title>'
   test.each([

@@ -32,14 +32,14 @@ export function exportStart(head: Head, { records, recordsHelp }: RecordsChoice)
     )
   const content = readJson(bytes, { name })
   const path = findList(content, { label: name, chosen: records, help: recordsHelp })
-  const found = pointer(content, path)
-  if (!isRecords(found)) throw new Error('the list was found')
+  const people = pointer(content, path)
+  if (!isRecords(people)) throw new Error('the list was found')
   const settings = { format: 'json', ...(path !== '' && { records: path }) } as const
   refuseReferences(settings, name)
-  const { problem } = endOfText(content, { records: path }, found.length)
+  const { problem } = endOfText(content, { records: path }, people.length)
   const notes = [
     ...(problem === null ? [] : [`A run refuses the file: ${problem}.`]),
     'Nothing says whether the list includes people who have left. Look for one of them in it.',
   ]
-  return { list: { name, ...tableOfRecords(found, name), isWhole: true, notes }, settings }
+  return { list: { name, ...tableOfRecords(people, name), isWhole: true, notes }, settings }
 }

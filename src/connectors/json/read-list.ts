@@ -11,7 +11,7 @@ import { isConsidered, provesEnd, saysMore, statedByMembers } from './statements
 const headBytes = 1024
 
 /** A JSON text that holds one list of records. */
-export type ListText = Pick<ExportFormat, 'records' | 'ignoredStatements'> & {
+type ListText = Pick<ExportFormat, 'records' | 'ignoredStatements'> & {
   readonly chunks: AsyncIterable<Buffer>
   /** Its name in failures. */
   readonly name: string

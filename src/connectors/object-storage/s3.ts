@@ -28,11 +28,23 @@ export async function openS3(source: ObjectStorageSource, options: StoreOptions)
   const { endpoint, region } = source
   const credentials = await accessKey(source, options)
   return bucketOverS3(source, options, {
-    ...(endpoint !== undefined && { endpoint, region: 'us-east-1', forcePathStyle: true }),
+    ...(endpoint !== undefined && { endpoint, region: regionOfEnvironment, forcePathStyle: true }),
     ...(region !== undefined && { region }),
     ...(credentials && { credentials }),
     followRegionRedirects: endpoint === undefined,
   })
+}
+
+/** The region that the environment names; else the usual one of servers that have no regions. */
+async function regionOfEnvironment(): Promise<string> {
+  const client = new S3Client()
+  try {
+    return await client.config.region()
+  } catch {
+    return 'us-east-1'
+  } finally {
+    client.destroy()
+  }
 }
 
 /** A bucket of any provider that speaks the API of S3. */

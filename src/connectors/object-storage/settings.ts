@@ -39,7 +39,13 @@ const objectStorageSettings = {
     .url({ protocol: /^https?$/, error: 'expected an address such as https://minio.example.com' })
     .optional()
     .describe("The address of a server of your own. Default: the provider's."),
-  region: z.string().min(1).optional().describe('s3: the region of the bucket. Default: as the environment says.'),
+  region: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      's3: the region of the bucket. Default: as the environment says; us-east-1 if there is an endpoint and no other.',
+    ),
   accessKeyId: z
     .string()
     .min(1)

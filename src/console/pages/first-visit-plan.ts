@@ -114,7 +114,10 @@ async function planOf(context: PageContext, fields: Fields, reading: ReadingResu
 async function plannedFor(context: PageContext, fields: Fields) {
   const reading = await proposedFor(context, fields)
   if (reading === null)
-    throw new Failure('not_found', 'the export is no longer stored here: go to the overview and upload it again')
+    throw new Failure(
+      'not_found',
+      'the export or address is no longer stored here: go to the overview and give it again',
+    )
   if (reading.refused !== null) throw new Failure('usage', reading.refused)
   return { reading, plan: await askPlan(context, fields, reading), answers: answersFrom(fields, reading.proposed) }
 }

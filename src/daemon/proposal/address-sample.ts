@@ -57,7 +57,7 @@ export async function readAddress(
   const credentials = credentialsIn(request.signIn)
   refuseReferences([request.url, request.records, ...credentials.texts.values()])
   const label = `${url.origin}${url.pathname}`
-  const previewed = await reportingFailures(parts, label, () =>
+  const previewed = await reportingFailures(parts, { source: label, signal: parts.signal }, () =>
     inTime(parts.signal, async (signal) => {
       const { secrets } = credentials
       // The settings are checked with a value in place of each secret; `secret` gives the secrets themselves.
@@ -121,7 +121,9 @@ function addressSample({ preview, credentials, label }: LookedAt, parts: SampleP
     async plan(draft, visitor) {
       if (planned?.digest === draft.digest) return planned.plan
       const read = (signal: AbortSignal) =>
-        reportingFailures(parts, label, () => planList(withPlainSecrets(draft), { ...parts, signal }))
+        reportingFailures(parts, { source: label, signal }, () =>
+          planList(withPlainSecrets(draft), { ...parts, signal }),
+        )
       planned = { digest: draft.digest, plan: await visits.read(visitor, read) }
       return planned.plan
     },

@@ -75,7 +75,9 @@ export function openFirstLists(parts: VisitParts): FirstLists {
     async read(request, visitor) {
       const preset = await requireRecipe(request.recipe)
       const read = (id: string, signal: AbortSignal) =>
-        reportingFailures(parts, request.recipe, () => readList({ ...parts, signal }, { ...request, preset, id }))
+        reportingFailures(parts, { source: request.recipe, signal }, () =>
+          readList({ ...parts, signal }, { ...request, preset, id }),
+        )
       return (await visits.fill(visitor, read)).list
     },
     find: (id, principal) => find(id, principal).list,

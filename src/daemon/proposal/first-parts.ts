@@ -28,12 +28,20 @@ export function isTrial({ platform }: Config): boolean {
   return isLocalHost(new URL(platform.baseUrl))
 }
 
-/** Reads a list for a person, and logs why it could not be read. `source`: the recipe or the address. */
-export async function reportingFailures<T>({ sync }: VisitParts, source: string, read: () => Promise<T>): Promise<T> {
+/** `source`: the recipe or the address. `signal`: ends when nobody wants the list any more. */
+type ReportedReading = { readonly source: string; readonly signal: AbortSignal }
+
+/** Reads a list for a person, and logs why it could not be read, unless nobody wants it any more. */
+export async function reportingFailures<T>(
+  { sync }: VisitParts,
+  { source, signal }: ReportedReading,
+  read: () => Promise<T>,
+): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    if (error instanceof Failure) sync.events.firstReadingFailed({ source, code: error.code, reason: error.message })
+    if (error instanceof Failure && !signal.aborted)
+      sync.events.firstReadingFailed({ source, code: error.code, reason: error.message })
     throw error
   }
 }

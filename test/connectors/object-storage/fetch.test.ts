@@ -19,6 +19,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   vi.restoreAllMocks()
+  vi.unstubAllEnvs()
   await opened[Symbol.asyncDispose]()
 })
 
@@ -43,6 +44,30 @@ test('a download is complete also where the system writes less than it is given'
 
   expect(await readFile(path, 'utf8')).toBe(people)
 })
+
+test.each([
+  [undefined, undefined, 'us-east-1'],
+  ['eu-central-1', undefined, 'eu-central-1'],
+  ['eu-central-1', 'garage', 'garage'],
+])(
+  'with AWS_REGION=%s and region %s, a request to an endpoint is signed for %s',
+  async (variable, region, expected) => {
+    await using bucket = await testBucket('s3')
+    await bucket.put('people.csv', people)
+    vi.stubEnv('AWS_REGION', variable)
+    vi.stubEnv('AWS_CONFIG_FILE', join(folder, 'none'))
+    const scopes = new Set<string>()
+    bucket.fault = ({ headers }) => {
+      scopes.add(/Credential=[^/]+\/\d+\/([^/]+)\//.exec(String(headers.authorization))?.[1] ?? '')
+      return undefined
+    }
+
+    await fetched(await bucket.store({ region }), 'people.csv')
+    vi.unstubAllEnvs()
+
+    expect([...scopes]).toEqual([expected])
+  },
+)
 
 describe.each(['gcs with an HMAC key', 'gcs with workload identity'] as const)('a bucket of %s', (provider) => {
   test('gives an object that was stored compressed as it is stored', async () => {
