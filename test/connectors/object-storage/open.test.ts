@@ -299,11 +299,13 @@ describe.each(providers)('an export in a bucket of %s', (provider) => {
   test('is found among thousands of keys', { tags: ['full'] }, async () => {
     for (let number = 0; number < 2500; number += 1) await put(`people-${String(number).padStart(4, '0')}.csv`)
 
-    const reading = await closed(
-      open({ asOf: { from: 'fileName', pattern: '-(?<year>\\d{4})(?<month>)(?<day>)' }, pattern: 'people-2499.csv' }),
-    )
+    const newest = await closed(open({ pattern: 'people-*.csv' }))
+    const oldest = await closed(open({ pattern: 'people-*.csv', take: 'each' }))
+    const one = await closed(open({ pattern: 'people-1250.csv' }))
 
-    expect(reading.source.name).toBe('people-2499.csv')
+    expect(newest.source).toMatchObject({ name: 'people-2499.csv' })
+    expect(oldest.source).toMatchObject({ name: 'people-0000.csv', more: true })
+    expect(one.source).toMatchObject({ name: 'people-1250.csv' })
   })
 })
 

@@ -123,6 +123,22 @@ type Opened = {
   readonly close: () => Promise<void>
 }
 
+/**
+ * Lets the server make its tokens for further pages of a list: it encrypts them with DES, which OpenSSL no longer has by itself. Three
+ * times the same key makes triple DES the same cipher.
+ */
+function provideDes(): void {
+  const crypto = load('node:crypto')
+  for (const name of ['createCipheriv', 'createDecipheriv']) {
+    const create = crypto[name]
+    crypto[name] = (algorithm: string, key: Buffer, ...others: unknown[]) =>
+      algorithm === 'des'
+        ? create('des-ede3-cbc', Buffer.concat([key, key, key]), ...others)
+        : create(algorithm, key, ...others)
+  }
+}
+provideDes()
+
 async function s3Server(directory: string): Promise<Opened> {
   const S3rver = load('s3rver')
   const server = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory })
