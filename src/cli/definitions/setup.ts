@@ -42,7 +42,7 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     )
     .option(
       '--set <setting=value>',
-      'a setting besides those of the recipe, such as allowPrivate=true, or of an address: records, headers.NAME, endpoint, region; can be repeated',
+      'a setting besides those of the recipe, such as allowPrivate=true, or of a source: records, headers.NAME, endpoint, region; can be repeated',
       several,
     )
     .option(
