@@ -91,6 +91,7 @@ describe('the settings of a format', () => {
   test('have defaults', () => {
     expect(ExportFormat.parse({})).toEqual({
       format: 'csv',
+      records: '',
       delimiter: ',',
       encoding: 'utf-8',
       quote: '"',

@@ -111,7 +111,9 @@ describe('settings', () => {
   test('of a folder of workbooks name its type', () => {
     expect(issuesOf({ type: 'folder', format: 'xlsx', sheet: 'People' })).toBeUndefined()
     expect(issuesOf({ type: 'folder' })).toBeUndefined()
-    expect(issuesOf({ type: 'csv', format: 'xlsx' })).toEqual(['type: a folder of workbooks has type: folder'])
+    expect(issuesOf({ type: 'csv', format: 'xlsx' })).toEqual([
+      'type: a folder of workbooks or JSON files has type: folder',
+    ])
   })
 
   test('name a sheet of a workbook only', () => {
