@@ -32,9 +32,10 @@ export type FlatRecord = {
  */
 export function readJson(bytes: Uint8Array, { name }: { readonly name: string }): JsonValue {
   const text = decoded(bytes, name)
-  checkShape(text, name)
+  const { hasNumbers } = checkShape(text, name)
   try {
-    return JSON.parse(text, sourceText)
+    // Without numbers, their texts need not be kept, which takes most of the time.
+    return hasNumbers ? JSON.parse(text, sourceText) : JSON.parse(text)
   } catch (error) {
     // The parser's own message quotes the text, so it is neither shown nor kept as the cause.
     throw unreadable(`${name} is not valid JSON${whereIn(error)}`, 'it was cut off, or is something else')
@@ -100,18 +101,20 @@ export function notUtf8(name: string): Failure {
 }
 
 /** Refuses text that would be dangerous or ambiguous to parse. Text that is no JSON passes, because the parser refuses it. */
-function checkShape(text: string, name: string): void {
+function checkShape(text: string, name: string): { readonly hasNumbers: boolean } {
   /** The names seen so far in each open object; null for a list. */
   const open: (Set<string> | null)[] = []
   let values = 0
+  let hasNumbers = false
   for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at]
+    const sign = text[at] ?? ''
     if (sign === '"') {
       const end = endOfString(text, at)
       checkName(text, { from: at, to: end, knownNames: open.at(-1), name })
       at = end
       continue
     }
+    hasNumbers ||= sign >= '0' && sign <= '9'
     if (sign === '}' || sign === ']') open.pop()
     if (sign === '{' || sign === '[') open.push(sign === '{' ? new Set() : null)
     if (sign === '{' || sign === '[' || sign === ',') values += 1
@@ -119,6 +122,7 @@ function checkShape(text: string, name: string): void {
       throw unreadable(`${name} is nested deeper than ${maxDepth} levels at character ${at + 1}`, 'check the sender')
     if (values > maxValues) throw unreadable(`${name} holds more than ${maxValues} values`, 'ask for smaller pages')
   }
+  return { hasNumbers }
 }
 
 function endOfString(text: string, from: number): number {

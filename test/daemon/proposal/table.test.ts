@@ -194,7 +194,7 @@ describe('what is no table of people is refused in a sentence', () => {
       'people.csv holds NUL bytes, so it is no text: have it exported as CSV',
     ],
     ['a web page', '<!doctype html><title>Sign in</title>', /is a web page \(HTML\)/],
-    ['JSON', '[{"id": 1, "name": "Ana"}]', /is JSON: have it exported as CSV/],
+    ['JSON', '[{"id": 1, "name": "Ana"}]', /is JSON: write format: json, or have it exported as CSV/],
     [
       'two delimiters',
       'a,b;c,d\n1,2;3,4\n5,6;7,8\n',
