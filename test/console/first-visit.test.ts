@@ -402,7 +402,9 @@ describe('a visit', () => {
     const start = await visitor.get(steps[0]?.location ?? '')
 
     expect(steps.map(({ status }) => status)).toEqual([303, 303, 404])
-    expect(steps[2]?.text).toContain('The export or address is no longer stored here: go to the overview and give it again')
+    expect(steps[2]?.text).toContain(
+      'The export or address is no longer stored here: go to the overview and give it again',
+    )
     expect(noticeIn(start.text)).toMatch(/^The export or address is no longer stored here/)
   })
 })

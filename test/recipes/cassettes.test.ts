@@ -8,7 +8,7 @@ import { temporaryFolder } from '../helpers/sources/folders.ts'
 import { type HttpSettings, httpSource, json, openHttp, startHrServer } from '../helpers/sources/hr-server.ts'
 import { testClock } from '../helpers/sources/test-clock.ts'
 import { noon, openSystem } from './opened-system.ts'
-import { mapReading, mappingOf } from './roster-of.ts'
+import { mappingOf, mapReading } from './roster-of.ts'
 import { readRecipeFile } from './systems.ts'
 
 /** What a cassette gives to a source that reads it, with its settings or others. */

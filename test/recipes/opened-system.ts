@@ -1,4 +1,4 @@
-import { startSystem, type RunningSystem, type SystemOptions } from '../helpers/hr-systems/server.ts'
+import { type RunningSystem, type SystemOptions, startSystem } from '../helpers/hr-systems/server.ts'
 import { requireSystem } from '../helpers/hr-systems/systems.ts'
 import type { Certificates } from '../helpers/sources/hr-server.ts'
 import { type FilledSource, fillSource, readRecipeFile, type SourceSettings, systemConnections } from './systems.ts'

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { SignJWT } from 'jose'
 import { Agent, request } from 'undici'
 import { SignedXml } from 'xml-crypto'
-import { flattenRecord, type JsonValue, pointer, readJson } from '../../src/connectors/json/cells.ts'
 import { HttpSource } from '../../src/connectors/http/settings/settings.ts'
+import { flattenRecord, type JsonValue, pointer, readJson } from '../../src/connectors/json/cells.ts'
 import type { SourceSettings } from './systems.ts'
 
 /** A response, with its text. */

@@ -10,7 +10,7 @@ import { type Certificates, makeCertificates } from '../helpers/sources/hr-serve
 import { isFull } from '../helpers/tier.ts'
 import { noon, type OpenedSystem, openSystem } from './opened-system.ts'
 import { readPlainly, requestPlainly } from './plain-client.ts'
-import { mapCsv, mapRecords, mappingOf } from './roster-of.ts'
+import { mapCsv, mappingOf, mapRecords } from './roster-of.ts'
 import { readRecipeFile, type SystemConnection, systemConnections } from './systems.ts'
 
 const opened = new AsyncDisposableStack()

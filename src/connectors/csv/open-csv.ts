@@ -6,8 +6,8 @@ import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import type { OpenedExport } from '../file/opened-export.ts'
-import { readHeader } from './header.ts'
 import { requireTableText } from '../file/other-text.ts'
+import { readHeader } from './header.ts'
 import { canFilter, readFilteredRows, readRows } from './rows.ts'
 
 const carriageReturn = 13

@@ -1,7 +1,7 @@
+import { joinChunks } from '../file/chunks.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { findOtherText } from '../file/other-text.ts'
-import { joinChunks } from '../file/chunks.ts'
 import { type JsonValue, notUtf8, readJson } from './cells.ts'
 import { RecordSplitter } from './record-splitter.ts'
 import { recordsAt } from './records-at.ts'

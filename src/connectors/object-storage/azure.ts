@@ -1,4 +1,4 @@
-import { ContainerClient, StorageSharedKeyCredential, type StoragePipelineOptions } from '@azure/storage-blob'
+import { ContainerClient, type StoragePipelineOptions, StorageSharedKeyCredential } from '@azure/storage-blob'
 import { withOptionalPackage } from '../../system/optional-package.ts'
 import { isMissing, isOtherState, notContinued, objectFailure, replaced } from './failures.ts'
 import type { ObjectStorageSource } from './settings.ts'

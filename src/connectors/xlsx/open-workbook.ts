@@ -1,6 +1,6 @@
-import { pluralize } from '../../identity/pluralize.ts'
 import { quoted } from '../../identity/lint/quoted.ts'
 import { mostSimilar } from '../../identity/mapping/headers.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import { cellBytes } from '../cell-size.ts'
 import type { ConnectorContext, SourceRow } from '../connector.ts'
 import type { ExportFile } from '../file/export-file.ts'

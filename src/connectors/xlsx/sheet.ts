@@ -1,7 +1,7 @@
 import { unreadable } from '../file/failures.ts'
 import type { Archive } from './archive.ts'
-import { type CellContext, cellContent, type StoredCell } from './cells.ts'
 import { maxColumns, maxRows, parseAddress, parseRowNumber } from './cell-address.ts'
+import { type CellContext, cellContent, type StoredCell } from './cells.ts'
 import { RichText } from './rich-text.ts'
 import { readXml } from './xml.ts'
 

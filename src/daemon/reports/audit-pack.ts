@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import type { LeaverReport } from '../../contract/control/leavers.ts'
 import { type AuditKey, publicPem } from '../../store/audit/key.ts'
 import { jsonText } from '../../text/escape.ts'
-import { type Population, populationFiles } from './population-files.ts'
 import { leaversCsv } from './leavers-csv.ts'
+import { type Population, populationFiles } from './population-files.ts'
 
 /** A file of a pack. Content that is not text is in base64. */
 type PackFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' }

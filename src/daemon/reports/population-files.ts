@@ -1,6 +1,6 @@
 import type { AccountedPerson, Movement, Statement } from '../../contract/control/statements.ts'
-import { csv } from '../../web/csv.ts'
 import { jsonText } from '../../text/escape.ts'
+import { csv } from '../../web/csv.ts'
 import { statementCsv } from './statement-csv.ts'
 
 /** The population of a connection at both ends of a period, and what moved it. */

@@ -4,7 +4,7 @@ import type { Target } from '../connections/connections.ts'
 import { hasCome } from '../has-come.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
 import type { Db } from '../schema.ts'
-import { type Lease, isProcessAlive, withoutLease } from '../workers/leases.ts'
+import { isProcessAlive, type Lease, withoutLease } from '../workers/leases.ts'
 import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const

@@ -4,7 +4,7 @@ import { clockBound } from '../has-come.ts'
 import { markInDoubt } from '../in-doubt.ts'
 import type { BatchKey } from '../keys.ts'
 import type { Db } from '../schema.ts'
-import { isAtWork, type Lease, isProcessAlive } from '../workers/leases.ts'
+import { isAtWork, isProcessAlive, type Lease } from '../workers/leases.ts'
 
 type UncertainBatch = BatchKey & {
   readonly now: Date

@@ -1,7 +1,7 @@
 import { WalkInterrupted } from '../../http/client/walk.ts'
 import type { LastSync } from '../../identity/effective/cause.ts'
 import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
-import { type ClaimedWalk, claimWalk, type Coverage, endWalk, storeCoverage } from '../../store/effective/walks.ts'
+import { type ClaimedWalk, type Coverage, claimWalk, endWalk, storeCoverage } from '../../store/effective/walks.ts'
 import type { SyncContext } from '../context/context.ts'
 import { classifyRefusal } from '../rate-limit/classify-answers.ts'
 import type { Endpoint } from '../target/endpoint.ts'

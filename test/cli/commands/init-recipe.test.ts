@@ -7,7 +7,7 @@ import { connectRecipe } from '../../../src/cli/init/recipe.ts'
 import { plain } from '../../../src/cli/render/text.ts'
 import { type Prompts, Stopped } from '../../../src/cli/session/prompts.ts'
 import { call } from '../../helpers/called.ts'
-import { startHrServer, type HrServer } from '../../helpers/sources/hr-server.ts'
+import { type HrServer, startHrServer } from '../../helpers/sources/hr-server.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 const token = 'token-of-the-list'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { columnLetters, parseAddress } from '../../../src/connectors/xlsx/cell-address.ts'
-import { plainNumber } from '../../../src/connectors/xlsx/numbers.ts'
 import { formatDigits, parseNumberFormat } from '../../../src/connectors/xlsx/number-formats.ts'
+import { plainNumber } from '../../../src/connectors/xlsx/numbers.ts'
 import { readCsv } from '../../helpers/sources/csv.ts'
 import { rowOf, workbookOf, xlsx } from '../../helpers/sources/workbooks.ts'
 

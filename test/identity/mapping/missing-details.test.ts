@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { compileMapping, Mapping } from '../../../src/identity/mapping/mapping.ts'
-import { isColumnOfDetail, mayNameDetail, type MissingDetail } from '../../../src/identity/mapping/missing-details.ts'
+import { isColumnOfDetail, type MissingDetail, mayNameDetail } from '../../../src/identity/mapping/missing-details.ts'
 
 const missing: MissingDetail = { name: 'job', reason: 'the detail job is missing' }
 

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../json/cells.ts'
 import { pointerTo } from '../../json/find-list.ts'
 import { plainName, type Statement, statedByMembers } from '../../json/statements.ts'
+import { statedByHeaders } from '../lists/header-statements.ts'
 import { nextLinks } from '../lists/link-header.ts'
 import type { ListPage } from '../lists/list-page.ts'
-import { statedByHeaders } from '../lists/header-statements.ts'
 import type { Pages } from '../settings/pages.ts'
 
 const maxDepth = 4

@@ -1,9 +1,9 @@
 import { unreadable } from '../../file/failures.ts'
 import { pointer } from '../../json/cells.ts'
+import type { CountStatement } from '../../json/statements.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import type { Pages } from '../settings/pages.ts'
 import type { ListPage } from './list-page.ts'
-import type { CountStatement } from '../../json/statements.ts'
 
 type Total = NonNullable<Pages['total']>
 type Location = Exclude<Total, { readonly pages: unknown }>

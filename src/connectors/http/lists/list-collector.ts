@@ -4,7 +4,7 @@ import { collectHeaders, flattenRecord, type JsonValue, pointer } from '../../js
 import { maxCells } from '../../json/slices.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import { ListChange } from './list-change.ts'
-import { lastModifiedMs, type ListPage } from './list-page.ts'
+import { type ListPage, lastModifiedMs } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
 import type { PageTarget } from './pager.ts'
 import type { Spool } from './spool.ts'

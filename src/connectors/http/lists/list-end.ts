@@ -5,20 +5,20 @@ import { helpIfUnrelated, textOf } from '../../json/statement-text.ts'
 import {
   type CountStatement,
   isConsidered,
-  statesTotal,
   plainName,
   provesEnd,
   type Statement,
   saysMore,
   statedByMembers,
+  statesTotal,
 } from '../../json/statements.ts'
 import type { ResponseHeaders } from '../client/body.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import { checkEven } from './even-pages.ts'
+import { statedByHeaders } from './header-statements.ts'
 import { ListChange } from './list-change.ts'
 import type { ListPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
-import { statedByHeaders } from './header-statements.ts'
 import { mayShift } from './pager.ts'
 import { helpFor } from './statement-help.ts'
 

@@ -1,5 +1,6 @@
 import { pluralize } from '../../../identity/pluralize.ts'
 import { type JsonValue, pointer } from '../../json/cells.ts'
+import type { CountStatement, Statement } from '../../json/statements.ts'
 import type { HttpClient } from '../client/client.ts'
 import type { RequestMaker } from '../client/source-request.ts'
 import type { PageRule } from '../settings/page-rule.ts'
@@ -9,7 +10,6 @@ import { ListCollector, type SpoolTarget } from './list-collector.ts'
 import { totalsOf } from './list-end.ts'
 import { type ListPage, readAnswer, readPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
-import type { CountStatement, Statement } from '../../json/statements.ts'
 import type { PageTarget } from './pager.ts'
 
 const noContent = 204

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { secretReference } from '../../file/source-settings.ts'
-import { JsonPointer } from '../../json-pointer.ts'
 import { memberAt, withMember } from '../../json/members.ts'
+import { JsonPointer } from '../../json-pointer.ts'
 import { Pages } from './pages.ts'
 
 const HttpAddress = z.url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })

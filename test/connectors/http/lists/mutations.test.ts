@@ -6,8 +6,8 @@ import {
   answerPages,
   type PageChange,
   type PagedPeople,
-  type PeoplePage,
   type Paging,
+  type PeoplePage,
   type Statements,
   settingsOf,
 } from '../../../helpers/sources/paged-people.ts'
