@@ -111,6 +111,8 @@ export type Reading = {
   readonly textBytes?: () => number
   /** The `cellBytes` of the source, complete once the rows have been read. */
   readonly cellBytes?: () => number
+  /** The SHA-256 of the file as it was delivered. Works until `close` is called. Undefined if the source is not one file. */
+  readonly sha256?: () => Promise<string>
   /**
    * Opens the fetched copy of the export again, for another reader. Works until `close` is called. Undefined if the connector fetches no
    * copy.

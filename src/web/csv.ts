@@ -13,6 +13,11 @@ export function csv(header: readonly string[], rows: readonly (readonly Cell[])[
 
 function cell(value: Cell): string {
   if (typeof value !== 'string') return String(value ?? '')
+  return `"${cellText(value).replaceAll('"', '""')}"`
+}
+
+/** What a reader of the CSV finds in the cell of a text. */
+export function cellText(value: string): string {
   const text = escapeText(value)
-  return `"${(formula.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
+  return formula.test(text) ? `'${text}` : text
 }

@@ -38,20 +38,28 @@ function table(title: string, total: number, parts: readonly Part[], paint: Pain
 
 /** Whether a statement is what the export says, and what differs. */
 export function renderComparison(comparison: StatementComparison, paint: Paint): string {
-  const { connection, matches, rows, keys, missing, unknown, differing } = comparison
+  const { connection, matches, faults, file, rows, keys, onlyInExport, onlyInStatement, differing } = comparison
   const list = (title: string, all: readonly string[]) =>
     all.length === 0 ? [] : [`  ${title}: ${all.map(escapeText).join(', ')}`]
+  const different = (title: string, { inStatement, inExport }: StatementComparison['rows' | 'file']) =>
+    inStatement === null || inStatement === inExport
+      ? []
+      : [
+          `  ${title}: ${escapeText(String(inStatement))} in the statement, ${escapeText(String(inExport))} in the export`,
+        ]
   if (matches)
     return paint(
       'green',
-      `The statement of ${escapeText(connection)} is what the export says: ${number(rows.inExport)} rows, keys ${escapeText(keys.inExport)}.`,
+      `The statement of ${escapeText(connection)} is what the export says: ${number(rows.inExport)} rows, SHA-256 ${escapeText(file.inExport)}.`,
     )
   return [
     paint('red', `The statement of ${escapeText(connection)} is not what the export says:`),
-    `  rows: ${rows.inStatement ?? 'unknown'} in the statement, ${rows.inExport} in the export`,
-    `  keys: ${escapeText(keys.inStatement)} in the statement, ${escapeText(keys.inExport)} in the export`,
-    ...list('only in the export', missing),
-    ...list('only in the statement', unknown),
+    ...list('the pack', faults),
+    ...different('SHA-256 of the file', file),
+    ...different('rows', rows),
+    ...different('SHA-256 of the keys', keys),
+    ...list('only in the export', onlyInExport),
+    ...list('only in the statement', onlyInStatement),
     ...list('employed in one and left in the other', differing),
   ].join('\n')
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -58,6 +59,13 @@ export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGe
   }
   checkUnchanged(file, await handle.stat({ bigint: true }))
   if (totalBytes !== file.bytes) throw changed(file)
+}
+
+/** The SHA-256 of the bytes of the file, as `sha256sum` writes it. */
+export async function fileDigest(file: ExportFile, signal: AbortSignal): Promise<string> {
+  const digest = createHash('sha256')
+  for await (const chunk of readBytes(file, signal)) digest.update(chunk)
+  return digest.digest('hex')
 }
 
 /** Opens a file for reading without waiting and without following links: a FIFO or a link may have replaced it. */

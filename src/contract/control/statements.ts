@@ -46,6 +46,12 @@ export const rowParts = {
   unmapped: 'in an export whose columns are missing',
 } as const
 
+/** Details of people whose employment does not follow from their row in the export alone. */
+export const accountedDetails = {
+  newer: 'stated after the export',
+  hiredAgain: 'hired again after the leaving date of the row',
+} as const
+
 /** A part of the keys that HR states. */
 export type StatedPart = keyof typeof statedParts
 /** A part of the people on the platform. */
@@ -67,11 +73,20 @@ export const Statement = z
       .object({
         runId: z.string().nullable().describe('The run that read it; null: that run was removed.'),
         name: z.string().nullable(),
-        version: z.string().nullable().describe('The digest or version of its content.'),
+        version: z.string().nullable().describe('Names its content as the source does.'),
+        sha256: z
+          .string()
+          .nullable()
+          .describe('The SHA-256 of its file as it was delivered; null: it was not one file, or the run was removed.'),
         bytes: Count.nullable(),
         asOf: z.string(),
         end: z.string().nullable().describe('How its end was recognised; null for a file, which is read to its end.'),
-        keys: z.string().describe('The SHA-256 of its keys, sorted by bytes, each with a line end.'),
+        keys: z.string().describe('The SHA-256 of the sorted digests of its keys, each with a line end.'),
+        installation: z
+          .string()
+          .describe(
+            'The digest of a key is the SHA-256 of this, the name of the connection and the key, on a line each.',
+          ),
       })
       .nullable()
       .describe('The newest accepted export; null: none was accepted.'),

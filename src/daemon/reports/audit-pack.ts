@@ -91,19 +91,22 @@ folder). A pack with another key and another signature can be made by anybody, s
   start.txt, end.txt       who was employed on the platform, as it acknowledged
   entered.txt, left.txt    who came into the population and who left it; movements.csv has for each of them the kind, the run, the row
                  of HR's export and the answer of the platform
-  export-end.txt           the keys of HR's newest export
+  export-end.txt           the digest and the key of everybody in HR's newest export; of people who were forgotten, the digest only
   accounted-end.csv        the part of everybody
 
   Who was there at the start and who came are who is there at the end and who left:
 
     LC_ALL=C sort start.txt entered.txt > a; LC_ALL=C sort end.txt left.txt > b; cmp a b
 
-  The keys are those that the statement names ("export", "keys"):
+  The keys are those that the statement sums up as "keys" of "export":
 
-    sha256sum export-end.txt
+    cut -c 1-64 export-end.txt | sha256sum
 
-  With the export of that night, which HR has: "rollcall statement verify --export FILE --pack ZIP" reads it again and compares. A key
-  that begins with "forgotten:" is the digest of somebody whose data was removed on request.
+  The digest of a key is made from "installation" and "connection" of the statement and the key. For one of them:
+
+    printf '%s\\n%s\\n%s' INSTALLATION CONNECTION KEY | sha256sum
+
+  A key that begins with "forgotten:" is that digest of somebody whose data was removed on request.
 
 All of it at once, with Node.js 20 or newer, which needs nothing else:
 

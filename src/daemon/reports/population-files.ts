@@ -1,4 +1,5 @@
 import type { AccountedPerson, Movement, Statement } from '../../contract/control/statements.ts'
+import type { ExportedKey } from '../../store/statement/movements.ts'
 import { jsonText } from '../../text/escape.ts'
 import { csv } from '../../web/csv.ts'
 import { statementCsv } from './statement-csv.ts'
@@ -12,8 +13,8 @@ export type Population = {
   readonly startKeys: readonly string[]
   readonly endKeys: readonly string[]
   readonly movements: readonly Movement[]
-  /** The keys of the export that the last statement rests on. */
-  readonly exported: readonly string[]
+  /** The keys of the export that the last statement rests on, by digest. */
+  readonly exported: readonly ExportedKey[]
   /** The part of everybody in the last statement. */
   readonly accounted: readonly AccountedPerson[]
 }
@@ -40,7 +41,9 @@ export function populationFiles(populations: readonly Population[]): Readonly<Re
           [...columns],
           movements.map((move) => columns.map((column) => move[column])),
         ),
-        'export-end.txt': lines(population.exported),
+        'export-end.txt': lines(
+          population.exported.map(({ digest, key }) => (key === null ? digest : `${digest} ${key}`)),
+        ),
         'accounted-end.csv': statementCsv(population.accounted),
       }
       const folder = `population/${encodeURIComponent(population.connection)}`

@@ -1,4 +1,4 @@
-// Verifies the files beside it: node verify.mjs [the public key that you were given, if not the one beside it]
+// Does what HOW-TO-VERIFY.txt says with the files beside it: node verify.mjs [the public key that you were given, if not the one beside it]
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 

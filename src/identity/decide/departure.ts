@@ -15,7 +15,10 @@ export type Departure = {
 }
 
 /** The departure that a row states. Without one: whether the row has a leaving date that has not come or does not apply. */
-export function leavingIn(observation: Observation, { now, today: ofSource }: PlanContext): Departure | boolean {
+export function leavingIn(
+  observation: Observation,
+  { now, today: ofSource }: Pick<PlanContext, 'now' | 'today'>,
+): Departure | boolean {
   const { statesDeparture, leavingDate, timeZone, origin } = observation
   if (!statesDeparture && typeof leavingDate !== 'string') return false
   const today = timeZone === undefined ? ofSource : dateIn(timeZone, now)

@@ -20,6 +20,8 @@ export type RunSource = {
   /** The size of the cells; absent in records of older versions. */
   readonly cellBytes?: number
   readonly version: string
+  /** The SHA-256 of the file as it was delivered; absent if the source is not one file. */
+  readonly sha256?: string
   /** More exports wait to be read after this one. */
   readonly more?: boolean
   /** How many rows the source has, as its end states; absent if that is not known. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { PlatformPart, StatedPart } from '../../contract/control/statements.ts'
+import { accountedDetails, type PlatformPart, type StatedPart } from '../../contract/control/statements.ts'
 import type { Db } from '../schema.ts'
+import { forgottenKey } from './key-digest.ts'
 
 /** What the parts of a connection's people are told by. */
 export type Classification = {
@@ -116,7 +117,7 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
   const separatedAt = sql`(held.record ->> 'separatedAt')`
   const hasLeft = sql`coalesce(${separatedAt} collate "C" <= ${now.toISOString()}, false)`
   return sql`
-    select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, deferred_to, absences, desired, is_silent_about,
+    select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, deferred_to, cleared_date, absences, desired, is_silent_about,
       ${hasNextRun}::boolean as has_next_run, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
@@ -129,7 +130,7 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
           as is_stated, exported.identity_id is not null as is_exported,
         exported.treatment, coalesce(aliased.identity_id, roster.identity_id, exported.identity_id) as subject, ${own} as is_own,
         ${of('desired')} as desired, ${of('retracted_at')} as retracted_at, ${of('held_departure')} is not null as is_departure_held,
-        ${of('forgotten_at')} is not null as is_forgotten, ${of('deferred_to')} as deferred_to, ${of('absences')} as absences, ${of('inferred')} as inferred,
+        ${of('forgotten_at')} is not null as is_forgotten, ${of('deferred_to')} as deferred_to, ${of('cleared_date')} as cleared_date, ${of('absences')} as absences, ${of('inferred')} as inferred,
         date_trunc('milliseconds', ${of('as_of')}) > ${acceptedAsOf} as is_silent_about,
         roster.desired as own_desired, alias_formers.former is not null as has_alias
       from (select identity_id, treatment from stated_keys where connection = ${connection}) exported
@@ -139,18 +140,6 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
     ) named
     left join notes on notes.identity_id = named.subject
     left join lateral (select case when is_pending then nullif(notes.confirmed, 'null'::jsonb) else own_desired end as record) held on true`
-}
-
-/** In SQL, what stands for the key of a person who was forgotten: a digest that other installations do not share. */
-export function forgottenKey({
-  connection,
-  key,
-}: {
-  readonly connection: string
-  readonly key: RawBuilder<unknown>
-}): RawBuilder<string> {
-  return sql<string>`'forgotten:' || left(encode(sha256(convert_to(
-    coalesce((select id::text from installation), '') || E'\n' || ${connection}::text || E'\n' || ${key}, 'UTF8')), 'hex'), 32)`
 }
 
 function part(name: StatedPart | PlatformPart): RawBuilder<unknown> {
@@ -198,6 +187,8 @@ const detail = sql`case
   when desired is null then waits_until
   when deferred_to is not null then deferred_to
   when leaves_later and separated_at is null then waits_until
+  when is_silent_about then ${sql.lit(accountedDetails.newer)}
+  when separated_at is null and cleared_date is not null then ${sql.lit(accountedDetails.hiredAgain)}
   end`
 
 /** All that the parts of people follow from, as a digest, and how many keys the accepted export states. */
@@ -212,9 +203,9 @@ export async function populationDigest(tx: Db, input: Classification): Promise<P
   const hasLeft = sql`(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()})`
   const isNewer = sql`coalesce(as_of >= ${acceptedAsOf}::timestamptz + interval '1 millisecond', true)`
   const isPlain = sql`(desired is not null and retracted_at is null and held_departure is null and deferred_to is null
-    and absences = 0 and forgotten_at is null and not ${isNewer})`
+    and absences = 0 and forgotten_at is null and cleared_date is null and not ${isNewer})`
   const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, forgotten_at is null, deferred_to,
-    absences,
+    absences, cleared_date is null,
     ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null)`
   const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end
     else hashtextextended(${particulars}, 0) end`

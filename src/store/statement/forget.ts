@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { forgottenKey } from './classify.ts'
+import { forgottenKey } from './key-digest.ts'
 
 type ForgottenKeys = { readonly connection: string; readonly keys: readonly string[] }
 

@@ -9,8 +9,9 @@ import {
 } from '../../contract/control/statements.ts'
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import type { RunOfConnection } from '../keys.ts'
-import type { Db } from '../schema.ts'
+import type { Db, RunSource } from '../schema.ts'
 import { type Classification, classifiedPeople, populationDigest } from './classify.ts'
+import { keyDigest } from './key-digest.ts'
 
 /** How many keys of unaccounted people a statement names. */
 const keysNamed = 100
@@ -72,7 +73,7 @@ function partsOf({ stated, platform, unaccounted }: Statement): Parts {
 
 async function recordStatement(tx: Db, statement: Statement, now: Date): Promise<void> {
   const { connection, runId, stated, platform, rows, rules, addsUp, differences, unaccounted } = statement
-  const { version, end, keys } = statement.export ?? {}
+  const { version, sha256, end, keys } = statement.export ?? {}
   const details = {
     ...{ addsUp, differences, exported: stated.exported, further: stated.further, stated: stated.parts },
     ...{
@@ -80,6 +81,7 @@ async function recordStatement(tx: Db, statement: Statement, now: Date): Promise
       platform: platform.parts,
       rows: rows?.delivered,
       export: version,
+      ...(sha256 != null && { sha256 }),
       end,
       keys,
       rules,
@@ -101,11 +103,13 @@ async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
     exportRun: string | null
     as_of: Date | null
     list_digest: string | null
-    source: { name: string; version: string; bytes: number; end?: string; records?: number } | null
+    installation: string | null
+    source: RunSource | null
     mode: string | null
     counts: { rows: number; keyless: number; keys: number; treated: Record<string, number> } | null
   }>`
     select own.configuration, connections.accepted_as_of, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
+      (select id::text from installation) as installation,
       reading.source, reading.mode, intakes.counts,
       exists (select from runs next where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned')
         and next.id <> own.id) as "hasNextRun"
@@ -119,12 +123,14 @@ async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
   return basis
 }
 
-/** Computes the digest of the stated keys, if they have changed since the last statement. */
+/** Sums up the stated keys, if they have changed since the last statement. */
 async function fillListDigest(tx: Db, connection: string): Promise<void> {
   await sql`
     update stated_exports set list_digest = (
-      select encode(sha256(convert_to(coalesce(string_agg(identity_id || E'\n', '' order by identity_id), ''), 'UTF8')), 'hex')
-      from stated_keys where stated_keys.connection = ${connection})
+      select encode(sha256(convert_to(coalesce(string_agg(digest || E'\n', '' order by digest collate "C"), ''), 'UTF8')), 'hex')
+      from (
+        select ${keyDigest({ connection, key: sql`identity_id` })} as digest from stated_keys
+        where stated_keys.connection = ${connection}) listed)
     where connection = ${connection} and list_digest is null`.execute(tx)
 }
 
@@ -185,10 +191,12 @@ function summarize(parts: Parts, { basis, exported: known, runId, connection, no
     export: asOf && {
       ...{ runId: basis.exportRun, name: source?.name ?? null, version: source?.version ?? null },
       ...{
+        sha256: source?.sha256 ?? null,
         bytes: source?.bytes ?? null,
         asOf: asOf.toISOString(),
         end: source?.end ?? null,
         keys: basis.list_digest ?? '',
+        installation: basis.installation ?? '',
       },
     },
     rows,

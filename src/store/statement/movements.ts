@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Movement, MovementKind } from '../../contract/control/statements.ts'
 import type { Origin } from '../../identity/record.ts'
 import type { Answer, Db } from '../schema.ts'
+import { isForgottenKey, storedKeyDigest } from './key-digest.ts'
 import { type StoredStatement, statementAt } from './read.ts'
 
 /** In SQL, whether a person belongs to the population: employed on the platform, and known from HR. */
@@ -46,13 +47,19 @@ async function populationAt(db: Db, { connection, statement }: StatementKey): Pr
   return rows.map(({ key }) => key)
 }
 
-/** The keys of the export that a statement rests on, in byte order. Their SHA-256, each with a line end, is in the statement. */
-export async function exportedKeys(db: Db, { connection, statement }: StatementKey): Promise<readonly string[]> {
-  const { rows } = await sql<{ key: string }>`
-    select identity_id as key from accounted_people
-    where connection = ${connection} and since <= ${statement} and (until is null or until > ${statement}) and exported
-    order by identity_id`.execute(db)
-  return rows.map(({ key }) => key)
+/** A key of an export with its digest; null: that of a person who was forgotten. */
+export type ExportedKey = { readonly digest: string; readonly key: string | null }
+
+/** The keys of the export that a statement rests on, by digest. The SHA-256 of the digests, each with a line end, is in the statement. */
+export async function exportedKeys(db: Db, { connection, statement }: StatementKey): Promise<readonly ExportedKey[]> {
+  const key = sql`identity_id`
+  const { rows } = await sql<ExportedKey>`
+    select * from (
+      select ${storedKeyDigest({ connection, key })} as digest, case when ${isForgottenKey(key)} then null else identity_id end as key
+      from accounted_people
+      where connection = ${connection} and since <= ${statement} and (until is null or until > ${statement}) and exported) listed
+    order by digest collate "C"`.execute(db)
+  return rows
 }
 
 type MovementRow = {

@@ -85,7 +85,7 @@ export async function readFeed(
       }),
     { describeResult: (count) => ({ attributes: { 'rollcall.rows': count } }) },
   )
-  const source = sourceOf(reading)
+  const source = await sourceOf(reading)
   if (mapping.ok || source === null) {
     await decidePage(decider.book.lastPage())
     await decideAbsent()
@@ -96,12 +96,13 @@ export async function readFeed(
 }
 
 /** The source that was read, with the sizes that are known only at its end. */
-function sourceOf({ source, textBytes, cellBytes }: Reading): RunSource | null {
+async function sourceOf({ source, textBytes, cellBytes, sha256 }: Reading): Promise<RunSource | null> {
   if (source === null) return null
   const unpacked = textBytes?.() ?? source.bytes
   return {
     ...source,
     ...(unpacked !== source.bytes && { textBytes: unpacked }),
     ...(cellBytes && { cellBytes: cellBytes() }),
+    ...(sha256 && { sha256: await sha256() }),
   }
 }

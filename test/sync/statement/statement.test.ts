@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import { populationChange } from '../../../src/store/statement/movements.ts'
+import { exportedKeys, populationChange } from '../../../src/store/statement/movements.ts'
 import { statementAt, statementPeople } from '../../../src/store/statement/read.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
@@ -239,6 +240,12 @@ test('the key of a forgotten person becomes a digest in all statements, and the 
 
   const after = await newest(world)
   expect([after.stated, after.platform, after.addsUp]).toEqual([before.stated, before.platform, true])
+  expect(after.export?.keys).toBe(before.export?.keys)
+  for (const { id } of [before, after]) {
+    const exported = await exportedKeys(db, { connection: 'acme', statement: id })
+    expect(hash('sha256', exported.map(({ digest }) => `${digest}\n`).join(''))).toBe(after.export?.keys)
+    expect(exported.filter(({ key }) => key === null)).toHaveLength(1)
+  }
   const everywhere = await db.selectFrom('accounted_people').select('identity_id').execute()
   expect(everywhere.map((row) => row.identity_id).filter((key) => key === 'E0004')).toEqual([])
   const { movements } = await populationChange(db, {

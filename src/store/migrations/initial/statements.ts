@@ -16,7 +16,8 @@ create table stated_keys (
   treatment text,
   primary key (connection, identity_id)
 );
--- The export that stated_keys holds. list_digest: the SHA-256 of the sorted keys, each with a line end; null until it is needed.
+-- The export that stated_keys holds. list_digest: the SHA-256 of the sorted digests of the keys, each with a line end; null
+-- until it is needed.
 create table stated_exports (
   connection text primary key references connections (name),
   run_id uuid references runs (id) on delete set null,
