@@ -8,7 +8,7 @@ export type Classification = {
   readonly connection: string
   /** When the newest accepted snapshot was true; null: none was accepted. */
   readonly acceptedAsOf: Date | null
-  /** A run of the connection is about to plan whatever differs. */
+  /** A run of the connection that plans whatever differs is about to start. */
   readonly hasNextRun: boolean
   /** Leavers are removed from the platform. */
   readonly removes: boolean
@@ -78,8 +78,10 @@ function smallTables({ connection }: Classification): RawBuilder<unknown> {
       union all
       select out_of_sync.identity_id, false, null, null, false, null, null, runs.id::text, null, null, false, null, null
       from out_of_sync join changes on changes.identity_id = out_of_sync.identity_id and changes.state = 'dropped'
-        join runs on runs.id = changes.run_id and runs.connection = ${connection} and runs.state in ('cancelled', 'failed')
-      where out_of_sync.connection = ${connection}
+        join runs on runs.id = changes.run_id and runs.connection = ${connection} and runs.state = 'cancelled'
+      where out_of_sync.connection = ${connection} and not exists (
+        select from runs later where later.connection = ${connection} and later.started_at >= runs.finished_at
+          and later.state in ('unchanged', 'finished', 'finished_with_problems') and ${sendsEverybody(sql.ref('later.feed'))})
       union all
       select identity_id, false, null, null, false, null, null, null, 'line ' || line, null, false, null, null
       from known_faults where connection = ${connection} and identity_id is not null and accepted_times > 0
@@ -142,6 +144,11 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
     left join lateral (select case when is_pending then nullif(notes.confirmed, 'null'::jsonb) else own_desired end as record) held on true`
 }
 
+/** In SQL, whether the runs of a feed plan everybody who differs from the platform, and not only the people whom they are about. */
+export function sendsEverybody(feed: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`${feed} in ('source', 'webhook', 'roster')`
+}
+
 function part(name: StatedPart | PlatformPart): RawBuilder<unknown> {
   return sql`${sql.lit(name)}`
 }
@@ -161,6 +168,7 @@ const statedPart = sql`case
   when treatment = 'outOfScope' then ${part('outOfScope')}
   when treatment in ('notAPerson', 'ignored') then ${part('notAPerson')}
   when treatment = 'rejected' or (fault is not null and separated_at is null) then ${part('unreadable')}
+  when desired is null and treatment = 'retracted' then ${part('excluded')}
   when desired is null then case when waits_until is not null then ${part('deferred')} else ${part('unaccounted')} end
   when absences > 0 and is_silent_about is not true then ${part('unaccounted')}
   when deferred_to is not null or leaves_on_date or (leaves_later and separated_at is null) then ${part('deferred')}

@@ -6,8 +6,8 @@ import type { RowPart } from '../../contract/control/statements.ts'
 import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
-/** Why no row of a key is used. */
-export type Treatment = Extract<RowPart, 'rejected' | 'outOfScope' | 'notAPerson' | 'ignored'>
+/** Why no row of a key is used; `retracted`: one is, and it has the person deleted. */
+export type Treatment = Extract<RowPart, 'rejected' | 'outOfScope' | 'notAPerson' | 'ignored'> | 'retracted'
 
 /** How many rows a plan treats in each way. */
 export type RowCounts = Readonly<Record<RowPart, number>>

@@ -10,11 +10,13 @@ import {
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import type { RunOfConnection } from '../keys.ts'
 import type { Db, RunSource } from '../schema.ts'
-import { type Classification, classifiedPeople, populationDigest } from './classify.ts'
+import { type Classification, classifiedPeople, populationDigest, sendsEverybody } from './classify.ts'
 import { keyDigest } from './key-digest.ts'
 
 /** How many keys of unaccounted people a statement names. */
 const keysNamed = 100
+/** How long the next run may wait while its people count as on the way. */
+const nextRunWithinHours = 24
 
 type StatementInput = RunOfConnection & {
   /** Leavers are removed from the platform. */
@@ -27,7 +29,7 @@ type StatementInput = RunOfConnection & {
  * ends the run.
  */
 export async function makeStatement(tx: Db, { runId, connection, removes, now }: StatementInput): Promise<Statement> {
-  const basis = await readBasis(tx, { runId, connection })
+  const basis = await readBasis(tx, { runId, connection, now })
   const classified: Classification = {
     ...{ connection, removes, now },
     acceptedAsOf: basis.accepted_as_of,
@@ -94,7 +96,7 @@ async function recordStatement(tx: Db, statement: Statement, now: Date): Promise
 type Basis = Awaited<ReturnType<typeof readBasis>>
 
 /** What a statement rests on besides people: the run, the accepted export, and what was counted of it. */
-async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
+async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput, 'runId' | 'connection' | 'now'>) {
   await fillListDigest(tx, connection)
   const { rows } = await sql<{
     configuration: string | null
@@ -112,7 +114,8 @@ async function readBasis(tx: Db, { runId, connection }: RunOfConnection) {
       (select id::text from installation) as installation,
       reading.source, reading.mode, intakes.counts,
       exists (select from runs next where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned')
-        and next.id <> own.id) as "hasNextRun"
+        and next.id <> own.id and ${sendsEverybody(sql.ref('next.feed'))}
+        and next.created_at > ${now}::timestamptz - make_interval(hours => ${sql.lit(nextRunWithinHours)})) as "hasNextRun"
     from runs own join connections on connections.name = own.connection
       left join stated_exports exported on exported.connection = own.connection
       left join runs reading on reading.id = exported.run_id

@@ -12,7 +12,7 @@ export class RowTreatments {
 
   add(mapped: MappedRow, row: SourceRow, { keyOf }: Pick<ReadableRows, 'keyOf'>): void {
     const treatment = treatmentOf(mapped)
-    this.#counts[treatment ?? 'people'] += 1
+    this.#counts[treatment === null || treatment === 'retracted' ? 'people' : treatment] += 1
     const key = treatment === null ? null : keyOf(row)
     if (key !== null && treatment !== null) this.#unused.set(key, { identityId: mapped?.identityId ?? key, treatment })
   }
@@ -36,15 +36,18 @@ export class RowTreatments {
 
   /** The keys, as HR writes them, of which no row is used, each with the treatment of its last row. */
   keys({ book }: Pick<Decider, 'book'>): ReadonlyMap<string, Treatment> {
-    const unused = this.#unused.entries().filter(([, { identityId }]) => !book.isUsable(identityId))
+    const unused = this.#unused
+      .entries()
+      .filter(([, { identityId, treatment }]) => treatment === 'retracted' || !book.isUsable(identityId))
     return new Map(unused.map(([key, { treatment }]) => [key, treatment]))
   }
 }
 
-/** Why a row states nobody to send; null if it states a person. */
+/** Why a row states nobody to send; null if it states a person who stays. */
 function treatmentOf(mapped: MappedRow): Treatment | null {
   if (mapped === null) return 'ignored'
   if ('noPerson' in mapped) return 'notAPerson'
   if ('outOfScope' in mapped) return 'outOfScope'
-  return isReject(mapped) ? 'rejected' : null
+  if (isReject(mapped)) return 'rejected'
+  return mapped.action === 'retract' ? 'retracted' : null
 }

@@ -9,7 +9,8 @@ create table intakes (
   keys bytea
 );
 
--- The keys that the newest accepted export states, as HR writes them. treatment: why no row of the key is used; null: one is.
+-- The keys that the newest accepted export states, as HR writes them. treatment: why no row of the key is used, or that the
+-- one that is used deletes the person; null: one is used.
 create table stated_keys (
   connection text not null,
   identity_id text collate "C" not null,
