@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import { accountedDetails, type PlatformPart, type StatedPart } from '../../contract/control/statements.ts'
-import type { Db } from '../schema.ts'
 import { forgottenKey } from './key-digest.ts'
 
 /** What the parts of a connection's people are told by. */
@@ -200,13 +199,13 @@ const detail = sql`case
   end`
 
 /** All that the parts of people follow from, as a digest, and how many keys the accepted export states. */
-type PopulationDigest = { readonly digest: string; readonly exported: number }
+export type PopulationDigest = { readonly digest: string; readonly exported: number }
 
 /**
- * A digest of all that the parts of people follow from. If it is that of the last statement, so are the parts. Each table of everybody is
+ * In SQL, as `PopulationDigest`, a digest of all that the parts of people follow from. If it is that of the last statement, so are the parts. Each table of everybody is
  * read once, which is much faster than comparing them.
  */
-export async function populationDigest(tx: Db, input: Classification): Promise<PopulationDigest> {
+export function populationDigest(input: Classification): RawBuilder<unknown> {
   const { connection, acceptedAsOf, hasNextRun, now } = input
   const hasLeft = sql`(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()})`
   const isNewer = sql`coalesce(as_of >= ${acceptedAsOf}::timestamptz + interval '1 millisecond', true)`
@@ -217,7 +216,7 @@ export async function populationDigest(tx: Db, input: Classification): Promise<P
     ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null)`
   const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end
     else hashtextextended(${particulars}, 0) end`
-  const { rows } = await sql<PopulationDigest>`
+  return sql`(
     with recursive ${smallTables(input)}, exported as materialized (
       select count(*)::int as keys, bit_xor(hashtextextended(identity_id, coalesce(hashtextextended(treatment, 0), 0))) as digest
       from stated_keys where connection = ${connection}
@@ -226,6 +225,5 @@ export async function populationDigest(tx: Db, input: Classification): Promise<P
       (select concat_ws(' ', count(*), bit_xor(hashtextextended(identity_id, ${state}))) from roster where connection = ${connection}),
       (select md5(string_agg(notes::text, E'\n' order by identity_id)) from notes),
       (select md5(string_agg(first_keys::text, E'\n' order by key)) from first_keys)) as digest
-    from exported`.execute(tx)
-  return rows[0] ?? { digest: '', exported: 0 }
+    from exported)`
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import {
   type PlatformPart,
   platformParts,
@@ -10,7 +10,13 @@ import {
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import type { RunOfConnection } from '../keys.ts'
 import type { Db, RunSource } from '../schema.ts'
-import { type Classification, classifiedPeople, populationDigest, sendsEverybody } from './classify.ts'
+import {
+  type Classification,
+  classifiedPeople,
+  type PopulationDigest,
+  populationDigest,
+  sendsEverybody,
+} from './classify.ts'
 import { keyDigest } from './key-digest.ts'
 
 /** How many keys of unaccounted people a statement names. */
@@ -35,15 +41,21 @@ export async function makeStatement(tx: Db, { runId, connection, removes, now }:
     acceptedAsOf: basis.accepted_as_of,
     hasNextRun: basis.hasNextRun,
   }
-  const { digest, exported } = await populationDigest(tx, classified)
   const last = await lastStatement(tx, connection)
-  const isSame = last !== null && last.people_digest === digest
-  const parts = isSame ? partsOf(last.content) : await countParts(tx, classified, exported)
-  const statement = summarize(parts, { basis, exported, runId, connection, now })
-  const id = await insertStatement(tx, { statement, digest })
-  if (!isSame) await storePeople(tx, classified, id)
+  const { digest, exported } = await readDigest(tx, classified)
+  const made =
+    last?.people_digest === digest
+      ? { id: null, digest, exported, parts: partsOf(last.content) }
+      : await storePeople(tx, classified)
+  const statement = summarize(made.parts, { basis, exported: made.exported, runId, connection, now })
+  await insertStatement(tx, { statement, ...made })
   await recordStatement(tx, statement, now)
   return statement
+}
+
+async function readDigest(tx: Db, classified: Classification): Promise<PopulationDigest> {
+  const { rows } = await sql<PopulationDigest>`select * from ${populationDigest(classified)} summed`.execute(tx)
+  return rows[0] ?? { digest: '', exported: 0 }
 }
 
 /** Where everybody is, by count. */
@@ -137,44 +149,28 @@ async function fillListDigest(tx: Db, connection: string): Promise<void> {
     where connection = ${connection} and list_digest is null`.execute(tx)
 }
 
-/** Counts everybody by part, in one pass. */
-async function countParts(tx: Db, classified: Classification, exported: number): Promise<Parts> {
-  const { rows } = await sql<{ stated: boolean; part: string; people: number; records: number }>`
-    select stated, part, count(*)::int as people, count(on_platform)::int as records
-    from ${classifiedPeople(classified)} classified group by stated, part order by stated, part`.execute(tx)
-  const stated = rows.filter((row) => row.stated)
-  const others = rows.filter((row) => !row.stated)
-  const parts = {
-    stated: countsOf(statedParts, Object.fromEntries(stated.map(({ part, people }) => [part, people]))),
-    platform: countsOf(platformParts, {
-      ...Object.fromEntries(others.map(({ part, records }) => [part, records])),
-      stated: stated.reduce((sum, { records }) => sum + records, 0),
-    }),
-  }
-  return {
-    ...parts,
-    further: total(parts.stated) - exported,
-    records: await countRecords(tx, classified),
-    unaccounted: parts.stated.unaccounted + parts.platform.unaccounted > 0 ? await unaccountedKeys(tx, classified) : [],
-  }
-}
-
-/** Counts the records that the platform has, without a look at anybody's part. */
-async function countRecords(tx: Db, { connection, removes, now }: Classification): Promise<number> {
+/** In SQL, the number of records that the platform has, without a look at anybody's part. */
+function countRecords({ connection, removes, now }: Classification): RawBuilder<number> {
   const isRemoved = sql`(${removes}::boolean and coalesce(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()}, false))`
   const wasRemoved = sql`(${removes}::boolean and coalesce(confirmed ->> 'separatedAt' collate "C" <= ${now.toISOString()}, false))`
-  const { rows } = await sql<{ records: number }>`
-    select (
-      (select count(*) from roster where connection = ${connection} and desired is not null and not ${isRemoved})
-      - (select count(*) from out_of_sync join roster using (connection, identity_id)
-          where connection = ${connection} and desired is not null and not ${isRemoved})
-      + (select count(*) from out_of_sync where connection = ${connection} and jsonb_typeof(confirmed) = 'object' and not ${wasRemoved})
-      + (select count(*) from foreign_people listed
-          left join roster using (connection, identity_id)
-          left join out_of_sync using (connection, identity_id)
-          where connection = ${connection} and case when out_of_sync.identity_id is null then desired else confirmed end is null)
-    )::int as records`.execute(tx)
-  return rows[0]?.records ?? 0
+  return sql<number>`(
+    (select count(*) from roster where connection = ${connection} and desired is not null and not ${isRemoved})
+    - (select count(*) from out_of_sync join roster using (connection, identity_id)
+        where connection = ${connection} and desired is not null and not ${isRemoved})
+    + (select count(*) from out_of_sync where connection = ${connection} and jsonb_typeof(confirmed) = 'object' and not ${wasRemoved})
+    + (select count(*) from foreign_people listed
+        left join roster using (connection, identity_id)
+        left join out_of_sync using (connection, identity_id)
+        where connection = ${connection} and case when out_of_sync.identity_id is null then desired else confirmed end is null)
+  )::int`
+}
+
+/** In SQL, the number of people whom only an event or an operator has stated since the export, without a look at anybody's part. */
+function countFurther({ connection, acceptedAsOf }: Classification): RawBuilder<number> {
+  const isNewer = sql`(${acceptedAsOf}::timestamptz is null or date_trunc('milliseconds', as_of) > ${acceptedAsOf})`
+  return sql<number>`(
+    select count(*) from roster where connection = ${connection} and desired is not null and retracted_at is null and ${isNewer}
+      and identity_id not in (select identity_id from stated_keys where connection = ${connection}))::int`
 }
 
 type Summary = RunOfConnection & { readonly basis: Basis; readonly exported: number; readonly now: Date }
@@ -245,44 +241,78 @@ function countsOf<T extends Readonly<Record<string, string>>>(
   return Object.fromEntries(Object.keys(parts).map((name) => [name, counts[name] ?? 0])) as Record<keyof T, number>
 }
 
-async function unaccountedKeys(tx: Db, classified: Classification): Promise<string[]> {
-  const isUnaccounted = sql`part = ${'unaccounted' satisfies StatedPart & PlatformPart}`
-  const { rows } = await sql<{ key: string }>`
-    select identity_id as key from ${classifiedPeople(classified)} classified where ${isUnaccounted}
-    order by identity_id limit ${keysNamed}`.execute(tx)
-  return rows.map(({ key }) => key)
+type MadeStatement = {
+  readonly statement: Statement
+  /** The number under which its people were stored; null: nobody has moved. */
+  readonly id: string | null
+  readonly digest: string
 }
 
-type MadeStatement = { readonly statement: Statement; readonly digest: string }
-
-async function insertStatement(tx: Db, { statement, digest }: MadeStatement): Promise<string> {
+async function insertStatement(tx: Db, { statement, id, digest }: MadeStatement): Promise<void> {
   const { connection, runId, madeAt, addsUp } = statement
-  const { id } = await tx
-    .insertInto('statements')
-    .values({
-      ...{ connection, run_id: runId, made_at: new Date(madeAt), adds_up: addsUp },
-      ...{ content: JSON.stringify(statement), people_digest: digest },
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
+  await sql`
+    insert into statements (id, connection, run_id, made_at, adds_up, content, people_digest) overriding system value
+    values (coalesce(${id}::bigint, ${nextId}), ${connection}, ${runId}, ${new Date(madeAt)}, ${addsUp}, ${JSON.stringify(statement)}, ${digest})`.execute(
+    tx,
+  )
 }
 
-/** Stores the people whose part has changed since the last statement. */
-async function storePeople(tx: Db, classified: Classification, id: string): Promise<void> {
+const nextId = sql`nextval(pg_get_serial_sequence('statements', 'id'))`
+
+type StoredPeople = PopulationDigest & { readonly id: string; readonly parts: Parts }
+
+/**
+ * Stores the people whose part has changed since the last statement, and counts everybody. This is one SQL statement, so that all of it is
+ * about one moment: operators and verifications change people meanwhile.
+ */
+async function storePeople(tx: Db, classified: Classification): Promise<StoredPeople> {
   const { connection } = classified
   const isSame = sql`known.identity_id = people.identity_id and known.stated = people.stated and known.exported = people.exported and known.part = people.part
     and known.on_platform is not distinct from people.on_platform and known.detail is not distinct from people.detail`
-  await sql`
+  const isUnaccounted = sql`part = ${'unaccounted' satisfies StatedPart & PlatformPart}`
+  const { rows } = await sql<PopulationDigest & StoredCounts>`
     with people as materialized (select * from ${classifiedPeople(classified)} classified),
     known as materialized (select * from accounted_people where connection = ${connection} and until is null),
     same as materialized (select people.identity_id from people join known on ${isSame}),
+    statement as materialized (select ${nextId} as id),
     ended as (
-      update accounted_people set until = ${id}
+      update accounted_people set until = statement.id from statement
       where connection = ${connection} and until is null
         and not exists (select from same where same.identity_id = accounted_people.identity_id)
+    ), begun as (
+      insert into accounted_people (connection, identity_id, stated, exported, part, on_platform, detail, since)
+      select ${connection}, identity_id, stated, exported, part, on_platform, detail, statement.id from people, statement
+      where not exists (select from same where same.identity_id = people.identity_id)
     )
-    insert into accounted_people (connection, identity_id, stated, exported, part, on_platform, detail, since)
-    select ${connection}, identity_id, stated, exported, part, on_platform, detail, ${id} from people
-    where not exists (select from same where same.identity_id = people.identity_id)`.execute(tx)
+    select summed.digest, summed.exported, statement.id::text as id,
+      (select json_agg(counted) from (
+        select stated, part, count(*)::int as people, count(on_platform)::int as records from people group by stated, part) counted) as counts,
+      ${countFurther(classified)} as further, ${countRecords(classified)} as records,
+      (select coalesce(json_agg(identity_id order by identity_id), '[]') from (
+        select identity_id from people where ${isUnaccounted} order by identity_id limit ${keysNamed}) first) as unaccounted
+    from statement, ${populationDigest(classified)} summed`.execute(tx)
+  const [row] = rows
+  if (!row) throw new Error('the population was not counted')
+  const { id, digest, exported, ...counts } = row
+  return { id, digest, exported, parts: countedParts(counts) }
+}
+
+type StoredCounts = Pick<Parts, 'further' | 'records' | 'unaccounted'> & {
+  readonly id: string
+  readonly counts: readonly PartCount[] | null
+}
+
+type PartCount = { readonly stated: boolean; readonly part: string; readonly people: number; readonly records: number }
+
+function countedParts({ counts, ...others }: Omit<StoredCounts, 'id'>): Parts {
+  const stated = (counts ?? []).filter((row) => row.stated)
+  const absent = (counts ?? []).filter((row) => !row.stated)
+  return {
+    ...others,
+    stated: countsOf(statedParts, Object.fromEntries(stated.map(({ part, people }) => [part, people]))),
+    platform: countsOf(platformParts, {
+      ...Object.fromEntries(absent.map(({ part, records }) => [part, records])),
+      stated: stated.reduce((sum, { records }) => sum + records, 0),
+    }),
+  }
 }
