@@ -90,6 +90,7 @@ async function writePack(made: Made, change: (name: string, content: string) => 
     startKeys: [],
     endKeys: [],
     movements: [],
+    removed: [],
     exported: exported.toSorted((a, b) => (a.digest < b.digest ? -1 : 1)),
   }
   const files = await auditPack(

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises'
 import type { LeaverReport } from '../../contract/control/leavers.ts'
 import { type AuditKey, publicPem } from '../../store/audit/key.ts'
 import { jsonText } from '../../text/escape.ts'
+import { pluralize } from '../../identity/pluralize.ts'
+import { type Population, populationFiles } from './population-files.ts'
 import { leaversCsv } from './leavers-csv.ts'
 import { type Population, populationFiles } from './population-files.ts'
 
@@ -26,7 +28,7 @@ export async function auditPack(
     'report.json': jsonText(report),
     ...populationFiles(populations),
     'audit.jsonl': audit.map((line) => `${line}\n`).join(''),
-    'HOW-TO-VERIFY.txt': howToVerify(report),
+    'HOW-TO-VERIFY.txt': howToVerify(report, populations),
     'verify.mjs': await readFile(new URL('verify.mjs', import.meta.url), 'utf8'),
     'public-key.pem': publicKey,
   }
@@ -42,13 +44,28 @@ export async function auditPack(
   ]
 }
 
-function howToVerify({ from, to, madeAt }: LeaverReport): string {
+/** What the pack no longer holds, a line for each connection. */
+function removedText(populations: readonly Population[]): string {
+  const lines = populations.flatMap(({ connection, removed, start }) => {
+    const [first, last] = [removed[0], removed.at(-1)]
+    if (!first || !last) return []
+    const begin = start && start.madeAt >= first.at ? `; its population begins at ${start.madeAt}` : ''
+    return [`  ${connection}: ${pluralize(removed.length, 'statement')} from ${first.at} to ${last.at}${begin}\n`]
+  })
+  if (lines.length === 0) return ''
+  return `
+This pack is not complete. After their retention these population statements were removed, and with them what they would show:
+
+${lines.join('')}`
+}
+
+function howToVerify({ from, to, madeAt }: LeaverReport, populations: readonly Population[]): string {
   return `How to verify this pack
 =======================
 
 It reports on the people whose last day of employment lies from ${from} to ${to}, and on the population of each connection at the
 start and the end of this period. Rollcall made it at ${madeAt}.
-
+${removedText(populations)}
   report.html      the report, to be read and printed; report.csv and report.json hold the same
   population/      the population of each connection, see step 4
   audit.jsonl      the acts of the audit trail about these people and the
@@ -56,7 +73,7 @@ start and the end of this period. Rollcall made it at ${madeAt}.
   MANIFEST         the sha256 sum of each file
   MANIFEST.sig     the ed25519 signature of MANIFEST
   public-key.pem   the public half of the key of the installation
-  verify.mjs       does all of the steps below
+  verify.mjs       does the steps below
 
 What you need: the public key of the installation, which you were given in another way than with this pack (audit-key.pub.pem of its data
 folder). A pack with another key and another signature can be made by anybody, so compare the two:
@@ -87,12 +104,18 @@ folder). A pack with another key and another signature can be made by anybody, s
 
   statement-start.json, statement-end.json   the population statements before and at the end of the period: how many people HR stated
                  and the platform had, by part. "addsUp" must be true. The entry "statement.made" of audit.jsonl with the same runId
-                 has the same counts
+                 has the same counts and digests
   start.txt, end.txt       who was employed on the platform, as it acknowledged
-  entered.txt, left.txt    who came into the population and who left it; movements.csv has for each of them the kind, the run, the row
-                 of HR's export and the answer of the platform
+  entered.txt, left.txt    who came into the population and who left it; movements.csv has a line for each of them: the kind, the run,
+                 the row of HR's export and the answer of the platform
+  accounted-end.csv        the part of everybody. The statement at the end has as many people in each part as this has lines, and
+                 end.txt is everybody who is employed on the platform and not created by others (part foreign):
+
+    grep -c ',true,"left",' accounted-end.csv        # "left" of "parts" of "stated"
+    grep -c ',false,"absent","' accounted-end.csv    # "absent" of "parts" of "platform"
+
   export-end.txt           the digest and the key of everybody in HR's newest export; of people who were forgotten, the digest only
-  accounted-end.csv        the part of everybody
+  removed.txt              the statements of the period that were made and are no longer kept: when, and after which run
 
   Who was there at the start and who came are who is there at the end and who left:
 
@@ -108,7 +131,13 @@ folder). A pack with another key and another signature can be made by anybody, s
 
   A key that begins with "forgotten:" is that digest of somebody whose data was removed on request.
 
-All of it at once, with Node.js 20 or newer, which needs nothing else:
+  With the export of that night, which HR has, its file has the SHA-256 that the statement names, and Rollcall reads it again by the rules
+  of its connection:
+
+    sha256sum FILE
+    rollcall statement verify --export FILE --pack ZIP
+
+All but the last step at once, with Node.js 20 or newer, which needs nothing else:
 
   node verify.mjs audit-key.pub.pem
 

@@ -1,5 +1,6 @@
 import type { AccountedPerson, Movement, Statement } from '../../contract/control/statements.ts'
 import type { ExportedKey } from '../../store/statement/movements.ts'
+import type { RemovedStatement } from '../../store/statement/removed.ts'
 import { jsonText } from '../../text/escape.ts'
 import { csv } from '../../web/csv.ts'
 import { statementCsv } from './statement-csv.ts'
@@ -7,12 +8,14 @@ import { statementCsv } from './statement-csv.ts'
 /** The population of a connection at both ends of a period, and what moved it. */
 export type Population = {
   readonly connection: string
-  /** The last statement before the period; null: there is none, and nobody was there. */
+  /** The last statement before the period, or the first one that is kept; null: there was none, and nobody was there. */
   readonly start: Statement | null
   readonly end: Statement | null
   readonly startKeys: readonly string[]
   readonly endKeys: readonly string[]
   readonly movements: readonly Movement[]
+  /** The statements of the period that are no longer kept. */
+  readonly removed: readonly RemovedStatement[]
   /** The keys of the export that the last statement rests on, by digest. */
   readonly exported: readonly ExportedKey[]
   /** The part of everybody in the last statement. */
@@ -41,6 +44,7 @@ export function populationFiles(populations: readonly Population[]): Readonly<Re
           [...columns],
           movements.map((move) => columns.map((column) => move[column])),
         ),
+        'removed.txt': lines(population.removed.map(({ at, runId }) => `${at} ${runId}`)),
         'export-end.txt': lines(
           population.exported.map(({ digest, key }) => (key === null ? digest : `${digest} ${key}`)),
         ),

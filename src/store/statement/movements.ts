@@ -3,7 +3,8 @@ import type { Movement, MovementKind } from '../../contract/control/statements.t
 import type { Origin } from '../../identity/record.ts'
 import type { Answer, Db } from '../schema.ts'
 import { isForgottenKey, storedKeyDigest } from './key-digest.ts'
-import { type StoredStatement, statementAt } from './read.ts'
+import { firstStatementFrom, type StoredStatement, statementAt } from './read.ts'
+import { type RemovedStatement, removedStatements } from './removed.ts'
 
 /** In SQL, whether a person belongs to the population: employed on the platform, and known from HR. */
 const isCounted = sql`(on_platform is not distinct from 'employed' and part <> 'foreign')`
@@ -13,11 +14,13 @@ type Period = { readonly connection: string; readonly from: Date; readonly to: D
 
 /** The population at both ends of a period, and everybody who came into it or left it. */
 type PopulationChange = {
+  /** The last statement before the period; the first one in it if that was removed. */
   readonly start: StoredStatement | null
   readonly end: StoredStatement | null
   readonly startKeys: readonly string[]
   readonly endKeys: readonly string[]
   readonly movements: readonly Movement[]
+  readonly removed: readonly RemovedStatement[]
 }
 
 /**
@@ -25,10 +28,15 @@ type PopulationChange = {
  * and the answer of the platform behind it. The start and those who came are those at the end and those who left.
  */
 export async function populationChange(db: Db, { connection, from, to }: Period): Promise<PopulationChange> {
-  const start = await statementAt(db, { connection, before: from })
+  const removed = await removedStatements(db, { connection, from, to })
   const end = await statementAt(db, { connection, before: to })
+  const isStartKept = !removed.some(({ at }) => at < from.toISOString())
+  const start = isStartKept
+    ? await statementAt(db, { connection, before: from })
+    : ((await firstStatementFrom(db, { connection, from, to })) ?? end)
   const [after, until] = [start?.id ?? 0, end?.id ?? 0]
   return {
+    removed,
     start,
     end,
     startKeys: await populationAt(db, { connection, statement: after }),

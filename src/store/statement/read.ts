@@ -25,6 +25,25 @@ export async function statementAt(db: Db, { connection, before }: StatementQuery
   return row ? { ...row.content, id: Number(row.id) } : null
 }
 
+type FirstQuery = { readonly connection: string; readonly from: Date; readonly to: Date }
+
+/** The oldest statement of a connection in a period; null if there is none. */
+export async function firstStatementFrom(
+  db: Db,
+  { connection, from, to }: FirstQuery,
+): Promise<StoredStatement | null> {
+  const row = await db
+    .selectFrom('statements')
+    .select(['id', 'content'])
+    .where('connection', '=', connection)
+    .where('made_at', '>=', from)
+    .where('made_at', '<', to)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return row ? { ...row.content, id: Number(row.id) } : null
+}
+
 type PeopleQuery = {
   readonly connection: string
   /** The number of the statement. */
