@@ -1,6 +1,6 @@
 // Does what HOW-TO-VERIFY.txt says with the files beside it: node verify.mjs [the public key that you were given, if not the one beside it]
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 
 const beside = (name) => readFileSync(new URL(name, import.meta.url))
 const sha = (data) => createHash('sha256').update(data).digest('hex')
