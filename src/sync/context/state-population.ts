@@ -3,6 +3,7 @@ import type { Statement } from '../../contract/control/statements.ts'
 import { moveToProblems } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
 import { makeStatement } from '../../store/statement/make.ts'
+import { statementFailed } from '../../store/statement/owed.ts'
 import type { SyncContext } from './context.ts'
 
 type EndedRun = { readonly runId: string; readonly connection: string }
@@ -11,10 +12,23 @@ type EndedRun = { readonly runId: string; readonly connection: string }
 export type StatementOutcome = { readonly statement: Statement } | (EndedRun & { readonly error: unknown })
 
 /**
- * Makes the population statement of a run that has just ended, in the transaction that ends it. If the statement does not add up or cannot
- * be made, the run ends with problems: a fault of the statement must not keep a run from ending.
+ * Makes the population statement of a run that has just ended, in the transaction that ends it. Null if the run read no export: the sweep
+ * then makes it.
  */
 export async function statePopulation(
+  ctx: Pick<SyncContext, 'connections' | 'now'>,
+  tx: Db,
+  ended: EndedRun,
+): Promise<StatementOutcome | null> {
+  const run = await tx.selectFrom('runs').select('feed').where('id', '=', ended.runId).executeTakeFirst()
+  return run?.feed === 'source' ? await stateAfterRun(ctx, tx, ended) : null
+}
+
+/**
+ * Makes the population statement after a run that has ended. If the statement does not add up or cannot be made, the run has problems: a
+ * fault of the statement must not keep a run from ending.
+ */
+export async function stateAfterRun(
   ctx: Pick<SyncContext, 'connections' | 'now'>,
   tx: Db,
   { runId, connection }: EndedRun,
@@ -28,14 +42,14 @@ export async function statePopulation(
     return { statement }
   } catch (error) {
     await sql`rollback to savepoint population`.execute(tx)
-    await moveToProblems(tx, { runId, reason: 'no population statement could be made' })
+    await moveToProblems(tx, { runId, reason: statementFailed })
     return { runId, connection, error }
   }
 }
 
-function differenceText({ differences, unaccounted }: Statement): string {
-  const keys = unaccounted.length === 0 ? '' : ` (${unaccounted.slice(0, 5).join(', ')})`
-  return `the population statement does not add up: ${differences.join('; ')}${keys}`
+/** Without keys: the statement names them, and forgets them with the person. */
+function differenceText({ differences }: Statement): string {
+  return `the population statement does not add up: ${differences.join('; ')}`
 }
 
 /** Logs a statement that does not add up or could not be made, once its run has ended. */

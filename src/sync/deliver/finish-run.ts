@@ -23,7 +23,7 @@ export async function finishRun(ctx: SyncContext, { runId, connection }: RunRef)
     return { run: closed, statement }
   })
   forgetStoredDates(ctx.lease, { connection, runId })
-  if (ended) reportStatement(ctx, ended.statement)
+  if (ended?.statement) reportStatement(ctx, ended.statement)
   const run = ended?.run ?? null
   if (run) {
     const { confirmed, problems, durationMs } = run

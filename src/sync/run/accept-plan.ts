@@ -7,7 +7,7 @@ import { acceptLeavers, acknowledgeVerifiedLeavers } from '../../store/leavers/c
 import type { DeliveredBy } from '../../store/plans/batches.ts'
 import { acceptIndex } from '../../store/plans/export-index.ts'
 import { commitPlan, refreshStatistics } from '../../store/plans/plans.ts'
-import { addWaitingRun, feedsOfNamedPeople, type Run } from '../../store/runs/runs.ts'
+import { addWaitingRun, feedsOfNamedPeople, getRun, type Run } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { acceptIntake } from '../../store/statement/intake.ts'
 import { traceStep } from '../../telemetry/traces.ts'
@@ -90,8 +90,7 @@ export async function continueAfterAccept(ctx: SyncContext, run: Run, batches: n
   const isAlone = feedsOfNamedPeople.has(run.feed) || run.options.plan !== undefined
   if (!isAlone) await addDueRuns(ctx, { connection: run.connection })
   if (batches === 0) {
-    ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
-    ctx.traces.recordRun({ ...run, state: 'unchanged' })
+    await reportEnd(ctx, run)
     await enqueueWaiting(ctx, run.connection)
     return
   }
@@ -100,4 +99,14 @@ export async function continueAfterAccept(ctx: SyncContext, run: Run, batches: n
     describeResult: (enqueued) => ({ attributes: { 'rollcall.jobs': enqueued } }),
   })
   ctx.events.deliveriesEnqueued({ ...about, jobs })
+}
+
+/** Reports the end of a run without deliveries. Its statement may have found problems. */
+async function reportEnd(ctx: SyncContext, { id: runId, connection, records }: Run): Promise<void> {
+  const ended = await getRun(ctx.store.db, runId)
+  if (ended?.state === 'finished_with_problems') {
+    const { confirmed, problems, durationMs } = ended
+    ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })
+  } else ctx.events.runUnchanged({ runId, connection, people: records ?? 0 })
+  if (ended) ctx.traces.recordRun(ended)
 }

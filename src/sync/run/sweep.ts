@@ -9,6 +9,7 @@ import { deliveryJob, enqueue, runJobs } from '../context/enqueue.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { finishRun } from '../deliver/finish-run.ts'
 import { markEndedTakeovers } from '../deliver/takeovers.ts'
+import { makeOwedStatements } from './owed-statements.ts'
 import { retryUncertain } from '../verify/uncertain.ts'
 import { retryUndelivered } from '../verify/undelivered.ts'
 
@@ -27,6 +28,7 @@ export async function sweep(
   await retryUncertain(ctx)
   await retryUndelivered(ctx)
   await forEachIsolated(ctx, { during: 'sweep', all: await runsToClose(db) }, (run) => finishRun(ctx, run))
+  await makeOwedStatements(ctx)
   const due = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
     if (wasReleased && !retries && !stranded.has(runId)) return []
     return [{ runId, jobId: stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId }]

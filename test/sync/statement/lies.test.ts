@@ -77,9 +77,12 @@ test('a person who is missing in the roster shows on a night on which nothing ch
     db,
   )
 
-  await world.night(people, { asOf: secondNight })
+  world.events.length = 0
+  const { id: runId } = await world.night(people, { asOf: secondNight })
 
   expect(await newest(world)).toMatchObject({ addsUp: false, unaccounted: ['E0012'], state: 'finished_with_problems' })
+  expect(world.events).toContainEqual(expect.objectContaining({ event: 'run.finished', runId }))
+  expect(world.events).not.toContainEqual(expect.objectContaining({ event: 'run.unchanged' }))
 })
 
 test('a key that the store lost shows by its count', async () => {

@@ -1,0 +1,27 @@
+import { sql } from 'kysely'
+import type { RunOfConnection } from '../keys.ts'
+import type { Db } from '../schema.ts'
+
+/** How old the newest statement of a connection may be while newer runs have ended. */
+const withinHours = 1
+
+/** Why a run has no statement. It is not tried again. */
+export const statementFailed = 'no population statement could be made'
+
+type OwedQuery = { readonly connection?: string; readonly now: Date }
+
+/** The last ended run of each connection whose newest statement is older than that run, and older than an hour. */
+export async function owedStatements(db: Db, { connection, now }: OwedQuery): Promise<readonly RunOfConnection[]> {
+  const { rows } = await sql<RunOfConnection>`
+    select ended.id as "runId", name as connection from connections
+      left join lateral (
+        select made_at from statements where statements.connection = name order by id desc limit 1) newest on true
+      cross join lateral (
+        select id from runs
+        where runs.connection = name and finished_at > coalesce(newest.made_at, '-infinity') and values_removed_at is null
+          and state in ('unchanged', 'finished', 'finished_with_problems') and reason is distinct from ${statementFailed}
+        order by finished_at desc limit 1) ended
+    where (newest.made_at is null or newest.made_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
+      and ${connection === undefined ? sql`true` : sql`name = ${connection}`}`.execute(db)
+  return rows
+}

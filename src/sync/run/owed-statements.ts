@@ -1,0 +1,24 @@
+import { lockActiveRun } from '../../store/runs/claims.ts'
+import { owedStatements } from '../../store/statement/owed.ts'
+import type { SyncContext } from '../context/context.ts'
+import { forEachIsolated } from '../context/for-each-isolated.ts'
+import { reportStatement, stateAfterRun } from '../context/state-population.ts'
+
+/**
+ * Makes the population statements after runs that read no export: events, due days, single people, reverts and separations. Such runs may
+ * come every minute, so a connection has one statement an hour for all of them, while none of its runs is active.
+ */
+export async function makeOwedStatements(ctx: SyncContext): Promise<void> {
+  const { db } = ctx.store
+  const all = await owedStatements(db, { now: ctx.now() })
+  await forEachIsolated(ctx, { during: 'statement', all }, async ({ connection }) => {
+    if (!ctx.connections.has(connection)) return
+    const outcome = await db.transaction().execute(async (tx) => {
+      if ((await lockActiveRun(tx, connection)) !== null) return null
+      // Another process may have made it meanwhile.
+      const [owed] = await owedStatements(tx, { connection, now: ctx.now() })
+      return owed ? await stateAfterRun(ctx, tx, owed) : null
+    })
+    if (outcome) reportStatement(ctx, outcome)
+  })
+}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { requestPerson, sweep } from '../../../src/sync/sync.ts'
+import { statementsOf } from '../../helpers/statements.ts'
+import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const people = staff(12)
+
+/** A world after a night, and a run of one person whose title has changed since. */
+async function openAfterPerson(): Promise<{ readonly world: World; readonly runId: string }> {
+  const { client } = await host.tenant()
+  const world = await openWorld({ client })
+  await world.night(people)
+  passMinutes(world, 5)
+  world.setExport(change(people, { id: 'E0002', title: 'Manager' }), '2026-11-20T02:00:00.000Z')
+  const { id } = await requestPerson(world.sync, { connection: 'acme', person: 'E0002', by: 'ana' })
+  await world.drain()
+  expect(await world.runOf(id)).toMatchObject({ state: 'finished', confirmed: 1 })
+  return { world, runId: id }
+}
+
+const runsStated = async (world: World) => (await statementsOf(world)).map(({ runId }) => runId)
+const passMinutes = (world: World, minutes: number) => {
+  world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
+}
+
+test('a run of one person has its statement within the hour, and one only', async () => {
+  const { world, runId } = await openAfterPerson()
+  await using _ = world
+
+  passMinutes(world, 54)
+  await world.minute()
+  expect(await runsStated(world)).not.toContain(runId)
+  passMinutes(world, 1)
+  await Promise.all([sweep(world.sync), sweep(world.sync)])
+  passMinutes(world, 90)
+  await world.minute()
+
+  expect((await runsStated(world)).slice(1)).toEqual([runId])
+  expect((await statementsOf(world)).at(-1)).toMatchObject({ addsUp: true, stated: { parts: { employed: 12 } } })
+})
+
+test('a statement waits for the run that is active, and finds what was lost by then', async () => {
+  const { world, runId } = await openAfterPerson()
+  await using _ = world
+  const { db } = world.sync.store
+  passMinutes(world, 60)
+  await db.updateTable('runs').set({ state: 'reading', lease: world.sync.lease.id }).where('id', '=', runId).execute()
+  await db.deleteFrom('roster').where('identity_id', '=', 'E0012').execute()
+
+  await world.minute()
+  expect(await runsStated(world)).toHaveLength(1)
+  await db.updateTable('runs').set({ state: 'finished', lease: null }).where('id', '=', runId).execute()
+  await world.minute()
+
+  expect(await world.runOf(runId)).toMatchObject({
+    state: 'finished_with_problems',
+    reason: 'the population statement does not add up: people unaccounted for: 1',
+  })
+  expect(world.events).toContainEqual(expect.objectContaining({ event: 'statement.differs', runId, people: 1 }))
+})
