@@ -16,7 +16,7 @@ import { isReject } from '../identity/mapping/rows.ts'
 import type { Observation } from '../identity/record.ts'
 import { type MappedRow, mapRows } from '../sync/plan/map/map-rows.ts'
 import type { Config, SourceConfig } from './config/config.ts'
-import { type PackedPerson, type PackedStatement, readPack } from './reports/read-pack.ts'
+import { type PackedPerson, type PackedStatement, readPack } from './read-pack.ts'
 
 /** How many keys of each kind a comparison names. */
 const keysNamed = 20

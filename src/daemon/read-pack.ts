@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { parse } from 'csv-parse/sync'
 import { fromBufferPromise } from 'yauzl'
-import { Statement } from '../../contract/control/statements.ts'
-import { Failure } from '../../errors.ts'
-import { cellText } from '../../web/csv.ts'
+import { Statement } from '../contract/control/statements.ts'
+import { Failure } from '../errors.ts'
+import { cellText } from '../web/csv.ts'
 
 /** The last statement of one connection in a pack, with the people behind it. */
 export type PackedStatement = {
