@@ -82,7 +82,7 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
   const command = add(
     program,
     'statement',
-    'Show where everybody is whom HR states or the platform has, and whether all are accounted for',
+    'Show how many people HR states and the platform has, and whether everybody is accounted for',
     commonOptions,
     connectionOption,
   )

@@ -11,8 +11,8 @@ export function renderStatement(statement: Statement, paint: Paint): string {
   return [
     paint('bold', `Population of ${escapeText(connection)} at ${formatInstant(madeAt)}`),
     ...(source === null ? ['no export was accepted yet'] : [`${name} as of ${formatInstant(source.asOf)}; ${end}`]),
-    ...table('HR states', stated.exported + stated.further, partsOf(statedParts, stated.parts), paint),
-    ...table('the platform has', platform.records, partsOf(platformParts, platform.parts), paint),
+    ...table('people stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts), paint),
+    ...table('people on the platform', platform.records, partsOf(platformParts, platform.parts), paint),
     ...(rows === null ? [] : table('rows of the export', rows.delivered, partsOf(rowParts, rows.parts), paint)),
     '',
     ...(addsUp

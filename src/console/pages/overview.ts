@@ -314,7 +314,7 @@ ${definitions([
   ['Events', inbox && inboxText(inbox)],
 ])}
 <div class="columns" id="charts-${name}" hx-morph-skip="true">${charts.get(name)}</div>
-<p class="hint"><a href="${address('/runs', { connection: name })}">All runs of ${name}</a> · <a href="/connections/${encodeURIComponent(name)}/statement">Where everybody is</a></p>`,
+<p class="hint"><a href="${address('/runs', { connection: name })}">All runs of ${name}</a> · <a href="/connections/${encodeURIComponent(name)}/statement">Population statement</a></p>`,
   })
 }
 

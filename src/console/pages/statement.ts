@@ -31,7 +31,7 @@ export function statementPages(site: Site): void {
     const content = html`${heading({
       title: `Population of ${connection}`,
       crumbs: [{ name: 'Reports', href: '/reports' }],
-      lead: html`Where everybody was at ${formatInstant(madeAt)}, after the last accepted run.`,
+      lead: html`As of ${formatInstant(madeAt)}, after the last accepted run.`,
     })}
 ${filterForm({
   action: page,
@@ -42,8 +42,8 @@ ${filterForm({
 })}
 <div id="statement" class="live">
 ${resultCard(statement)}
-${partsCard('Whom HR states', stated.exported + stated.further, partsOf(statedParts, stated.parts), listOf('stated'))}
-${partsCard('Whom the platform has', platform.records, partsOf(platformParts, platform.parts), listOf('platform'))}
+${partsCard('People stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts), listOf('stated'))}
+${partsCard('People on the platform', platform.records, partsOf(platformParts, platform.parts), listOf('platform'))}
 ${rows && partsCard('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}
 ${fields('part') !== '' && (await peopleCard(context, fields, page))}
 </div>`

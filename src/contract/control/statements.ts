@@ -7,43 +7,43 @@ const Count = z.int().min(0)
 
 /** The parts of the keys that HR states. Each key is in exactly one. */
 export const statedParts = {
-  employed: 'employed, and the platform has it so',
-  left: 'left, and the platform has it so',
-  deferred: 'starts or leaves on a later day, on which it is sent',
-  outOfScope: 'out of scope: every row of the person is',
+  employed: 'employed, also on the platform',
+  left: 'left, also on the platform',
+  deferred: 'starts or leaves on a later day',
+  outOfScope: 'every row of the person is out of scope',
   held: 'waits in a held plan',
-  refused: 'the platform refuses the change, or fails on it',
-  onTheWay: 'accepted, and the platform has not acknowledged it yet',
-  unreadable: 'the row cannot be used',
+  refused: 'the platform refuses the change',
+  onTheWay: 'accepted, not acknowledged by the platform yet',
+  unreadable: 'the row cannot be read',
   excluded: 'excluded by an operator: held back, retracted or cancelled',
-  notAPerson: 'the row is about no person, or about something else',
+  notAPerson: 'the row is not about a person',
   unaccounted: 'unaccounted for',
 } as const
 
 /** The parts of the people who are on the platform: those whose key HR states, and the others by reason. */
 export const platformParts = {
-  stated: 'whose key HR states',
+  stated: 'stated by HR',
   leftEarlier: 'left earlier',
-  absent: 'missing in the export, and employed until that counts as a departure',
-  alias: 'stated under another key, which an operator named',
+  absent: 'missing in the export, not yet separated',
+  alias: 'stated by HR under another key',
   held: 'waits in a held plan',
-  refused: 'the platform refuses the change, or fails on it',
-  onTheWay: 'accepted, and the platform has not acknowledged it yet',
+  refused: 'the platform refuses the change',
+  onTheWay: 'accepted, not acknowledged by the platform yet',
   excluded: 'excluded by an operator: held back, retracted or cancelled',
-  foreign: 'created by others: no export has stated them',
+  foreign: 'created by others, never stated by HR',
   unaccounted: 'unaccounted for',
 } as const
 
 /** The parts of the rows of an export. */
 export const rowParts = {
-  used: 'a row that is used for its person',
-  further: 'one of several rows of a person that is not used',
+  used: 'used',
+  further: 'not used: another row of the person is',
   later: 'takes effect on a later day',
   rejected: 'cannot be read',
   outOfScope: 'out of scope',
-  notAPerson: 'about no person, such as totals',
-  ignored: 'about something else, by its action',
-  unmapped: 'in an export whose columns are missing',
+  notAPerson: 'not about a person, such as totals',
+  ignored: 'ignored because of its action',
+  unmapped: 'not read: columns of the export are missing',
 } as const
 
 /** Details of people whose employment does not follow from their row in the export alone. */
@@ -62,7 +62,7 @@ export type RowPart = keyof typeof rowParts
 const countsOf = <T extends Readonly<Record<string, string>>>(parts: T) =>
   z.object(Object.fromEntries(Object.keys(parts).map((name) => [name, Count])) as Record<keyof T, typeof Count>)
 
-/** Where everybody was after one accepted run: what HR stated and what the platform has, each parted without remainder. */
+/** The population statement after a run: everybody whom HR states and everybody on the platform, by part. The parts add up. */
 export const Statement = z
   .object({
     connection: z.string(),
@@ -92,7 +92,7 @@ export const Statement = z
       .describe('The newest accepted export; null: none was accepted.'),
     rows: z
       .object({
-        delivered: Count.describe('Counted where the connector delivers them.'),
+        delivered: Count.describe('Counted as the connector delivers them.'),
         announced: Count.nullable().describe('How many the source says it has; null: it does not say.'),
         keyless: Count.describe('Rows whose key is blank or cannot be read.'),
         parts: countsOf(rowParts),
@@ -109,7 +109,7 @@ export const Statement = z
     }),
     addsUp: z.boolean(),
     differences: z.array(z.string()).describe('What does not add up, a sentence each.'),
-    unaccounted: z.array(z.string()).describe('The first keys of people who are in no other part.'),
+    unaccounted: z.array(z.string()).describe('Keys of people who are unaccounted for, the first hundred.'),
   })
   .meta({ id: 'Statement' })
 export type Statement = z.infer<typeof Statement>
@@ -138,7 +138,7 @@ export const statementOperations = operations({
     method: 'GET',
     path: '/connections/:connection/statement',
     permission: 'viewer',
-    summary: 'Where everybody is whom HR states, and everybody whom the platform has, by count.',
+    summary: 'How many people HR states and the platform has, by part.',
     params: z.object({ connection: z.string() }),
     query: z.object({ at: At }),
     success: { 200: Statement },

@@ -12,8 +12,8 @@ export function statementPage(statement: Statement): string {
 ${source && html`<p class="faint">Export ${source.name ?? ''} as of ${source.asOf}, version ${source.version ?? 'unknown'}. ${source.end ?? 'It was read to its end.'} SHA-256 of its sorted keys: ${source.keys}.</p>`}
 </header>
 <p class="verdict ${addsUp ? 'good' : 'bad'}">${addsUp ? 'Everybody is accounted for.' : html`<strong>It does not add up</strong>: ${differences.join('; ')}. ${unaccounted.join(', ')}`}</p>
-${section('Whom HR states', stated.exported + stated.further, partsOf(statedParts, stated.parts))}
-${section('Whom the platform has', platform.records, partsOf(platformParts, platform.parts))}
+${section('People stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts))}
+${section('People on the platform', platform.records, partsOf(platformParts, platform.parts))}
 ${rows && section('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}`
   return reportPage(`Population of ${connection}, ${madeAt.slice(0, 10)}`, body)
 }

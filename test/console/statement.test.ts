@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { excessOf, violationsOn } from '../helpers/axe.ts'
+import { openConsole, visitorCookie } from '../helpers/console.ts'
+import { startChromium } from '../helpers/servers/chromium.ts'
+import { change, type Host, openWorld, staff, startHost } from '../helpers/world.ts'
+import { newWindow, textOf } from './windows.ts'
+
+let host: Host
+let chromium: Awaited<ReturnType<typeof startChromium>>
+beforeAll(async () => {
+  host = await startHost()
+  chromium = await startChromium()
+})
+afterAll(async () => {
+  await chromium[Symbol.asyncDispose]()
+  await host[Symbol.asyncDispose]()
+})
+
+const page = '/connections/acme/statement'
+const people = staff(64)
+
+/** A console after two nights: 60 people are employed, two have left, and the store has lost two. */
+async function openTwoNights() {
+  const { client } = await host.tenant()
+  const world = await openWorld({ client })
+  const { db } = world.sync.store
+  await world.night(people.slice(0, 62), { asOf: '2026-11-19T01:00:00.000Z' })
+  await sql`create function keep_out() returns trigger language plpgsql as $$ begin return null; end $$`.execute(db)
+  await sql`create trigger keep_out before insert on roster for each row when (new.identity_id in ('E0063', 'E0064')) execute function keep_out()`.execute(
+    db,
+  )
+  world.clock.now = new Date('2026-11-21T03:00:00.000Z')
+  const left = { leavingDate: '2026-11-19', status: 'Inactive' }
+  await world.night(change(people, { id: 'E0003', ...left }, { id: 'E0004', ...left }), {
+    asOf: '2026-11-21T01:00:00.000Z',
+  })
+  const console = await openConsole(world)
+  return {
+    console,
+    async [Symbol.asyncDispose]() {
+      await console[Symbol.asyncDispose]()
+      await world[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('the page of a statement shows each part with the people behind it, page by page, and what does not add up', async () => {
+  await using opened = await openTwoNights()
+  await using window = await newWindow(chromium, opened.console)
+  const { page: shown } = window
+  const rowsOf = async () => (await shown.$$('#people tbody tr')).length
+
+  await window.go(page)
+  expect(await textOf(shown, '#result')).toContain('The statement does not add up')
+  expect(await textOf(shown, '#result')).toContain('E0063, E0064')
+  const stated = await textOf(shown, '#people-stated-by-hr')
+  expect(stated).toContain('Employed, also on the platform 60')
+  expect(stated).toContain('Left, also on the platform 2')
+
+  await window.press('60: employed, also on the platform')
+  expect(await rowsOf()).toBe(50)
+  expect(await textOf(shown, '#people')).toContain('Person 1')
+  await window.press('Next')
+  expect(await rowsOf()).toBe(10)
+  await window.go(`${page}?at=2026-11-20`)
+  expect(await textOf(shown, '#result')).toContain('Everybody is accounted for')
+
+  await shown.browserContext().setCookie({ name: visitorCookie, value: 'vic.viewer', domain: '127.0.0.1' })
+  await window.go(`${page}?side=stated&part=left`)
+  expect(await rowsOf()).toBe(2)
+  expect(await textOf(shown, '#people')).not.toContain('Person')
+  expect(window.complaints).toEqual([])
+})
+
+test.each([1280, 390])('the page of a statement fits a window of %i pixels, in light and dark', async (width) => {
+  await using opened = await openTwoNights()
+  await using window = await newWindow(chromium, opened.console)
+  const { page: shown } = window
+  await shown.setViewport({ width, height: 900 })
+
+  for (const value of ['light', 'dark']) {
+    await shown.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
+    await window.go(`${page}?side=stated&part=employed`)
+    expect([value, await excessOf(shown), await violationsOn(shown)]).toEqual([value, 0, []])
+    if (process.env.SHOTS) await shown.screenshot({ path: `${process.env.SHOTS}/statement-${width}-${value}.png`, fullPage: true })
+  }
+})
