@@ -12,12 +12,14 @@ import { measurePlans, planComparisons, planRow } from './plan.ts'
 import { measurePlatform } from './platform.ts'
 import { simulate } from './simulate.ts'
 import { measureStarts } from './start.ts'
+import { measureStatements } from './statement.ts'
 import { measure } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
 import { measureWorkbooks } from './workbook.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
 const usage = `npm run bench -- plan|deliver|records [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
+npm run bench -- statement [--sizes 100000] [--stores PostgreSQL] [--json]
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- list [--sizes 100000] [--json]
 npm run bench -- workbook [--sizes 200000] [--json]
@@ -35,6 +37,7 @@ const benches: Readonly<Record<string, typeof benchDeliver>> = {
   deliver: benchDeliver,
   records: (options) => benchDeliver({ ...options, as: 'records' }),
   console: benchConsole,
+  statement: measureStatements,
 }
 
 const { positionals, values } = parseArgs({

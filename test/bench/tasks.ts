@@ -44,6 +44,11 @@ export async function measure(task: TaskName, { config, env, cores }: BenchEnvir
   return Watched.parse(await start(command, env))
 }
 
+/** Runs an unchanged night in a separate process, with what its population statement costs. */
+export async function measureStatedNight({ config, env, csv }: BenchEnvironment): Promise<unknown> {
+  return await start([process.execPath, [`${tasksFolder}task-statement.ts`, config, csv]], env)
+}
+
 /** Runs the Python script on two exports, as a reference for a plan. */
 export async function measurePython(previous: string, current: string): Promise<Reference> {
   return Reference.parse(await start(['python3', [`${tasksFolder}reference_plan.py`, previous, current]]))

@@ -70,6 +70,7 @@ ${definitions([
   ],
   ['Data from HR', source && formatInstant(source.asOf)],
   ['End of the export', source && (source.end ?? 'It was read to its end')],
+  ['SHA-256 of its file', source?.sha256 && html`<code>${source.sha256}</code>`],
   ['SHA-256 of its keys', source && html`<code>${source.keys}</code>`],
   ['Rules', rules && html`<code>${rules}</code>`],
 ])}`,

@@ -9,7 +9,7 @@ export function statementPage(statement: Statement): string {
   const body = html`<header>
 <h1>Population of ${connection}, ${madeAt.slice(0, 10)}</h1>
 <p class="faint">Made at ${madeAt}, after run ${runId}, by the rules ${statement.rules ?? 'unknown'}.</p>
-${source && html`<p class="faint">Export ${source.name ?? ''} as of ${source.asOf}, version ${source.version ?? 'unknown'}. ${source.end ?? 'It was read to its end.'} SHA-256 of its sorted keys: ${source.keys}.</p>`}
+${source && html`<p class="faint">Export ${source.name ?? ''} as of ${source.asOf}, version ${source.version ?? 'unknown'}. ${source.end ?? 'It was read to its end.'} ${source.sha256 && `SHA-256 of its file: ${source.sha256}.`} SHA-256 of its keys: ${source.keys}.</p>`}
 </header>
 <p class="verdict ${addsUp ? 'good' : 'bad'}">${addsUp ? 'Everybody is accounted for.' : html`<strong>It does not add up</strong>: ${differences.join('; ')}. ${unaccounted.join(', ')}`}</p>
 ${section('People stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts))}
