@@ -1,3 +1,4 @@
+import { utimes } from 'node:fs/promises'
 import { exportFileAt, fileDigest } from '../../src/connectors/file/export-file.ts'
 import { assemble } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
@@ -18,22 +19,17 @@ const { db } = sync.store
 const { signal } = new AbortController()
 const rounds = 5
 
-await report(async (begin) => {
-  begin()
-  const startedMs = performance.now()
-  const { id: runId } = await requestRun(sync, { connection: 'hr', trigger: 'operator' })
-  await syncWorkers.run(sync, { runId }, signal)
-  const nightSeconds = (performance.now() - startedMs) / 1000
-  const run = await getRun(db, runId)
-  if (run?.state !== 'unchanged') throw new Error(`the run is ${run?.state}: ${run?.reason}`)
+await report(async () => {
+  const { runId, rows } = await night()
+  const nightSeconds = await medianOf(night)
   const file = await exportFileAt(csv)
-  const keys = Array.from({ length: run.rows ?? 0 }, (_, at) => Buffer.from(`W${String(at).padStart(7, '0')}`))
+  const keys = Array.from({ length: rows }, (_, at) => Buffer.from(`W${String(at).padStart(7, '0')}`))
   return {
-    count: run.rows ?? 0,
+    count: rows,
     nightSeconds,
-    statementSeconds: await longestOf(() => makeAndRollBack(runId)),
-    fileSeconds: await longestOf(() => fileDigest(file, signal)),
-    keysSeconds: await longestOf(async () => {
+    statementSeconds: await medianOf(() => makeAndRollBack(runId)),
+    fileSeconds: await medianOf(() => fileDigest(file, signal)),
+    keysSeconds: await medianOf(async () => {
       new IntakeCounter().result({ treatedRows: {} as never, treatments: new Map() }, (each) => {
         for (const key of keys) each(key, 0, key.length)
       })
@@ -41,15 +37,25 @@ await report(async (begin) => {
   }
 })
 
-/** The longest of several rounds, in seconds. */
-async function longestOf(work: () => Promise<unknown>): Promise<number> {
-  let longestMs = 0
+/** A night with a file that is newer and holds the same. */
+async function night(): Promise<{ readonly runId: string; readonly rows: number }> {
+  await utimes(csv, new Date(), new Date())
+  const { id: runId } = await requestRun(sync, { connection: 'hr', trigger: 'operator' })
+  await syncWorkers.run(sync, { runId }, signal)
+  const run = await getRun(db, runId)
+  if (run?.state !== 'unchanged') throw new Error(`the run is ${run?.state}: ${run?.reason}`)
+  return { runId, rows: run.rows ?? 0 }
+}
+
+/** The middle of several rounds, in seconds: a daemon has done all of it before. */
+async function medianOf(work: () => Promise<unknown>): Promise<number> {
+  const all: number[] = []
   for (let round = 0; round < rounds; round += 1) {
     const startedMs = performance.now()
     await work()
-    longestMs = Math.max(longestMs, performance.now() - startedMs)
+    all.push((performance.now() - startedMs) / 1000)
   }
-  return longestMs / 1000
+  return all.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0
 }
 
 async function makeAndRollBack(runId: string): Promise<void> {

@@ -208,7 +208,9 @@ export type PopulationDigest = { readonly digest: string; readonly exported: num
 export function populationDigest(input: Classification): RawBuilder<unknown> {
   const { connection, acceptedAsOf, hasNextRun, now } = input
   const hasLeft = sql`(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()})`
-  const isNewer = sql`coalesce(as_of >= ${acceptedAsOf}::timestamptz + interval '1 millisecond', true)`
+  // Added here, because the database would add it anew for each row.
+  const newerFrom = acceptedAsOf && new Date(acceptedAsOf.getTime() + 1)
+  const isNewer = sql`coalesce(as_of >= ${newerFrom}::timestamptz, true)`
   const isPlain = sql`(desired is not null and retracted_at is null and held_departure is null and deferred_to is null
     and absences = 0 and forgotten_at is null and cleared_date is null and not ${isNewer})`
   const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, forgotten_at is null, deferred_to,

@@ -41,11 +41,11 @@ export async function makeStatement(tx: Db, { runId, connection, removes, now }:
     acceptedAsOf: basis.accepted_as_of,
     hasNextRun: basis.hasNextRun,
   }
-  const last = await lastStatement(tx, connection)
+  const { lastContent, lastDigest } = basis
   const { digest, exported } = await readDigest(tx, classified)
   const made =
-    last?.people_digest === digest
-      ? { id: null, digest, exported, parts: partsOf(last.content) }
+    lastContent !== null && lastDigest === digest
+      ? { id: null, digest, exported, parts: partsOf(lastContent) }
       : await storePeople(tx, classified)
   const statement = summarize(made.parts, { basis, exported: made.exported, runId, connection, now })
   await insertStatement(tx, { statement, ...made })
@@ -66,18 +66,6 @@ type Parts = {
   readonly further: number
   readonly records: number
   readonly unaccounted: readonly string[]
-}
-
-/** The last statement of a connection, and the digest of what its parts followed from; null if there is none. */
-async function lastStatement(tx: Db, connection: string) {
-  const row = await tx
-    .selectFrom('statements')
-    .select(['content', 'people_digest'])
-    .where('connection', '=', connection)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row ?? null
 }
 
 function partsOf({ stated, platform, unaccounted }: Statement): Parts {
@@ -109,8 +97,10 @@ type Basis = Awaited<ReturnType<typeof readBasis>>
 
 /** What a statement rests on besides people: the run, the accepted export, and what was counted of it. */
 async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput, 'runId' | 'connection' | 'now'>) {
-  await fillListDigest(tx, connection)
   const { rows } = await sql<{
+    /** The last statement of the connection, and the digest of what its parts followed from; null if there is none. */
+    lastContent: Statement | null
+    lastDigest: string | null
     configuration: string | null
     accepted_as_of: Date | null
     hasNextRun: boolean
@@ -123,7 +113,8 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     counts: { rows: number; keyless: number; keys: number; treated: Record<string, number> } | null
   }>`
     select own.configuration, connections.accepted_as_of, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
-      (select id::text from installation) as installation,
+      (select id::text from installation) as installation, last.content as "lastContent", last.people_digest as "lastDigest",
+      ${withoutWorkers},
       reading.source, reading.mode, intakes.counts,
       exists (select from runs next where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned')
         and next.id <> own.id and ${sendsEverybody(sql.ref('next.feed'))}
@@ -132,21 +123,28 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
       left join stated_exports exported on exported.connection = own.connection
       left join runs reading on reading.id = exported.run_id
       left join intakes on intakes.run_id = exported.run_id
+      left join lateral (
+        select content, people_digest from statements where statements.connection = own.connection order by id desc limit 1) last on true
     where own.id = ${runId}`.execute(tx)
   const [basis] = rows
   if (!basis) throw new Error(`run ${runId} does not exist`)
-  return basis
+  const isSummed = basis.as_of === null || basis.list_digest !== null
+  return isSummed ? basis : { ...basis, list_digest: await sumUpKeys(tx, connection) }
 }
 
-/** Sums up the stated keys, if they have changed since the last statement. */
-async function fillListDigest(tx: Db, connection: string): Promise<void> {
-  await sql`
+// Parallel workers take longer to start than they save here, and take processors from other runs.
+const withoutWorkers = sql`set_config('max_parallel_workers_per_gather', '0', true)`
+
+/** Sums up the stated keys, which have changed since the last statement. */
+async function sumUpKeys(tx: Db, connection: string): Promise<string | null> {
+  const { rows } = await sql<{ list_digest: string | null }>`
     update stated_exports set list_digest = (
       select encode(sha256(convert_to(coalesce(string_agg(digest || E'\n', '' order by digest collate "C"), ''), 'UTF8')), 'hex')
       from (
         select ${keyDigest({ connection, key: sql`identity_id` })} as digest from stated_keys
         where stated_keys.connection = ${connection}) listed)
-    where connection = ${connection} and list_digest is null`.execute(tx)
+    where connection = ${connection} returning list_digest`.execute(tx)
+  return rows[0]?.list_digest ?? null
 }
 
 /** In SQL, the number of records that the platform has, without a look at anybody's part. */
