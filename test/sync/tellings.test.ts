@@ -16,7 +16,7 @@ import {
   rules,
 } from '../helpers/model/tellings.ts'
 import { seed } from '../helpers/seed.ts'
-import { differencesStated, statementsOf } from '../helpers/statements.ts'
+import { differencesStated, recountStatement, statementsOf } from '../helpers/statements.ts'
 import { isFull } from '../helpers/tier.ts'
 import { reportTrials } from '../helpers/trials.ts'
 import { type Host, headers, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
@@ -55,11 +55,11 @@ const narrow = { count: 3, share: 0.1 }
 test('leavers follow from what HR stated, whatever is silent, late, early or withdrawn', {
   timeout: isFull ? 900_000 : 240_000,
 }, async ({ task }) => {
-  const total = { nights: 0, departures: 0, held: 0, late: 0 }
+  const total = { recounts: 0, nights: 0, departures: 0, held: 0, late: 0 }
   await fc.assert(
     fc.asyncProperty(rules, fc.array(day, { minLength: days, maxLength: days }), async (ruled, story) => {
       await using opened = await openWorldOf(ruled)
-      const { world, gone, onPlatform } = opened
+      const { world, client, gone, onPlatform } = opened
       const hr = createHrWithEvents(ruled)
       const arriving = new Map<string, EmploymentEvent[]>()
       for (const [at, { actions: deeds, exports, renames }] of [quiet, ...story].entries()) {
@@ -91,17 +91,21 @@ test('leavers follow from what HR stated, whatever is silent, late, early or wit
         expect({ today, differences: await differencesStated(world) }).toEqual({ today, differences: [] })
         const { platform, rows } = (await statementsOf(world)).at(-1) ?? {}
         expect([platform?.records, rows?.delivered]).toEqual([await onPlatform(), world.source.rows.length])
+        const recount = await recountStatement(world, { client, isExportAccepted: true })
+        expect({ today, recounted: recount.differences }).toEqual({ today, recounted: [] })
+        total.recounts += recount.records === null ? 0 : 1
         total.nights += 1
       }
       total.departures += hr.gone(firstDay.add({ days }).toString()).length
     }),
     { numRuns: isFull ? 16 : 2, seed, endOnFailure: true },
   )
-  const { nights, departures, held, late } = total
+  const { nights, departures, held, late, recounts } = total
+  expect(recounts).toBeGreaterThan(0)
   reportTrials(task, {
     subject: 'departures in every form',
     times: `${nights} nights with ${departures} departures at their ends`,
-    result: `each as HR said; ${late} events came late, ${held} plans were held while departures went on`,
+    result: `each as HR said, with ${recounts} statements recounted; ${late} events came late, ${held} plans were held while departures went on`,
   })
 })
 
@@ -128,7 +132,7 @@ async function openWorldOf(ruled: Rules) {
       .flatMap(([id, { separatedAt }]) => (separatedAt && separatedAt.slice(0, 10) <= today ? [id] : []))
       .toSorted()
   const onPlatform = async () => (await peopleOn(client)).size
-  return { world, gone, onPlatform, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  return { world, client, gone, onPlatform, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
 /** A run that a person asks for at 03:00, of an export of 01:00. Null: there is none. */

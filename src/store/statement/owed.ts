@@ -15,10 +15,11 @@ export async function owedStatements(db: Db, { connection, now }: OwedQuery): Pr
   const { rows } = await sql<RunOfConnection>`
     select ended.id as "runId", name as connection from connections
       left join lateral (
-        select made_at from statements where statements.connection = name order by id desc limit 1) newest on true
+        select made_at, run_id from statements where statements.connection = name order by id desc limit 1) newest on true
       cross join lateral (
         select id from runs
-        where runs.connection = name and finished_at > coalesce(newest.made_at, '-infinity') and values_removed_at is null
+        where runs.connection = name and finished_at >= coalesce(newest.made_at, '-infinity') and values_removed_at is null
+          and id is distinct from newest.run_id
           and state in ('unchanged', 'finished', 'finished_with_problems') and reason is distinct from ${statementFailed}
         order by finished_at desc limit 1) ended
     where (newest.made_at is null or newest.made_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
