@@ -33,7 +33,14 @@ test('the counts of a statement and the people behind them are of one moment, th
   const { stated } = await made
   const statement = await statementAt(db, { connection: 'acme' })
   const listed = await statementPeople(db, {
-    ...{ connection: 'acme', statement: statement?.id ?? 0, side: 'stated', part: 'excluded', limit: 10, values: false },
+    ...{
+      connection: 'acme',
+      statement: statement?.id ?? 0,
+      side: 'stated',
+      part: 'excluded',
+      limit: 10,
+      values: false,
+    },
   })
   expect(listed.map(({ identityId }) => identityId)).toHaveLength(stated.parts.excluded)
 })

@@ -19,7 +19,9 @@ async function openWithLostPerson(): Promise<World> {
   const world = await openWorld({ client })
   const { db } = world.sync.store
   const { id } = await world.night(people)
-  await sql`insert into acknowledged (connection, identity_id, confirmed, run_id) values ('acme', 'E0002', '{}', null)`.execute(db)
+  await sql`insert into acknowledged (connection, identity_id, confirmed, run_id) values ('acme', 'E0002', '{}', null)`.execute(
+    db,
+  )
   await sql`create function lose_change() returns trigger language plpgsql as $$ begin return null; end $$`.execute(db)
   await sql`create trigger lose_change before insert on changes for each row when (new.identity_id = 'E0002') execute function lose_change()`.execute(
     db,
@@ -32,7 +34,9 @@ async function openWithLostPerson(): Promise<World> {
 async function addRun(world: World, { feed, hours }: { feed: string; hours: number }): Promise<void> {
   const at = new Date(world.clock.now.getTime() - hours * 3_600_000)
   await sql`insert into runs (id, connection, feed, trigger, state, options, requested_by, created_at, lease)
-    values (gen_random_uuid(), 'acme', ${feed}, 'operator', 'waiting', '{}', '[]', ${at}, ${world.sync.lease.id})`.execute(world.sync.store.db)
+    values (gen_random_uuid(), 'acme', ${feed}, 'operator', 'waiting', '{}', '[]', ${at}, ${world.sync.lease.id})`.execute(
+    world.sync.store.db,
+  )
 }
 
 /** Where the statement of a night on which another person changes has E0002. */
