@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { LeaverReport } from '../../contract/control/leavers.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import { type AuditKey, publicPem } from '../../store/audit/key.ts'
 import { jsonText } from '../../text/escape.ts'
-import { pluralize } from '../../identity/pluralize.ts'
-import { type Population, populationFiles } from './population-files.ts'
 import { leaversCsv } from './leavers-csv.ts'
 import { type Population, populationFiles } from './population-files.ts'
 

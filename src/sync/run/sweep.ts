@@ -9,9 +9,9 @@ import { deliveryJob, enqueue, runJobs } from '../context/enqueue.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { finishRun } from '../deliver/finish-run.ts'
 import { markEndedTakeovers } from '../deliver/takeovers.ts'
-import { makeOwedStatements } from './owed-statements.ts'
 import { retryUncertain } from '../verify/uncertain.ts'
 import { retryUndelivered } from '../verify/undelivered.ts'
+import { makeOwedStatements } from './owed-statements.ts'
 
 /**
  * Enqueues everything that is due by the store and that no process works on, because the queue may have lost its job. A job that the
