@@ -9,6 +9,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   init: [
     ['rollcall init --source exports/people.csv', 'read an export, ask what it does not show, and write rollcall.yaml'],
     ['rollcall init --source exports --key-file key --yes', 'accept the proposal without questions'],
+    ['rollcall init --source scim', 'let Okta or Microsoft Entra push people, and create the token for it'],
     ['rollcall init --recipe personio-api', 'read the list of an HR system by its API, and ask for what that needs'],
   ],
   recipes: [

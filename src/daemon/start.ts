@@ -34,6 +34,7 @@ import { openPlatform } from './platform.ts'
 import { type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 import { processCard, watchSettings } from './processes.ts'
 import { openFirstLists } from './proposal/first-list.ts'
+import { openFirstScims } from './proposal/first-scim.ts'
 import { openFirstVisits } from './proposal/first-visit.ts'
 import { openUploads, type UploadLimits } from './proposal/uploads.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
@@ -197,6 +198,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
     configured: configuredOf(assembly),
     firstVisits: starting.use(openFirstVisits({ ...firstParts, uploads })),
     firstLists: starting.use(openFirstLists(firstParts)),
+    firstScims: openFirstScims({ ...firstParts, requirePackages: loadScim }),
     live: starting.use(startLive(db)),
   }
   const { socket } = starting.use(await startLocalServer({ dataDir: config.dataDir, context }))

@@ -1,5 +1,6 @@
 import { access, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
+import type { Config } from '../../daemon/config/config.ts'
 import { loadConfig } from '../../daemon/config/load-config.ts'
 import {
   type ConnectionText,
@@ -19,7 +20,9 @@ import { tableOfPreview } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
 import { answerQuestions, answersOf, merged, type ReadingOptions, requireStatusColumn } from '../init/questions.ts'
 import { connectRecipe, pairsIn } from '../init/recipe.ts'
+import { connectScim, createSender, pushedSource, type SenderResult } from '../init/scim.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
+import { renderSender } from '../render/sender.ts'
 import { escapeText, type Paint } from '../render/text.ts'
 import { createOutput, type Output } from '../session/output.ts'
 import { type Prompts, Stopped, terminalPrompts } from '../session/prompts.ts'
@@ -39,6 +42,8 @@ export type InitOptions = ReadingOptions & {
   readonly keyFile?: string
   readonly name?: string
   readonly timeZone?: string
+  readonly publicUrl?: string
+  readonly by: string
   readonly out: string
   readonly replace?: boolean
   readonly yes?: boolean
@@ -52,10 +57,24 @@ export type InitOptions = ReadingOptions & {
 
 /** Options about an export, which a recipe has no use for. */
 const exportOptions = ['source', 'preset', 'encoding', 'delimiter', 'sheet'] as const
+/** Options about people who are listed, which a source that is pushed has no use for. */
+const listedOptions = [
+  'preset',
+  'encoding',
+  'delimiter',
+  'headerLine',
+  'sheet',
+  'field',
+  'left',
+  'employed',
+  'set',
+] as const
 
 type Written = TriedKey & {
   readonly file: string
   readonly result: SourceResult
+  /** Null: people are read, or the token of the identity system could not be created. */
+  readonly sender: SenderResult | null
 }
 
 /** A source that was looked at, and how it was. */
@@ -66,6 +85,8 @@ type SourceResult = {
   readonly document: object
   /** The pattern of later exports; null: the source has none. */
   readonly pattern: string | null
+  /** The connection that an identity system pushes to, if it is one. */
+  readonly pushed?: { readonly name: string; readonly publicUrl: string | null }
 }
 
 /** Previews a source, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
@@ -109,14 +130,34 @@ async function write(options: InitOptions, asking: Asking): Promise<Written> {
   const tried = await tryKey({ platform, key, signal })
   signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
-  await writeConfiguration(file, configurationText(connection, { platform, apiKey }), options)
-  await loadConfig(file, process.env)
-  return { file, result, ...tried }
+  const { pushed } = result
+  const text = configurationText(connection, { platform, apiKey, publicUrl: pushed?.publicUrl ?? null })
+  await writeConfiguration(file, text, options)
+  const config = await loadConfig(file, process.env)
+  if (pushed === undefined) return { file, result, ...tried, sender: null }
+  return { file, result, ...(await withSender(tried, config, { ...options, connection: pushed.name })) }
+}
+
+/** The token of the identity system. The configuration stays if it cannot be created, such as in a store of another configuration. */
+async function withSender(
+  { permissions, trouble }: TriedKey,
+  config: Config,
+  options: Pick<InitOptions, 'by' | 'json'> & { readonly connection: string },
+): Promise<TriedKey & { readonly sender: SenderResult | null }> {
+  try {
+    return { permissions, trouble, sender: await createSender(config, options) }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const help = `"rollcall token create --role scim --connection ${options.connection} --name NAME" creates one later`
+    const message = `the token of the identity system was not created, because ${error.message}; ${help}`
+    return { permissions, trouble: trouble ?? { code: error.code, message }, sender: null }
+  }
 }
 
 async function exportResult(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<SourceResult> {
   const { output, prompts } = asking
   const looked = await sourceOf(options, asking)
+  if (looked === null) return await scimResult(options, prompts)
   const proposal = await agreed(looked, options, asking)
   const path = await pathOf(looked, prompts)
   const source = { ...looked.source, ...(path !== null && { path }) }
@@ -150,6 +191,14 @@ async function recipeResult(
   return { connect: async () => connection, document: { recipe: options.recipe, list }, pattern: null }
 }
 
+async function scimResult(options: InitOptions, prompts: Prompts | null): Promise<SourceResult> {
+  const foreign = listedOptions.find((option) => [options[option] ?? []].flat().length > 0)
+  if (foreign !== undefined)
+    throw new Failure('usage', `an identity system lists nobody, so that --source scim goes without --${foreign}`)
+  const { connection, name, publicUrl } = await connectScim(options, prompts)
+  return { connect: async () => connection, document: {}, pattern: null, pushed: { name, publicUrl } }
+}
+
 /** Asks until the answer can be used. A value given as an option is not asked for; an unusable one is refused at once. */
 async function untilGood<T>(
   ask: () => Promise<T>,
@@ -166,16 +215,21 @@ async function untilGood<T>(
   }
 }
 
-async function sourceOf(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<SourcePreview> {
+/** The source that a person names; null: an identity system pushes people. */
+async function sourceOf(
+  options: InitOptions,
+  asking: Asking & { readonly folder: string },
+): Promise<SourcePreview | null> {
   const { prompts, folder, signal } = asking
   const { source, secretFile, hostKey } = options
   const settings = pairsIn('--set', options.set)
   return await untilGood(
     async () => {
       const forms = sourceForms()
-      const question = `Where is the export? ${forms.charAt(0).toUpperCase()}${forms.slice(1)}`
+      const question = `Where is the export? ${forms.charAt(0).toUpperCase()}${forms.slice(1)}; or ${pushedSource}, if an identity system pushes people`
       const at = source ?? (await prompts?.text(question, 'exports'))
       if (at === undefined) throw new Failure('usage', `name the export with --source: ${forms}`)
+      if (at === pushedSource) return null
       return await previewSource(
         { location: at, secretFile, hostKey, settings },
         { workingDirectory: process.cwd(), configFolder: folder, signal },
@@ -276,11 +330,12 @@ function shownProposal(proposal: Proposal, { showValues = false }: InitOptions, 
   return { ...proposal, fields: proposal.fields.map((field) => ({ ...field, examples: [] })) }
 }
 
-function documentOf({ file, result, permissions, trouble }: Written) {
-  return { file, ...result.document, permissions, trouble }
+function documentOf({ file, result, permissions, trouble, sender }: Written) {
+  return { file, ...result.document, ...(sender && { scim: sender }), permissions, trouble }
 }
 
-function renderWritten({ file, result: { pattern }, permissions, trouble }: Written, paint: Paint): string {
+function renderWritten({ file, result, permissions, trouble, sender }: Written, paint: Paint): string {
+  const { pattern, pushed } = result
   const short = relative('.', file)
   const named = short === 'rollcall.yaml' ? '' : ` --config ${escapeText(short.startsWith('..') ? file : short)}`
   return [
@@ -290,9 +345,11 @@ function renderWritten({ file, result: { pattern }, permissions, trouble }: Writ
       : ['Permissions of the key (this test changed nothing):', renderPermissions(permissions, paint), '']),
     ...(trouble === null ? [] : [`${paint('red', '✖')} ${escapeText(trouble.message)}`]),
     ...(pattern === null ? [] : [`Exports: the newest file that matches ${escapeText(pattern)}`]),
+    ...(sender === null ? [] : [renderSender(sender, paint)]),
     `${paint('green', '✔')} ${escapeText(file)} was written. Next:`,
     `  rollcall check${named}  tests everything and changes nothing`,
-    `  rollcall plan${named}   shows what a run would do`,
-    `  rollcall sync${named}   runs once`,
+    ...(pushed === undefined
+      ? [`  rollcall plan${named}   shows what a run would do`, `  rollcall sync${named}   runs once`]
+      : [`  rollcall serve${named}  receives people`]),
   ].join('\n')
 }

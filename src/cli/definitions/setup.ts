@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { CheckOptions } from '../commands/check.ts'
 import type { InitOptions } from '../commands/init.ts'
-import { add, commonOptions, type Definition, type ExitWith, several, wholeNumber } from './define.ts'
+import { add, byOption, commonOptions, type Definition, type ExitWith, several, wholeNumber } from './define.ts'
 
 /** The commands that come before the first run. */
 export const setupCommands: readonly Definition[] = [demoCommand, initCommand, recipesCommand, checkCommand]
@@ -28,10 +28,10 @@ const noneNamed: Readonly<
 }
 
 function initCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'init', 'Read an export and write a configuration for it')
+  add(program, 'init', 'Read an export and write a configuration for it', byOption)
     .option(
       '--source <place>',
-      'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, XLSX, or a JSON list)',
+      'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, XLSX, or a JSON list); or scim, if an identity system pushes people',
     )
     .option('--recipe <name>', 'instead of an export: the HR system to read by API, as "rollcall recipes" lists them')
     .option('--parameter <name=value>', 'what the recipe asks for; can be repeated', several)
@@ -58,6 +58,7 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     .option('--key-file <file>', "the file of the platform's API key")
     .option('--name <name>', 'name of the connection (default: HR)')
     .option('--time-zone <zone>', 'time zone of the dates (default: from the export, otherwise that of this machine)')
+    .option('--public-url <address>', 'with --source scim: the https address under which the daemon is reached')
     .option('--preset <name>', 'preset to use instead of the best match')
     .option('--field <field=column>', 'map a field to a column, or to none; can be repeated', several)
     .option('--date-format <format>', 'date format if the dates are ambiguous, such as dd/MM/yyyy')

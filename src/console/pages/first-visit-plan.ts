@@ -248,7 +248,7 @@ ${key.trouble !== null && key.file === null && html`<p class="notice bad">${sent
 }
 
 /** The field for the key of the platform; null if the key comes from elsewhere. */
-export function keyField({ key }: PlannedRun): Html | null {
+export function keyField({ key }: Pick<PlannedRun, 'key'>): Html | null {
   if (key.file === null) return null
   return textField({
     name: 'apiKey',

@@ -14,6 +14,7 @@ import { uploadHref } from './first-visit-answers.ts'
 import { listPages, recipeCard } from './first-visit-list.ts'
 import { planPages } from './first-visit-plan.ts'
 import { delimiters, encodings, readingPages } from './first-visit-reading.ts'
+import { scimCard, scimPages } from './first-visit-scim.ts'
 
 const mebibyte = 1024 * 1024
 const title = 'Connect HR'
@@ -53,6 +54,7 @@ export function firstVisitPages(site: Site): void {
   })
 
   listPages(site)
+  scimPages(site)
   addressPages(site)
   readingPages(site)
   planPages(site)
@@ -100,7 +102,7 @@ ${
 /** `isOpen`: whether the choices of a format are shown, because an export was refused. */
 async function startCards(context: PageContext, fields: Fields, isOpen: boolean): Promise<Html> {
   const visit = await context.control.getFirstVisit({})
-  return html`${await recipeCard(context)}${visit.takesAddresses && addressCard()}${uploadCard(context, fields, { ...visit, isOpen })}
+  return html`${await recipeCard(context)}${visit.takesAddresses && addressCard()}${uploadCard(context, fields, { ...visit, isOpen })}${scimCard()}
 ${card({ title: 'Next steps', id: 'steps', content: stepsText(visit) })}`
 }
 

@@ -139,10 +139,11 @@ function addAction(routes: Routes, path: string, action: Action): void {
     const context = contextOf(routes, request, { visitor, isFresh: true })
     requireAllowed(context, operation)
     try {
-      const { to, done } = await perform(context, fieldsOf(request))
+      const result = await perform(context, fieldsOf(request))
       for (const answers of Object.values(routes.shared)) answers.clear()
-      routes.flashMessages.set(reply, visitor, done)
-      return reply.redirect(to, 303)
+      if ('content' in result) return send(reply, result, visitor)
+      routes.flashMessages.set(reply, visitor, result.done)
+      return reply.redirect(result.to, 303)
     } catch (error) {
       if (!(error instanceof Failure) || isOutage(error)) throw error
       reply.code(failureStatuses[error.code])

@@ -58,8 +58,11 @@ export type Action = {
   readonly operation: keyof typeof control
   /** The question: what will happen, and the fields to fill in. Asked again with the same values if the action fails. */
   readonly ask: (context: PageContext, fields: Fields) => Promise<Omit<Confirmation, 'formToken' | 'action' | 'error'>>
-  /** Performs the action. `to`: the next page. `done`: a sentence about what was done. */
-  readonly perform: (context: PageContext, fields: Fields) => Promise<{ readonly to: string; readonly done: string }>
+  /** Performs the action. `to`: the next page. `done`: a sentence about what was done. Content is a page that can be shown only once. */
+  readonly perform: (
+    context: PageContext,
+    fields: Fields,
+  ) => Promise<{ readonly to: string; readonly done: string } | Content>
 }
 
 /** A form with a file. */

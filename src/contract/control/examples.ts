@@ -107,6 +107,8 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   },
   getList: { params: ofList },
   dropList: { params: ofList },
+  planScim: { bodies: { 'Okta pushes': { name: 'HR', timeZone: 'Europe/Berlin' } } },
+  connectScim: { bodies: { 'What the preview showed': { name: 'HR', timeZone: 'Europe/Berlin', digest } } },
   connectList: { params: ofList, bodies: { 'What the list showed': { digest } } },
   readAudit: { query: { act: 'run', connection, limit: 20 } },
   verifyAudit: { bodies: { 'With the key of the installation': {} } },

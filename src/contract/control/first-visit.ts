@@ -215,6 +215,17 @@ export const FirstList = FirstPlan.omit({ upload: true, makesFolder: true })
   .meta({ id: 'FirstList' })
 export type FirstList = z.infer<typeof FirstList>
 
+const scimAddress = {
+  address: z.string().describe('Where people are pushed to.'),
+  addressHelp: z.string().nullable().describe('Why identity systems cannot reach it, and what helps. Null: they can.'),
+}
+
+/** What connecting an identity system that pushes would write. */
+export const FirstScim = FirstPlan.pick({ connection: true, digest: true, file: true, text: true, key: true })
+  .extend(scimAddress)
+  .meta({ id: 'FirstScim' })
+export type FirstScim = z.infer<typeof FirstScim>
+
 const Credential = z.string().min(1).max(20_000)
 
 /** How an HR system lets a reader in. */
@@ -239,8 +250,22 @@ const FirstConnection = z
   })
   .meta({ id: 'FirstConnection' })
 
+/** A connection that an identity system pushes to, with the token of that system. */
+export const ConnectedScim = FirstConnection.omit({ source: true })
+  .extend({
+    ...scimAddress,
+    token: z.string().describe('The bearer token of the identity system. It is shown here and never again.'),
+    senders: z
+      .array(z.object({ sender: z.string(), steps: z.array(z.string()) }))
+      .describe('What to set up in the usual identity systems.'),
+  })
+  .meta({ id: 'ConnectedScim' })
+export type ConnectedScim = z.infer<typeof ConnectedScim>
+
 const ofUpload = z.object({ upload: z.uuid() })
 const ofList = z.object({ list: z.uuid() })
+
+const scimSettings = { name: connectionSettings.name, timeZone: connectionSettings.timeZone }
 
 const confirmed = {
   digest: Text.describe('The digest of the plan. If something else would be written by now, nothing is.'),
@@ -384,6 +409,24 @@ export const firstVisitOperations = operations({
     params: ofList,
     body: z.strictObject(confirmed),
     success: { 201: FirstConnection },
+    errors: [400, 401, 403, 404, 409, 422, 500, 503],
+  },
+  planScim: {
+    method: 'POST',
+    path: '/first-visit/scim/plan',
+    permission: 'admin',
+    summary: 'Preview a first connection that an identity system pushes to. Nothing is stored.',
+    body: z.strictObject(scimSettings),
+    success: { 200: FirstScim },
+    errors: [400, 401, 403, 404, 409, 422, 500, 503],
+  },
+  connectScim: {
+    method: 'POST',
+    path: '/first-visit/scim/connection',
+    permission: 'admin',
+    summary: 'Write a connection that an identity system pushes to, create the token of that system, and start it.',
+    body: z.strictObject({ ...scimSettings, ...confirmed }),
+    success: { 201: ConnectedScim },
     errors: [400, 401, 403, 404, 409, 422, 500, 503],
   },
 })

@@ -11,6 +11,7 @@ import type { Preview } from '../../sync/sync.ts'
 import { type RecipePreset, readPresets } from '../config/presets.ts'
 import type { PlatformKey } from '../proposal/first-key.ts'
 import type { FirstList, FirstLists } from '../proposal/first-list.ts'
+import type { FirstScims } from '../proposal/first-scim.ts'
 import type { FirstPlan, FirstVisitAnswers, FirstVisits } from '../proposal/first-visit.ts'
 import { type Proposal, readFields } from '../proposal/proposal.ts'
 import type { Sample } from '../proposal/samples.ts'
@@ -24,6 +25,8 @@ export type FirstVisitContext = {
   readonly firstVisits?: FirstVisits
   /** Left out if no daemon runs. */
   readonly firstLists?: FirstLists
+  /** Left out if no daemon runs. */
+  readonly firstScims?: FirstScims
   /** Aborted when whoever sent the request has left. Left out within a command. */
   readonly requestSignal?: () => AbortSignal
 }
@@ -105,6 +108,18 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
     const made = await listsIn(ctx).connect(list, principal, { digest, apiKey, by })
     return { status: 201, body: { file: visitsIn(ctx).file, ...made } }
   },
+
+  async planScim(ctx, { body }) {
+    const { key, ...planned } = await scimsIn(ctx).plan(body)
+    return { status: 200, body: { file: visitsIn(ctx).file, ...planned, key: keyView(key) } }
+  },
+
+  async connectScim(ctx, { body: { name, timeZone, digest, apiKey } }) {
+    const { by } = ctx.actor
+    const { senders, ...made } = await scimsIn(ctx).connect({ name, timeZone, digest, apiKey, by })
+    const setups = senders.map(({ sender, steps }) => ({ sender, steps: [...steps] }))
+    return { status: 201, body: { file: visitsIn(ctx).file, ...made, senders: setups } }
+  },
 }
 
 function visitorOf({ actor, requestSignal }: FirstVisitContext & WithActor): Visitor {
@@ -113,6 +128,11 @@ function visitorOf({ actor, requestSignal }: FirstVisitContext & WithActor): Vis
 
 function listsIn({ firstLists }: FirstVisitContext): FirstLists {
   if (firstLists) return firstLists
+  throw noDaemon()
+}
+
+function scimsIn({ firstScims }: FirstVisitContext): FirstScims {
+  if (firstScims) return firstScims
   throw noDaemon()
 }
 

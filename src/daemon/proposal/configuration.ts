@@ -9,6 +9,8 @@ type ConfigurationSettings = {
   readonly platform: { readonly region: string } | { readonly baseUrl: string }
   /** As a reference, such as ${file:platform.key}. */
   readonly apiKey: string
+  /** The address of the daemon, for those who reach it from elsewhere. */
+  readonly publicUrl?: string | null
 }
 
 /** The settings of a connection besides how the export is read. */
@@ -49,9 +51,10 @@ export function refuseReferences(values: unknown): void {
 /** A configuration with comments, in YAML. Secrets stand in it as references only. */
 export function configurationText(
   { connections, comments }: ConnectionText,
-  { platform, apiKey }: ConfigurationSettings,
+  { platform, apiKey, publicUrl = null }: ConfigurationSettings,
 ): string {
-  const document = new Document({ platform: { ...platform, apiKey }, dataDir: './data', connections })
+  const server = publicUrl !== null && { server: { publicUrl } }
+  const document = new Document({ platform: { ...platform, apiKey }, dataDir: './data', ...server, connections })
   document.commentBefore = [
     ' Written by "rollcall init". docs/configure.md explains the settings, docs/settings.md lists them all.',
     ' Paths are relative to the folder of this file. Test it with "rollcall check"; "rollcall plan" shows what a run would do.',
