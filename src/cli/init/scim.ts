@@ -1,4 +1,4 @@
-import { type SenderSetup, senderSetups } from '../../connectors/scim/senders.ts'
+import { type SenderSetup, senderSetups } from '../../daemon/proposal/sender-setups.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { type ConnectionText, requireTimeZone, toConnectionName } from '../../daemon/proposal/configuration.ts'
 import { addressHelp, firstTokenName, scimAddress, scimConnection } from '../../daemon/proposal/scim-connection.ts'

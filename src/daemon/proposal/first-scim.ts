@@ -1,4 +1,4 @@
-import { type SenderSetup, senderSetups } from '../../connectors/scim/senders.ts'
+import { type SenderSetup, senderSetups } from './sender-setups.ts'
 import { createToken, revokeToken } from '../../store/access/tokens.ts'
 import { requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import { draftedConfig } from './drafted-config.ts'
@@ -15,7 +15,7 @@ type ScimRequest = {
 }
 
 /** What connecting would write. */
-export type FirstScim = {
+type FirstScim = {
   readonly connection: string
   /** The configuration as it would be. */
   readonly text: string
