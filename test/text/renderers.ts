@@ -128,6 +128,10 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
     recipes: z.array(RecipeSummary),
     exports: z.array(z.object({ name: text, title: text })),
   }),
+  renderSender: z.object({
+    ...{ address: text, help: text, token: text },
+    senders: z.array(z.object({ sender: text, steps: z.array(text) })),
+  }),
   renderSetup: [text, z.array(text)],
   renderQuestion: RunDetail,
   renderRejects: [z.array(RejectView), text],
