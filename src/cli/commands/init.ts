@@ -157,7 +157,7 @@ async function withSender(
 async function exportResult(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<SourceResult> {
   const { output, prompts } = asking
   const looked = await sourceOf(options, asking)
-  if (looked === null) return await scimResult(options, prompts)
+  if (looked === null) return await scimResult(options, asking)
   const proposal = await agreed(looked, options, asking)
   const path = await pathOf(looked, prompts)
   const source = { ...looked.source, ...(path !== null && { path }) }
@@ -191,11 +191,11 @@ async function recipeResult(
   return { connect: async () => connection, document: { recipe: options.recipe, list }, pattern: null }
 }
 
-async function scimResult(options: InitOptions, prompts: Prompts | null): Promise<SourceResult> {
+async function scimResult(options: InitOptions, asking: Asking): Promise<SourceResult> {
   const foreign = listedOptions.find((option) => [options[option] ?? []].flat().length > 0)
   if (foreign !== undefined)
     throw new Failure('usage', `an identity system lists nobody, so that --source scim goes without --${foreign}`)
-  const { connection, name, publicUrl } = await connectScim(options, prompts)
+  const { connection, name, publicUrl } = await connectScim(options, asking)
   return { connect: async () => connection, document: {}, pattern: null, pushed: { name, publicUrl } }
 }
 

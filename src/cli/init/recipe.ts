@@ -169,7 +169,8 @@ function withHelp(label: string, help: string): string {
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}? (${help.replace(/\.$/, '')})`
 }
 
-type Question = {
+/** A question with a text as its answer. */
+export type Question = {
   readonly message: string
   readonly usual: string
   /** What helps where nobody can be asked; null: the usual answer is taken. */
@@ -178,8 +179,8 @@ type Question = {
 }
 
 /** The checked answer. Asks again after one that cannot be used; a value given as an option is refused at once. */
-async function untilGood(
-  { prompts, output }: Asking,
+export async function untilGood(
+  { prompts, output }: Pick<Asking, 'prompts' | 'output'>,
   option: string | undefined,
   { message, usual, lacking, check }: Question,
 ): Promise<string> {

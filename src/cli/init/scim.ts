@@ -1,11 +1,13 @@
-import { type SenderSetup, senderSetups } from '../../daemon/proposal/sender-setups.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { type ConnectionText, requireTimeZone, toConnectionName } from '../../daemon/proposal/configuration.ts'
 import { addressHelp, firstTokenName, scimAddress, scimConnection } from '../../daemon/proposal/scim-connection.ts'
+import { type SenderSetup, senderSetups } from '../../daemon/proposal/sender-setups.ts'
 import { loadScim } from '../../daemon/scim/load.ts'
 import { Failure } from '../../errors.ts'
+import type { Output } from '../session/output.ts'
 import type { Prompts } from '../session/prompts.ts'
 import { withSession } from '../session/session.ts'
+import { type Question, untilGood } from './recipe.ts'
 
 /** What `--source` is called with for people whom an identity system pushes. */
 export const pushedSource = 'scim'
@@ -21,20 +23,31 @@ type ScimOptions = {
 type ScimResult = { readonly connection: ConnectionText; readonly name: string; readonly publicUrl: string | null }
 
 /** Asks for what a connection needs that is pushed. `prompts`: null takes everything from the options. */
-export async function connectScim(options: ScimOptions, prompts: Prompts | null): Promise<ScimResult> {
+export async function connectScim(
+  options: ScimOptions,
+  asking: { readonly prompts: Prompts | null; readonly output: Output },
+): Promise<ScimResult> {
   await loadScim()
-  const target = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'
-  const usualZone = Temporal.Now.timeZoneId()
-  const zone = options.timeZone ?? (await prompts?.text('In which time zone do people leave on the day?', usualZone))
-  const timeZone = requireTimeZone(zone ?? usualZone)
-  const question = 'Under which https address does the identity system reach this daemon? (Enter: there is none yet)'
-  const publicUrl = options.publicUrl ?? (await prompts?.text(question, '')) ?? ''
+  const ask = (option: string | undefined, question: Omit<Question, 'lacking'>) =>
+    untilGood(asking, option, { ...question, lacking: null })
+  const target = await ask(options.name, {
+    message: 'Name of the connection?',
+    usual: 'HR',
+    check: async (text) => text,
+  })
+  const timeZone = await ask(options.timeZone, {
+    message: 'In which time zone do people leave on the day?',
+    usual: Temporal.Now.timeZoneId(),
+    check: async (text) => requireTimeZone(text),
+  })
+  const publicUrl = await ask(options.publicUrl, {
+    message: 'Under which https address does the identity system reach this daemon? (Enter: there is none yet)',
+    usual: '',
+    check: async (text) => (text === '' ? '' : requireOrigin(text)),
+  })
   const name = toConnectionName(target)
-  return {
-    connection: scimConnection({ name, target, timeZone }),
-    name,
-    publicUrl: publicUrl === '' ? null : requireOrigin(publicUrl),
-  }
+  const connection = scimConnection({ name, target, timeZone })
+  return { connection, name, publicUrl: publicUrl === '' ? null : publicUrl }
 }
 
 /** What a person gives to the administrator of the identity system. */

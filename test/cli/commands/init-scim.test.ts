@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { connectScim } from '../../../src/cli/init/scim.ts'
+import { createOutput } from '../../../src/cli/session/output.ts'
 import { connectionText } from '../../../src/daemon/proposal/configuration.ts'
 import { call } from '../../helpers/called.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
@@ -106,8 +107,8 @@ test.each([
   expect(await readdir(folder)).toEqual(['key'])
 })
 
-test('a person is asked for the name, the time zone and the address', async () => {
-  const answers = ['Staff', 'Europe/Berlin', 'https://rollcall.acme.example']
+test('a person is asked for the name, the time zone and the address, again after an answer that cannot be used', async () => {
+  const answers = ['Staff', 'Mars', 'Europe/Berlin', 'rollcall.acme.example', 'https://rollcall.acme.example']
   const questions: string[] = []
   const prompts = {
     async text(message: string) {
@@ -118,9 +119,11 @@ test('a person is asked for the name, the time zone and the address', async () =
     confirm: () => Promise.reject(new Error('nothing is confirmed')),
   }
 
-  const { connection, name, publicUrl } = await connectScim({}, prompts)
+  const { connection, name, publicUrl } = await connectScim({}, { prompts, output: createOutput({ json: true }) })
 
-  expect(questions).toMatchObject([/Name/, /time zone/, /https address/].map((part) => expect.stringMatching(part)))
+  expect(questions).toMatchObject(
+    [/Name/, /time zone/, /time zone/, /https address/, /https address/].map((part) => expect.stringMatching(part)),
+  )
   expect([name, publicUrl]).toEqual(['staff', 'https://rollcall.acme.example'])
   expect(parse(connectionText(connection)).connections.staff.source).toEqual({
     type: 'scim',
