@@ -353,6 +353,32 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
       ],
     },
   ],
+  SCIM: [
+    {
+      from: 'senders without a token, and with one of something else',
+      protection:
+        'a token pushes to one connection and opens nothing else; guesses are slowed down, and learn of no connection',
+      tests: [
+        ['test/daemon/scim/refusals.test.ts', 'only a token of the connection, while it is valid'],
+        ['test/daemon/access/tokens.test.ts', 'of a connection that is pushed opens nothing else'],
+        ['test/daemon/scim/refusals.test.ts', 'an address that fails too often waits'],
+      ],
+    },
+    {
+      from: 'an identity system that deactivates everybody',
+      protection: 'the guards hold the plan, while the sender gets its answers',
+      tests: [['test/e2e/scim.test.ts', 'holds a mass deactivation while the sender gets 2xx']],
+    },
+    {
+      from: 'hostile documents, and floods',
+      protection: 'limits on size, depth, waiting events and changes under way',
+      tests: [
+        ['test/daemon/scim/refusals.test.ts', 'deep JSON'],
+        ['test/daemon/scim/refusals.test.ts', 'a full inbox asks the sender to come again, and stores nothing'],
+        ['test/daemon/scim/refusals.test.ts', 'more changes than may be under way are asked to come again'],
+      ],
+    },
+  ],
   'The audit trail': [
     {
       from: 'somebody who can write into the database',

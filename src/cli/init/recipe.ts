@@ -178,9 +178,12 @@ export type Question = {
   readonly check: (text: string) => Promise<string>
 }
 
+/** The person who is asked, if there is one, and where refused answers are explained. */
+export type Questioning = Pick<Asking, 'prompts'> & { readonly output: Pick<Output, 'printMessage'> }
+
 /** The checked answer. Asks again after one that cannot be used; a value given as an option is refused at once. */
 export async function untilGood(
-  { prompts, output }: Pick<Asking, 'prompts' | 'output'>,
+  { prompts, output }: Questioning,
   option: string | undefined,
   { message, usual, lacking, check }: Question,
 ): Promise<string> {

@@ -4,10 +4,8 @@ import { addressHelp, firstTokenName, scimAddress, scimConnection } from '../../
 import { type SenderSetup, senderSetups } from '../../daemon/proposal/sender-setups.ts'
 import { loadScim } from '../../daemon/scim/load.ts'
 import { Failure } from '../../errors.ts'
-import type { Output } from '../session/output.ts'
-import type { Prompts } from '../session/prompts.ts'
 import { withSession } from '../session/session.ts'
-import { type Question, untilGood } from './recipe.ts'
+import { type Question, type Questioning, untilGood } from './recipe.ts'
 
 /** What `--source` is called with for people whom an identity system pushes. */
 export const pushedSource = 'scim'
@@ -23,10 +21,7 @@ type ScimOptions = {
 type ScimResult = { readonly connection: ConnectionText; readonly name: string; readonly publicUrl: string | null }
 
 /** Asks for what a connection needs that is pushed. `prompts`: null takes everything from the options. */
-export async function connectScim(
-  options: ScimOptions,
-  asking: { readonly prompts: Prompts | null; readonly output: Output },
-): Promise<ScimResult> {
+export async function connectScim(options: ScimOptions, asking: Questioning): Promise<ScimResult> {
   await loadScim()
   const ask = (option: string | undefined, question: Omit<Question, 'lacking'>) =>
     untilGood(asking, option, { ...question, lacking: null })

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { connectScim } from '../../../src/cli/init/scim.ts'
-import { createOutput } from '../../../src/cli/session/output.ts'
 import { connectionText } from '../../../src/daemon/proposal/configuration.ts'
 import { call } from '../../helpers/called.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
@@ -110,6 +109,7 @@ test.each([
 test('a person is asked for the name, the time zone and the address, again after an answer that cannot be used', async () => {
   const answers = ['Staff', 'Mars', 'Europe/Berlin', 'rollcall.acme.example', 'https://rollcall.acme.example']
   const questions: string[] = []
+  const messages: string[] = []
   const prompts = {
     async text(message: string) {
       questions.push(message)
@@ -119,10 +119,16 @@ test('a person is asked for the name, the time zone and the address, again after
     confirm: () => Promise.reject(new Error('nothing is confirmed')),
   }
 
-  const { connection, name, publicUrl } = await connectScim({}, { prompts, output: createOutput({ json: true }) })
+  const { connection, name, publicUrl } = await connectScim(
+    {},
+    { prompts, output: { printMessage: (message) => void messages.push(message) } },
+  )
 
   expect(questions).toMatchObject(
     [/Name/, /time zone/, /time zone/, /https address/, /https address/].map((part) => expect.stringMatching(part)),
+  )
+  expect(messages).toMatchObject(
+    [/unknown time zone/, /a scheme and a host/].map((part) => expect.stringMatching(part)),
   )
   expect([name, publicUrl]).toEqual(['staff', 'https://rollcall.acme.example'])
   expect(parse(connectionText(connection)).connections.staff.source).toEqual({
