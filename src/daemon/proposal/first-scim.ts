@@ -1,4 +1,3 @@
-import { type SenderSetup, senderSetups } from './sender-setups.ts'
 import { createToken, revokeToken } from '../../store/access/tokens.ts'
 import { requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import { draftedConfig } from './drafted-config.ts'
@@ -6,6 +5,7 @@ import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection }
 import { firstKey, type PlatformKey } from './first-key.ts'
 import type { VisitParts } from './first-parts.ts'
 import { addressHelp, firstTokenName, scimAddress, scimConnection } from './scim-connection.ts'
+import { type SenderSetup, senderSetups } from './sender-setups.ts'
 
 /** What a person gives for a connection that is pushed. */
 type ScimRequest = {
