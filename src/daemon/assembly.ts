@@ -14,7 +14,7 @@ import { openStore } from './installation/open-store.ts'
 import { lazyPlatform } from './lazy-platform.ts'
 import { openConfiguredQueue, queueAddress } from './open-queue.ts'
 import { openTraces } from './open-traces.ts'
-import { toSyncConnection } from './sync-connection.ts'
+import { toDirectory, toSyncConnection } from './sync-connection.ts'
 import { userName } from './user-name.ts'
 import { createWorkScheduler, type WorkScheduler } from './work-scheduler.ts'
 
@@ -71,10 +71,12 @@ export async function assemble(
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
+  const directories = new Map([...config.directories].map(([name, one]) => [name, toDirectory(config, one)]))
   const scheduler = createWorkScheduler()
   const sync: SyncContext = {
     store,
     connections,
+    directories,
     enqueue: async (jobs) => {
       if (jobs.some(({ line = 'short' }) => line === 'short')) scheduler.expectShort()
       await queue.enqueue(jobs)

@@ -4,9 +4,9 @@ import { Failure } from '../errors.ts'
 import { pluralize } from '../identity/pluralize.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { StoreSchema } from '../store/schema.ts'
-import type { Platform, SyncConnection } from '../sync/context/context.ts'
+import type { Directory, Platform, SyncConnection } from '../sync/context/context.ts'
 import { classifyAnswer } from '../sync/rate-limit/classify-answers.ts'
-import { lookUpTarget } from '../sync/sync.ts'
+import { lookUpTarget, readAccounts } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
 import { checkSource, type DaemonQueries, readStoredFacts } from './check-source.ts'
@@ -18,7 +18,7 @@ import { openPlatform } from './platform.ts'
 import { type CheckResult, failed, failureOfStop, passed, tested, warned } from './probe/check-result.ts'
 import { type KeyUse, type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 import { loadScim } from './scim/load.ts'
-import { toSyncConnection } from './sync-connection.ts'
+import { toDirectory, toSyncConnection } from './sync-connection.ts'
 
 /** What a daemon that checks itself has open already; another process could not open an embedded store. */
 type OpenedParts = { readonly store: Database<StoreSchema>; readonly queue: Queue }
@@ -56,6 +56,10 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     if (connection.pushed) yield await checkPushed(connection.name)
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }
+  for (const directory of config.directories.values()) {
+    if (options.connection !== undefined && options.connection !== directory.name) continue
+    yield await checkDirectory(toDirectory(workspace.config, directory), options)
+  }
   yield* checkState(workspace, options)
   yield await tested('secrets', async () => {
     await config.platform.apiKey.read()
@@ -81,6 +85,15 @@ async function checkPushed(connection: string): Promise<CheckResult> {
   return await tested(`SCIM of ${connection}`, async () => {
     await loadScim()
     return `/scim/v2/${connection}, for senders with a token of it`
+  })
+}
+
+async function checkDirectory(directory: Directory, { now, signal }: CheckOptions): Promise<CheckResult> {
+  return await tested(`source of ${directory.name}`, async () => {
+    const { accounts, unreadable } = await readAccounts(directory, { now, signal, accountsBefore: null })
+    const enabled = accounts.filter(({ isEnabled }) => isEnabled).length
+    const rows = unreadable === 0 ? '' : `, ${pluralize(unreadable, 'row')} that cannot be read whole`
+    return `${pluralize(accounts.length, 'account')}, ${enabled} enabled${rows}`
   })
 }
 

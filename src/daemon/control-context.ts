@@ -54,12 +54,12 @@ export function connectionSchedules({ connections }: Config): Scheduled[] {
 }
 
 /** The connections, sources and leaver deadlines that alerts are about. */
-export function monitoredConnections({ connections }: Config): MonitoredConnections {
+export function monitoredConnections({ connections, directories }: Config): MonitoredConnections {
   const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
     if (source === null) return []
     const { type, mode } = source.settings
     return [{ connection, mode, isFile: requireConnectorKind(type).isFile, schedule }]
   })
   const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
-  return { connections: [...connections.keys()], sources, leaverBounds }
+  return { connections: [...connections.keys()], directories: [...directories.keys()], sources, leaverBounds }
 }

@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import type { Connector } from '../connectors/connector.ts'
 import { requireConnectorKind } from '../connectors/registry/registry.ts'
 import { changesOf } from '../connectors/scim/settings.ts'
-import type { SyncConnection } from '../sync/context/context.ts'
-import type { Config, ConnectionConfig } from './config/config.ts'
+import type { Directory, SyncConnection } from '../sync/context/context.ts'
+import type { Config, ConnectionConfig, DirectoryConfig } from './config/config.ts'
+import { nextSlotAt } from './schedules/schedules.ts'
 
 /** A connection of the configuration as runs use it, with the connector of its source. */
 export function toSyncConnection(config: Config, connection: ConnectionConfig): SyncConnection {
@@ -28,6 +29,16 @@ export function toSyncConnection(config: Config, connection: ConnectionConfig): 
   }
 }
 
+/** A directory of the configuration, with the connector of its list. */
+export function toDirectory(config: Config, { name, source, schedule, guards }: DirectoryConfig): Directory {
+  return {
+    name,
+    feed: { ...source, connector: connectorOf(config, { name }, source) },
+    guards,
+    nextAt: (now) => (schedule ? nextSlotAt(schedule, now) : null),
+  }
+}
+
 /** The folder of the copies of exports and lists while they are read, in a folder for each connection. */
 export function incomingFolder({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'incoming')
@@ -36,7 +47,7 @@ export function incomingFolder({ dataDir }: Pick<Config, 'dataDir'>): string {
 /** A linked connection only reads the source: the connection it is linked to archives exports and watches for new ones. */
 function connectorOf(
   { folder, dataDir }: Config,
-  { name, linkedTo }: ConnectionConfig,
+  { name, linkedTo }: Pick<ConnectionConfig, 'name' | 'linkedTo'>,
   { settings, secrets, written }: NonNullable<ConnectionConfig['source']>,
 ): Connector {
   const connector = requireConnectorKind(settings.type).connect(settings, {

@@ -7,6 +7,7 @@ import { removeExpired } from '../store/retention/retain.ts'
 import { formerRows } from '../store/runs/claims.ts'
 import type { Platform } from '../sync/context/context.ts'
 import {
+  compareDirectories,
   compareEffective,
   requestEventRuns,
   type SyncContext,
@@ -93,6 +94,7 @@ function startSchedulerTasks({ sync, config }: Assembly): AsyncDisposable {
   )
   tasks.use(regularly(sync, 'leavers', leaversMs, () => verifyLeavers(sync, { connections, signal })))
   tasks.use(regularly(sync, 'effective', effectiveMs, () => compareEffective(sync, { always: false, signal })))
+  tasks.use(regularly(sync, 'directories', effectiveMs, () => compareDirectories(sync, { always: false, signal })))
   tasks.defer(() => stopping.abort())
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
     tasks.use(regularly(sync, 'event-runs', eventRunsMs, () => requestEventRuns(sync)))

@@ -49,7 +49,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     shape: [top],
     mapping: [top, 'shape', 'decide/decide.ts'],
     lint: [top, 'mapping'],
-    effective: [top],
+    effective: [top, 'shape/property.ts'],
   },
   connectors: {
     [top]: [],
@@ -108,7 +108,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     plan: ['context', 'target'],
     deliver: ['context', 'rate-limit', 'target'],
     verify: ['context', 'rate-limit', 'target'],
-    effective: ['context', 'rate-limit', 'target'],
+    effective: ['context', 'rate-limit', 'target', 'plan/map/map-rows.ts'],
     run: ['context', 'target', 'plan', 'deliver', 'verify'],
     requests: ['context', 'plan', 'run'],
   },

@@ -305,6 +305,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
       protection: 'viewers see keys and counts; the audit trail records each look at personal values',
       tests: [
         ['test/daemon/control/with-permissions.test.ts', 'a viewer sees no personal values, and an operator does'],
+        ['test/console/effective.test.ts', 'whoever may not see personal values sees keys and digests only'],
         [
           'test/daemon/control/with-permissions.test.ts',
           'the audit trail records who saw whose values, and what was refused to whom, once a minute',

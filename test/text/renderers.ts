@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { Alert, AlertChannel, AlertTest } from '../../src/contract/control/alerts.ts'
 import { AuditKeyReplaced, AuditVerification } from '../../src/contract/control/audit.ts'
-import { EffectiveCoverage, EffectiveFinding, EffectiveFixed } from '../../src/contract/control/effective.ts'
+import {
+  AccountComparison,
+  EffectiveCoverage,
+  EffectiveFinding,
+  EffectiveFixed,
+} from '../../src/contract/control/effective.ts'
 import { ForeignPerson } from '../../src/contract/control/foreign.ts'
 import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
 import { AnsweredKeys, KeyAnswer, KeyPair } from '../../src/contract/control/keys.ts'
@@ -77,6 +82,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderClassed: ClassifiedValue,
   renderDoctored: z.object({ file: text, parts: z.array(z.object({ name: z.literal('status.json'), failed: text })) }),
   renderEvents: z.array(InboxEvent),
+  renderAccounts: AccountComparison.extend({ unreadable: z.int() }),
   renderEffective: EffectiveCoverage.extend({ findings: z.array(EffectiveFinding) }),
   renderEffectiveFixed: EffectiveFixed,
   renderEffectiveQuestion: z.object({ findings: z.array(EffectiveFinding) }),

@@ -1,11 +1,24 @@
-import type { EffectiveCoverage, EffectiveFinding, EffectiveFixed } from '../../contract/control/effective.ts'
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import {
+  type AccountComparison,
+  type EffectiveCoverage,
+  type EffectiveFinding,
+  type EffectiveFixed,
+  maxListedAccounts,
+} from '../../contract/control/effective.ts'
 import { Failure } from '../../errors.ts'
 import { age, escapeText, formatInstant, type Paint, pluralize } from '../render/text.ts'
 import { allPages } from '../session/pages.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
 
 /** The options of `rollcall effective`. */
-export type EffectiveOptions = CommonOptions & { readonly showValues?: boolean; readonly compare?: boolean }
+export type EffectiveOptions = CommonOptions & {
+  readonly showValues?: boolean
+  readonly compare?: boolean
+  /** A directory of the configuration, or a file with accounts. */
+  readonly directory?: string
+}
 
 /** The options of `rollcall effective fix`. */
 export type EffectiveFixOptions = CommonOptions & {
@@ -18,13 +31,70 @@ export type EffectiveFixOptions = CommonOptions & {
 /** Lists the people whom the platform does not show as HR implies, and why. With `compare`, everybody is compared first. */
 export async function effective({ compare = false, ...options }: EffectiveOptions): Promise<number> {
   return await withSession(options, { isReadOnly: !compare }, async (session) => {
-    const coverage = compare ? await session.control.compareEffective({}) : await session.control.effectiveCoverage({})
-    const findings = await readFindings(session, options)
-    session.output.printResult({ ...coverage, findings }, renderEffective)
-    if (coverage.failure !== null)
+    const { config, control, output } = session
+    const { directory } = options
+    if (directory !== undefined && !config.directories.has(directory)) return await compareFile(session, options)
+    const query = directory === undefined ? {} : { directory }
+    const coverage = compare ? await control.compareEffective({ query }) : await control.effectiveCoverage({})
+    const findings = await readFindings(session, {
+      ...options,
+      ...(directory !== undefined && { connection: directory }),
+    })
+    output.printResult({ ...coverage, ...ofDirectory(coverage, directory), findings }, renderEffective)
+    if (coverage.failure !== null && directory === undefined)
       throw new Failure('platform_unreachable', `not everybody could be compared: ${coverage.failure}`)
+    const refused = coverage.directories.find(
+      (one) => one.failure !== null && (directory ?? one.directory) === one.directory,
+    )
+    if (refused)
+      throw new Failure('source_unreadable', `the list of ${refused.directory} was refused: ${refused.failure}`)
     return 0
   })
+}
+
+/** Of the coverage, what concerns one directory; nothing if none was named. */
+function ofDirectory({ directories }: EffectiveCoverage, name: string | undefined): Partial<EffectiveCoverage> {
+  if (name === undefined) return {}
+  return { connections: [], directories: directories.filter(({ directory }) => directory === name) }
+}
+
+/** Compares the accounts of a file. The findings are printed and not stored. */
+async function compareFile({ config, control, output, signal }: Session, options: EffectiveOptions): Promise<number> {
+  const { directory: path = '' } = options
+  const known = [...config.directories.keys()].join(', ') || 'none'
+  if (!existsSync(path))
+    throw new Failure(
+      'usage',
+      `there is no file ${path}, and no such directory in the configuration, which has ${known}`,
+    )
+  const { readAccountFile } = await import('../../daemon/account-file.ts')
+  const { accounts, asOf, unreadable } = await readAccountFile(path, { now: () => new Date(), signal })
+  if (accounts.length > maxListedAccounts)
+    throw new Failure(
+      'usage',
+      `the file has more than ${maxListedAccounts} accounts: set it up as a directory in the configuration`,
+    )
+  const listed = accounts.map(({ emails, ...account }) => ({ ...account, emails: [...emails] }))
+  const body = {
+    directory: basename(path),
+    asOf: asOf.toISOString(),
+    accounts: listed,
+  }
+  const query = { values: output.mayShowValues(options) }
+  output.printResult({ ...(await control.compareAccounts({ query, body })), unreadable }, renderAccounts)
+  return 0
+}
+
+/** What a list of accounts holds, and each finding in three lines. */
+export function renderAccounts(
+  { accounts, people, unreadable, findings }: AccountComparison & { readonly unreadable: number },
+  paint: Paint,
+): string {
+  const rows = unreadable === 0 ? '' : `; ${pluralize(unreadable, 'row')} could not be read`
+  return [
+    `${pluralize(accounts, 'account')} compared with ${pluralize(people, 'person', 'people')} of HR: ${pluralize(findings.length, 'finding')}${rows}`,
+    ...findings.flatMap((finding) => findingLines(finding, paint)),
+  ].join('\n')
 }
 
 async function readFindings({ control, output }: Session, options: EffectiveOptions): Promise<EffectiveFinding[]> {
@@ -56,20 +126,37 @@ export function renderEffective(
     comparedAt,
     syncedAt,
     connections,
+    directories,
     findings,
   }: EffectiveCoverage & { readonly findings: readonly EffectiveFinding[] },
   paint: Paint,
 ): string {
-  if (comparedAt === null) return 'nobody was compared so far; rollcall effective --compare does it now'
+  const isOfDirectory = connections.length === 0 && directories.length > 0
   const synced = syncedAt === null ? '' : `, after the identity sync of ${formatInstant(syncedAt)}`
+  const compared =
+    comparedAt === null
+      ? 'nobody was compared so far; rollcall effective --compare does it now'
+      : `compared ${formatInstant(comparedAt)}${synced}`
   return [
-    `compared ${formatInstant(comparedAt)}${synced}`,
+    ...(isOfDirectory ? [] : [compared]),
     ...connections.map(
       ({ connection, percent, effective: shown, people }) =>
         `${paint('bold', escapeText(connection))}: ${percent} % (${shown} of ${pluralize(people, 'person', 'people')}) are shown as HR implies`,
     ),
+    ...directories.map((directory) => directoryLine(directory, paint)),
     ...findings.flatMap((finding) => findingLines(finding, paint)),
   ].join('\n')
+}
+
+function directoryLine(
+  { directory, comparedAt, asOf, accounts, unreadable, failure }: EffectiveCoverage['directories'][number],
+  paint: Paint,
+): string {
+  const name = paint('bold', escapeText(directory))
+  const refused = failure === null ? '' : `; ${paint('red', `the newest list was refused: ${escapeText(failure)}`)}`
+  if (comparedAt === null) return `${name}: its accounts were not compared so far${refused}`
+  const rows = unreadable === 0 ? '' : `, ${pluralize(unreadable, 'row')} could not be read`
+  return `${name}: ${pluralize(accounts, 'account')}, as of ${formatInstant(asOf ?? comparedAt)}${rows}${refused}`
 }
 
 function findingLines(finding: EffectiveFinding, paint: Paint): string[] {

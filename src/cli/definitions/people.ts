@@ -176,6 +176,7 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
     commonOptions,
   )
     .option('--connection <name>', 'only this connection')
+    .option('--directory <name|file>', 'accounts instead: of a directory of the configuration, or of a file (CSV)')
     .option('--compare', 'compare everybody now')
     .option('--show-values', 'include names and e-mails; otherwise keys only')
     .action(

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { type RecipePreset, requireRecipe } from '../../daemon/config/presets.ts'
+import { type RecipePreset, requirePeopleRecipe } from '../../daemon/config/presets.ts'
 import type { RecipeCredential } from '../../daemon/config/recipe.ts'
 import {
   type ConnectionText,
@@ -44,7 +44,7 @@ type RecipeResult = { readonly connection: ConnectionText; readonly preview: Lis
 /** Asks for what a recipe needs, reads the list once, and shows its first people. `prompts`: null takes everything from the options. */
 export async function connectRecipe(options: RecipeOptions, asking: Asking): Promise<RecipeResult> {
   const { output, prompts } = asking
-  const preset = await requireRecipe(options.recipe)
+  const preset = await requirePeopleRecipe(options.recipe)
   const given = givenBy(options, preset)
   output.printPart(renderSetup(preset.title, preset.recipe.setup, output.paint))
   const name = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'

@@ -20,8 +20,12 @@ export function effectivePages(site: Site): void {
     const { control } = context
     const [coverage, findings] = [await control.effectiveCoverage({}), await readFindings(context, fields)]
     const connection = fields('connection')
-    const names = (await control.status({})).connections.map(({ name }) => name)
-    const content = html`${heading({ title: 'Shown as HR implies', lead: 'People whom the platform’s personnel shows otherwise than HR’s delivered facts imply, and why.' })}
+    const names = [
+      ...(await control.status({})).connections.map(({ name }) => name),
+      ...coverage.directories.map(({ directory }) => directory),
+    ]
+    const content = html`${heading({ title: 'Shown as HR implies', lead: 'People whom the platform’s personnel, or a directory of accounts, shows otherwise than HR’s facts imply, and why.' })}
+${coverage.directories.map((directory) => directoryText(directory, context))}
 ${filterForm({
   action: path,
   label: 'People',
@@ -55,8 +59,20 @@ function readFindings({ control, caller }: PageContext, fields: Fields) {
 
 function comparedText({ comparedAt, syncedAt, failure }: EffectiveCoverage, { now }: PageContext): Html {
   if (comparedAt === null)
-    return html`<p>Nobody was compared so far. Rollcall compares everybody after the next identity sync of the platform.</p>`
+    return html`<p>Nobody was compared with the platform so far. Rollcall compares everybody after the next identity sync of the platform.</p>`
   return html`<p>Compared ${formatRelativeTime(comparedAt, now)}${syncedAt !== null && html`, after the identity sync of ${formatInstant(syncedAt)}`}.${failure !== null && html` <strong class="bad">The newest comparison failed (<code>${failure}</code>); the list is from the one before.</strong>`}</p>`
+}
+
+function directoryText(
+  { directory, comparedAt, asOf, accounts, unreadable, failure, causes }: EffectiveCoverage['directories'][number],
+  { now }: PageContext,
+): Html {
+  const ghosts = (causes.account_of_leaver ?? 0) + (causes.account_unknown ?? 0)
+  const compared =
+    comparedAt === null
+      ? html`its accounts were not compared so far.`
+      : html`${pluralize(accounts, 'account')}, as of ${formatRelativeTime(asOf ?? comparedAt, now)}: ${pluralize(ghosts, 'enabled account')} of leavers or of people whom HR does not know, ${pluralize(causes.account_missing ?? 0, 'person', 'people')} without an account.${unreadable > 0 && html` ${pluralize(unreadable, 'row')} could not be read.`}`
+  return html`<p><a href="${address(path, { connection: directory })}"><b>${directory}</b></a>: ${compared}${failure !== null && html` <strong class="bad">The newest list was refused: ${failure}.</strong>`}</p>`
 }
 
 /** One sentence for each compared connection. */
@@ -80,10 +96,10 @@ function findingsTable(findings: readonly EffectiveFinding[], context: PageConte
     {
       name: 'Person',
       kind: 'row',
-      cell: ({ identityId, person, connection, name }) =>
+      cell: ({ identityId, person, connection, personConnection, name }) =>
         identityId === null
-          ? html`${person} <span class="hint">${connection}</span>`
-          : personCell({ identityId, connection, name }),
+          ? html`${name ?? person} <span class="hint">${person.startsWith('account ') && 'directory '}${connection}</span>`
+          : html`${personCell({ identityId, connection: personConnection, name })}${personConnection !== connection && html`<span class="hint">directory ${connection}</span>`}`,
     },
     {
       name: 'Why',
@@ -106,10 +122,10 @@ function findingsTable(findings: readonly EffectiveFinding[], context: PageConte
     },
   ]
   return table({
-    caption: 'People whom the platform does not show as HR implies',
+    caption: 'People whom the platform, or a directory, does not show as HR implies',
     columns,
     rows: findings,
-    empty: 'The platform shows everybody as HR implies.',
+    empty: 'Everybody is shown as HR implies.',
   })
 }
 

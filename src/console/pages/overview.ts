@@ -159,6 +159,7 @@ const urgency: readonly Alert['kind'][] = [
   'blockedPeople',
   'foreign',
   'not_effective',
+  'directory',
   'problems',
   'paused',
   'settings_differ',
@@ -237,6 +238,8 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
         href: `/connections/${encodeURIComponent(connection)}/statement`,
         name: 'View the statement',
       })
+    case 'directory':
+      return actionLink({ href: address('/effective', { connection }), name: 'View the accounts' })
     case 'not_effective':
       return actionLink({ href: address('/effective', { connection }), name: 'View the people' })
     default:

@@ -244,6 +244,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   leaver_late: 'A leaver is late',
   unaccounted: 'Not everybody is accounted for',
   not_effective: 'People are shown otherwise than HR states',
+  directory: 'Accounts differ from HR',
   paused: 'Paused by a person',
   settings_differ: 'Processes have different settings',
   stale: 'The data from HR is too old',

@@ -18,6 +18,7 @@ export const AlertKind = z.enum([
   'foreign',
   'leaver_late',
   'not_effective',
+  'directory',
   'stale',
   'paused',
   'settings_differ',

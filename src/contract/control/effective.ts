@@ -7,7 +7,7 @@ import { Values } from './plans.ts'
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.int().min(0)
 
-/** Why the platform does not show a person as HR's facts imply, with what helps. */
+/** Why the platform, or a directory of accounts, does not show a person as HR's facts imply, with what helps. */
 export const effectiveCauses = {
   record_missing: {
     text: 'the platform acknowledged the identity record, and does not have it any more',
@@ -59,19 +59,45 @@ export const effectiveCauses = {
     text: 'the platform shows the person as unknown, because HR does not state whether they are a contractor',
     helps: 'map isContractor',
   },
+  account_of_leaver: {
+    text: 'an account is enabled although its person has left',
+    helps: 'disable the account in the directory, or correct HR if the person works on',
+  },
+  account_unknown: {
+    text: 'an account is enabled whose person HR does not know',
+    helps:
+      'disable the account, add its employee number or address where they differ from HR, or leave service accounts out with the scope of the directory',
+  },
+  account_missing: {
+    text: 'HR states that the person is employed, and the directory has no account of theirs',
+    helps: 'make the account, or add the employee number or the address of the person to it',
+  },
 } as const satisfies Record<string, { readonly text: string; readonly helps: string }>
 
 const Cause = z.enum(Object.keys(effectiveCauses) as [EffectiveCause, ...EffectiveCause[]])
 type EffectiveCause = keyof typeof effectiveCauses
 
-/** A person whom the platform does not show as HR's delivered facts imply. */
+/** A person whom the platform, or a directory of accounts, does not show as HR's facts imply. */
 export const EffectiveFinding = z
   .object({
-    connection: z.string().describe('People whom no connection states are listed with the first one.'),
-    person: z.string().describe('The key, or `person` and the number on the platform if no connection states them.'),
+    connection: z
+      .string()
+      .describe('The connection, or the directory. People whom no connection states are listed with the first one.'),
+    personConnection: z
+      .string()
+      .describe('The connection that states the person. That of an account of nobody is the directory.'),
+    person: z
+      .string()
+      .describe(
+        'The key, `person` and the number on the platform if no connection states them, or `account` and a digest if HR does not know it.',
+      ),
     identityId: z.string().nullable(),
     personId: z.int().nullable().describe('The number of the person in the personnel of the platform.'),
-    name: z.string().nullable().optional().describe('Only where values are asked for.'),
+    name: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Only where values are asked for. Of an account of nobody, its login.'),
     cause: Cause,
     text: z.string().describe('The cause in words.'),
     evidence: z.string().describe('What shows it. E-mails, reasons and who edited only where values are asked for.'),
@@ -103,9 +129,46 @@ export const EffectiveCoverage = z
         causes: z.record(z.string(), Count).describe('Findings by cause.'),
       }),
     ),
+    directories: z
+      .array(
+        z.object({
+          directory: z.string(),
+          comparedAt: Instant.nullable().describe('When its accounts were compared last; null: never.'),
+          asOf: Instant.nullable().describe('When the list was true.'),
+          accounts: Count,
+          unreadable: Count.describe('Rows of the list that could not be read.'),
+          failure: z.string().nullable().describe('Why the newest list was refused; what was found before stays.'),
+          causes: z.record(z.string(), Count).describe('Findings by cause.'),
+        }),
+      )
+      .describe('The lists of accounts that the configuration names.'),
   })
   .meta({ id: 'EffectiveCoverage' })
 export type EffectiveCoverage = z.infer<typeof EffectiveCoverage>
+
+/** Enabled accounts of leavers, accounts of nobody, and people without an account, by a list that was given. */
+export const AccountComparison = z
+  .object({
+    accounts: Count,
+    people: Count.describe('People whom HR states, also those who have left.'),
+    findings: z.array(EffectiveFinding),
+  })
+  .meta({ id: 'AccountComparison' })
+export type AccountComparison = z.infer<typeof AccountComparison>
+
+const Text = z.string().max(1000).nullable().default(null)
+
+/** An account of a list. */
+const ListedAccount = z.strictObject({
+  id: z.string().min(1).max(1000),
+  login: Text,
+  emails: z.array(z.string().max(1000)).max(100).default([]),
+  isEnabled: z.boolean(),
+  lastSignInAt: Text,
+  employeeNumber: Text,
+  firstName: Text,
+  lastName: Text,
+})
 
 /** What a reset asked of the platform. */
 export const EffectiveFixed = z
@@ -118,6 +181,8 @@ export type EffectiveFixed = z.infer<typeof EffectiveFixed>
 
 const errors = [400, 401, 403, 404, 409, 500, 503] as const
 const maxFixed = 500
+/** Maximum number of accounts in one request; a longer list is for a directory of the configuration. */
+export const maxListedAccounts = 50_000
 
 /** How people see whom the platform does not show as HR implies, and mend it. */
 export const effectiveOperations = operations({
@@ -149,8 +214,26 @@ export const effectiveOperations = operations({
     method: 'POST',
     path: '/effective/compare',
     permission: 'operator',
-    summary: 'Compare everybody now. It reads only, and takes one request for each 500 people.',
+    summary:
+      'Compare everybody now, and every list of accounts. It reads only, and takes one request for each 500 people.',
+    query: z.object({
+      directory: z.string().optional().describe('Compares only the accounts of this directory.'),
+    }),
     success: { 200: EffectiveCoverage },
+    errors,
+  },
+  compareAccounts: {
+    method: 'POST',
+    path: '/effective/accounts',
+    permission: 'operator',
+    summary: 'Compare a list of accounts with the people of HR. Nothing is stored.',
+    body: z.strictObject({
+      directory: z.string().min(1).max(200).describe('A name for the list.'),
+      asOf: Instant.describe('When the list was true.'),
+      accounts: z.array(ListedAccount).max(maxListedAccounts),
+    }),
+    query: z.object({ values: Values }),
+    success: { 200: AccountComparison },
     errors,
   },
   fixEffective: {

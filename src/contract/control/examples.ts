@@ -42,6 +42,17 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   },
   listNotEffective: { query: { connection } },
   listEffective: { query: { connection, cause: 'set_by_hand', values: true } },
+  compareEffective: { query: { directory: 'okta' } },
+  compareAccounts: {
+    bodies: {
+      'An account': {
+        directory: 'accounts.csv',
+        asOf: '2026-11-20T05:00:00Z',
+        accounts: [{ id: '00u1', login: 'ana.berg@acme.example', isEnabled: true, employeeNumber: 'E-1042' }],
+      },
+    },
+    query: { values: true },
+  },
   fixEffective: { bodies: { 'Edited by mistake': { connection, keys: ['E-1042'], reason } } },
   reportLeavers: { query: quarter },
   packLeavers: { query: quarter },

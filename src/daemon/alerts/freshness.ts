@@ -5,6 +5,8 @@ import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/s
 /** The connections and sources that alerts are about, and how many hours their departures may take. */
 export type MonitoredConnections = {
   readonly connections: readonly string[]
+  /** The lists of accounts. */
+  readonly directories?: readonly string[]
   readonly sources: readonly MonitoredSource[]
   readonly leaverBounds: ReadonlyMap<string, number>
 }
@@ -26,16 +28,21 @@ const maxGraceMs = 12 * hourMs
 /** An export named by its day may be read in the following night. */
 const exportLagMs = 24 * hourMs
 
-type JudgedSettings = Pick<AlertSettings, 'overdueMinutes' | 'pausedHours' | 'maxNotEffective' | 'freshHours'>
+type JudgedSettings = Pick<
+  AlertSettings,
+  'overdueMinutes' | 'pausedHours' | 'maxNotEffective' | 'maxGhosts' | 'freshHours'
+>
 
 /** The settings by which alert conditions are checked at this time. */
 export function conditionSettings(
-  { connections, sources, leaverBounds }: MonitoredConnections,
-  { overdueMinutes, pausedHours, maxNotEffective, freshHours }: JudgedSettings,
+  { connections, directories = [], sources, leaverBounds }: MonitoredConnections,
+  { freshHours, ...limits }: JudgedSettings,
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
-  return { connections, overdueMinutes, pausedHours, maxNotEffective, leaverBounds, freshness, now }
+  const { overdueMinutes, pausedHours, maxNotEffective, maxGhosts } = limits
+  const bounds = { overdueMinutes, pausedHours, maxNotEffective, maxGhosts, leaverBounds }
+  return { connections, directories, ...bounds, freshness, now }
 }
 
 /** How fresh a source must be by now; null if it is not read regularly. */

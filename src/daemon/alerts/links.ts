@@ -56,6 +56,7 @@ function pageOf(alert: Linked | null): string {
     case 'unaccounted':
       return `/connections/${encodeURIComponent(connection)}/statement`
     case 'not_effective':
+    case 'directory':
       return `/effective${about}`
     case 'paused':
       return '/schedules'

@@ -178,6 +178,14 @@ export const Alerts = z
         'How many people of a connection the platform may show otherwise than HR implies before an alert is raised. A wait for the next ' +
           'identity sync counts after two days.',
       ),
+    maxGhosts: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(0)
+      .describe(
+        'How many accounts of a directory may be enabled although their person has left or is unknown to HR before an alert is raised.',
+      ),
     freshHours: z
       .int()
       .min(1)

@@ -8,7 +8,7 @@ import type { Shape } from '../../identity/shape/shape.ts'
 import type { Retention } from '../../store/retention/retain.ts'
 import type { Schedule } from '../schedules/schedules.ts'
 import type { AlertSettings } from './channel.ts'
-import type { ConfigFile, ConnectionSettings, SourceSettings } from './schema.ts'
+import type { ConfigFile, DeliveryTarget, SourceSettings } from './schema.ts'
 import type { Secret } from './secret.ts'
 import type { PushedSource } from './source-settings.ts'
 import type { TracesFile } from './trace-settings.ts'
@@ -66,6 +66,8 @@ export type Config = {
   /** Where traces go; null: there are none. */
   readonly traces: TraceConfig | null
   readonly connections: ReadonlyMap<string, ConnectionConfig>
+  /** Connections that list accounts and deliver nothing. */
+  readonly directories: ReadonlyMap<string, DirectoryConfig>
   /** Settings that the next release refuses, each with its position in the file and what to write instead. */
   readonly outdated: readonly string[]
   /** Every setting in effect and where it comes from, without secrets. */
@@ -112,10 +114,19 @@ export type PushedConfig = FeedConfig & { readonly settings: PushedSource }
 /** The webhook of a connection, and the secrets that its events are signed with. */
 export type WebhookConfig = FeedConfig & { readonly settings: WebhookSettings; readonly secrets: readonly Secret[] }
 
+/** A checked list of accounts. */
+export type DirectoryConfig = {
+  readonly name: string
+  readonly source: SourceConfig
+  /** When the daemon reads it by itself; null: never. */
+  readonly schedule: Schedule | null
+  readonly guards: Guards
+}
+
 /** A checked connection: presets applied, secrets wrapped. */
 export type ConnectionConfig = {
   readonly name: string
-  readonly target: ConnectionSettings['target']
+  readonly target: DeliveryTarget
   /** At least one of `source`, `pushed` and `webhook` is set. */
   readonly source: SourceConfig | null
   readonly pushed: PushedConfig | null

@@ -21,11 +21,20 @@ const PeopleTarget = z
     name === undefined ? { id } : { name },
   )
 
+const deliveredTo =
+  "The platform's custom connection: by name (created if it is missing) or by id (must exist). Of type CUSTOM it takes records of a shape of its own."
+
+const DirectoryTarget = z.strictObject({
+  type: z
+    .literal('DIRECTORY')
+    .describe('The source lists accounts, which are compared with the people of HR. Nothing is sent.'),
+})
+
 const Target = z
-  .discriminatedUnion('type', [PeopleTarget, RecordTarget])
-  .describe(
-    "The platform's custom connection: by name (created if it is missing) or by id (must exist). Of type CUSTOM it takes records of a shape of its own.",
-  )
+  .discriminatedUnion('type', [PeopleTarget, RecordTarget, DirectoryTarget])
+  .describe(`${deliveredTo} Of type DIRECTORY, accounts are compared and nothing is sent.`)
+
+const LinkedTarget = z.discriminatedUnion('type', [PeopleTarget, RecordTarget]).describe(deliveredTo)
 
 /** The form of a connection's name. */
 export const connectionName = /^[a-z0-9-]{1,40}$/
@@ -124,7 +133,7 @@ const KeepValues = z
 /** The settings of a connection that is planned from the source of another one. */
 const Also = z
   .strictObject({
-    target: Target,
+    target: LinkedTarget,
     fields: MappingPatch.shape.fields.describe(
       'Which column holds which field. The key is that of the connection above.',
     ),
@@ -148,6 +157,21 @@ const Also = z
     leavers: Leavers.prefault({}).describe('How long a departure may take.'),
   })
   .describe('A linked connection, with runs and guards of its own.')
+
+/** Settings of a source that say something of a directory which it does not do. */
+function unusedByDirectories(source: z.infer<typeof Source> | undefined): string[] {
+  if (source === undefined) return []
+  return [
+    ...('take' in source && source.take === 'each' ? ['take'] : []),
+    ...(keepsExports(source) ? [] : ['afterwards']),
+    ...('watch' in source && source.watch !== 'off' ? ['watch'] : []),
+  ]
+}
+
+function keepsExports(source: object): boolean {
+  const { accepted = 'keep' } = (Reflect.get(source, 'afterwards') ?? {}) as { readonly accepted?: string }
+  return accepted === 'keep'
+}
 
 /** A connection, as the file has it. */
 export const Connection = z
@@ -183,7 +207,17 @@ export const Connection = z
         'Linked connections, by their names. They read the same export, which is fetched once for all of them.',
       ),
   })
-  .superRefine(({ source, webhook, also }, context) => {
+  .superRefine(({ target, source, webhook, also }, context) => {
+    const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })
+    if ('type' in target && target.type === 'DIRECTORY') {
+      const isRead = source !== undefined && !isPushed(source)
+      if (!isRead || source.mode !== 'snapshot') refuse(['source'], 'a directory needs a source of mode snapshot')
+      for (const setting of unusedByDirectories(source))
+        refuse(['source', setting], 'a directory reads its newest list only')
+      if (webhook) refuse(['webhook'], 'a directory is read from a source')
+      if (Object.keys(also).length > 0) refuse(['also'], 'connections cannot be linked to a directory')
+      return
+    }
     if (source && isPushed(source) && webhook) {
       const message = 'goes with a source that is read: give the events a connection of their own'
       context.addIssue({ code: 'custom', path: ['webhook'], message })

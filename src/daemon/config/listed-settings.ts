@@ -18,10 +18,11 @@ export function listSettings(
   { document, file, presets }: ListingContext,
 ): Setting[] {
   const { platform } = values
-  const connections = checked.flatMap(({ connection }) => {
-    if (!connection || connection.linkedTo !== undefined) return []
-    const { name, webhook } = connection
-    const source = connection.source ?? connection.pushed
+  const connections = checked.flatMap(({ connection, directory }) => {
+    const settings = connection ?? (directory && { ...directory, pushed: null, webhook: null, linkedTo: undefined })
+    if (!settings || settings.linkedTo !== undefined) return []
+    const { name, webhook } = settings
+    const source = settings.source ?? settings.pushed
     const feeds = {
       source: source ? { ...source.settings, ...asWritten(source.mapping) } : undefined,
       webhook: webhook ? { ...webhook.settings, ...asWritten(webhook.mapping) } : undefined,

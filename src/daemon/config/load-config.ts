@@ -100,6 +100,7 @@ export async function configOfText(
     approvals: values.approvals,
     traces: traces.endpoint === '' ? null : toTraces(traces, context),
     connections: new Map(checked.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
+    directories: new Map(checked.flatMap(({ directory }) => (directory ? [[directory.name, directory]] : []))),
     outdated: [...outdatedIn(connections, document), ...deprecatedAlertKinds(alerts, document)].map((problem) =>
       problemLine(shown, problem),
     ),

@@ -41,7 +41,8 @@ const PresetFile = z
 
 /** What is known about the exports of one HR system, or about a list that its API has. */
 export const Preset = PresetFile.transform(({ title, notes, format, traps, source, setup, asks, ...mapping }) => {
-  return { title, notes, mapping, format, traps, recipe: toRecipe({ source, setup, asks }) }
+  const recipe = toRecipe({ source, setup, asks }, mapping.record !== undefined)
+  return { title, notes, mapping, format, traps, recipe }
 })
 export type Preset = z.infer<typeof Preset>
 
@@ -67,6 +68,16 @@ export async function readRecipes(): Promise<ReadonlyMap<string, RecipePreset>> 
   const all = await presetsOf(await presetNames())
   return new Map(
     [...all].flatMap(([name, { recipe, ...preset }]) => (recipe === null ? [] : [[name, { ...preset, recipe }]])),
+  )
+}
+
+/** The recipe of this name, which reads people. Throws a `usage` failure for any other. */
+export async function requirePeopleRecipe(name: string): Promise<RecipePreset> {
+  const preset = await requireRecipe(name)
+  if (!preset.recipe.listsAccounts) return preset
+  throw new Failure(
+    'usage',
+    `${name} lists accounts and no people: "rollcall recipes ${name}" prints a directory to copy`,
   )
 }
 

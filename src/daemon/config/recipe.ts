@@ -62,6 +62,8 @@ type RecipeSettings = z.infer<typeof RecipeSettings>
 export type Recipe = {
   /** Settings of a source, with placeholders in the texts. */
   readonly source: Readonly<Record<string, unknown>>
+  /** Whether it reads accounts, for a target of type DIRECTORY, and no people. */
+  readonly listsAccounts: boolean
   readonly setup: readonly string[]
   readonly parameters: ReadonlyMap<string, RecipeParameter>
   /** By their path below the source, such as `basic.username`. */
@@ -73,10 +75,10 @@ type RecipeParameter = z.infer<typeof Parameter>
 export type RecipeCredential = z.infer<typeof Credential>
 
 /** The recipe in a preset; null if the preset only reads exports. */
-export function toRecipe({ source, setup, asks }: RecipeSettings): Recipe | null {
+export function toRecipe({ source, setup, asks }: RecipeSettings, listsAccounts: boolean): Recipe | null {
   if (source === undefined) return null
   const parameters = new Map(Object.entries(asks.parameters))
-  return { source, setup, parameters, credentials: new Map(Object.entries(asks.credentials)) }
+  return { source, listsAccounts, setup, parameters, credentials: new Map(Object.entries(asks.credentials)) }
 }
 
 /** What is wrong with the parts of a recipe, if anything. */

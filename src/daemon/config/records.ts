@@ -1,10 +1,17 @@
+import { accountProperties } from '../../identity/effective/accounts.ts'
 import type { MappingInput } from '../../identity/mapping/mapping.ts'
 import type { OwnField } from '../../identity/record.ts'
 import type { Property } from '../../identity/shape/property.ts'
 import type { compileShape, Shape } from '../../identity/shape/shape.ts'
 import type { ConfigDocument, Path, Problem } from './document.ts'
 import { propertiesOf, shapeOf } from './record-settings.ts'
-import type { AlsoSettings, ConfigFile, ConnectionSettings, FeedSettings } from './schema.ts'
+import {
+  type AlsoSettings,
+  type ConfigFile,
+  type ConnectionSettings,
+  type FeedSettings,
+  isDirectory,
+} from './schema.ts'
 import { readSource } from './source-settings.ts'
 
 /** A placeholder for the record check if nothing is checked. */
@@ -17,7 +24,9 @@ export const noShapes: { readonly compileShape: typeof compileShape } = {
 /** Whether any connection takes custom records. */
 export function hasRecords(connections: ConfigFile['connections']): boolean {
   return Object.values(connections).some(({ target, also }) =>
-    [target, ...Object.values(also).map((linked) => linked.target)].some((one) => 'type' in one),
+    [target, ...Object.values(also).map((linked) => linked.target)].some(
+      (one) => 'type' in one && one.type !== 'DIRECTORY',
+    ),
   )
 }
 
@@ -59,6 +68,7 @@ export function recordsOf(
   const problems: Problem[] = []
   const refused = (path: Path, message: string) =>
     problems.push({ ...document.positionOf(path), message: `${path.join('.')}: ${message}` })
+  if (isDirectory(target)) return { ...accountsOf(source, sourceAt, refused), problems }
   const feeds = [
     { path: sourceAt, settings: source },
     { path: [...at, 'webhook'], settings: webhook },
@@ -85,6 +95,23 @@ export function recordsOf(
   const shape = shapeOf(target, all, compile)
   if (typeof shape === 'string') refused([...at, 'target', 'schema'], shape)
   return { properties: all, shape: typeof shape === 'string' ? null : shape, problems }
+}
+
+/** The properties of accounts. A preset can map them too. */
+function accountsOf(
+  source: ConnectionSettings['source'],
+  sourceAt: Path,
+  refuse: (path: Path, message: string) => void,
+): Records {
+  for (const name of Object.keys(source?.record ?? {}))
+    if (!accountProperties.has(`.${name}`))
+      refuse(
+        [...sourceAt, 'record', name],
+        `is no property of accounts; they have ${[...accountProperties.keys()].map((property) => property.slice(1)).join(', ')}`,
+      )
+  for (const field of Object.keys(source?.fields ?? {}))
+    if (field !== 'identityId') refuse([...sourceAt, 'fields', field], 'is a field of people: map it under record')
+  return { properties: accountProperties, shape: null }
 }
 
 /** What a mapping of records may state about a person: the key, and whether the person has left. */

@@ -67,6 +67,14 @@ export type AlsoSettings = ConnectionSettings['also'][string]
 /** A source that is read, as the file has it. */
 export type SourceSettings = ReadSource
 
+/** The target of a connection that delivers. */
+export type DeliveryTarget = Exclude<ConnectionSettings['target'], { readonly type: 'DIRECTORY' }>
+
+/** Whether a connection lists accounts and delivers nothing. */
+export function isDirectory(target: ConnectionSettings['target']): target is { readonly type: 'DIRECTORY' } {
+  return 'type' in target && target.type === 'DIRECTORY'
+}
+
 type Named = { readonly name: string; readonly path: string[]; readonly target: ConnectionSettings['target'] }
 
 /** Every connection, with the linked ones. */
@@ -84,6 +92,7 @@ function namedConnections(connections: Readonly<Record<string, Pick<ConnectionSe
 function doubleTargets(connections: readonly Named[]): [string[], string][] {
   const firstNames = new Map<string, string>()
   return connections.flatMap(({ name, path, target }): [string[], string][] => {
+    if (isDirectory(target)) return []
     const type = 'type' in target ? target.type : 'HRIS'
     const key = JSON.stringify(
       'id' in target && target.id !== undefined ? target.id : [type, 'name' in target && target.name],

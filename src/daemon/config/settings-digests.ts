@@ -7,7 +7,8 @@ import { inOrder } from './configuration-digest.ts'
  * Digests of the settings about which all processes of a store have to agree. What may differ from machine to machine counts for
  * nothing: folders, addresses that it listens on, files, and secrets.
  */
-export function settingsDigests({ connections, platform, alerts, retention, approvals }: Config): SettingsDigests {
+export function settingsDigests(config: Config): SettingsDigests {
+  const { connections, directories, platform, alerts, retention, approvals } = config
   const { baseUrl, requestsPerMinute } = platform
   const channels = alerts.channels.map((channel) => ({ ...channel, ca: null }))
   return {
@@ -17,7 +18,10 @@ export function settingsDigests({ connections, platform, alerts, retention, appr
         return [name, digestOf({ digest, schedule, verify, sample, delivery, leavers, deliver, linkedTo })]
       }),
     ),
-    general: digestOf({ baseUrl, requestsPerMinute, alerts: { ...alerts, channels }, retention, approvals }),
+    general: digestOf({
+      ...{ baseUrl, requestsPerMinute, alerts: { ...alerts, channels }, retention, approvals },
+      directories: [...directories.values()].map(({ name, schedule, guards }) => ({ name, schedule, guards })),
+    }),
   }
 }
 

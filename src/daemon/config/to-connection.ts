@@ -4,7 +4,14 @@ import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { compileShape } from '../../identity/shape/shape.ts'
 import type { Blackout } from '../schedules/blackouts.ts'
 import type { Schedule } from '../schedules/schedules.ts'
-import type { ConnectionConfig, FeedConfig, PushedConfig, SourceConfig, WebhookConfig } from './config.ts'
+import type {
+  ConnectionConfig,
+  DirectoryConfig,
+  FeedConfig,
+  PushedConfig,
+  SourceConfig,
+  WebhookConfig,
+} from './config.ts'
 import { configurationDigest } from './configuration-digest.ts'
 import { kindsSent } from './connection-settings.ts'
 import type { Path, Problem } from './document.ts'
@@ -15,7 +22,7 @@ import { problemAt } from './problems.ts'
 import { isAddressSetting, textsIn } from './recipe.ts'
 import { ofRecords, type Records, recordsOf } from './records.ts'
 import { leavesTime } from './schedule-settings.ts'
-import { type ConfigFile, type ConnectionSettings, checkedOnce, type FeedSettings } from './schema.ts'
+import { type ConfigFile, type ConnectionSettings, checkedOnce, type FeedSettings, isDirectory } from './schema.ts'
 import { type SecretContext, secretsBelow } from './secret-settings.ts'
 import { isPushed, readSource } from './source-settings.ts'
 
@@ -36,7 +43,11 @@ type ConnectionLocation = {
 }
 
 /** A connection, or the problems for which it cannot be used. */
-export type CheckedConnection = { readonly connection?: ConnectionConfig; readonly problems: readonly Problem[] }
+export type CheckedConnection = {
+  readonly connection?: ConnectionConfig
+  readonly directory?: DirectoryConfig
+  readonly problems: readonly Problem[]
+}
 
 /** Checks what the schema cannot, applies presets and wraps secrets. */
 export function toConnection(
@@ -57,16 +68,27 @@ export function toConnection(
   if (problems.length > 0) return { problems }
 
   const { schedule, verify, sample } = timing
+  const { document } = context
+  const { target, guards } = settings
+  if (isDirectory(target)) {
+    const accounts = toSource(location, settings, source?.feed, context)
+    const { login, email } = accounts?.mapping.record ?? {}
+    if (accounts === null || (login ?? email) === undefined)
+      return {
+        problems: [problemAt(document, [...sourceAt, 'record'], 'say which column holds the login or the email')],
+      }
+    return { directory: { name, source: accounts, schedule, guards }, problems: [] }
+  }
   const connection: Omit<ConnectionConfig, 'digest'> = {
     name,
-    target: settings.target,
+    target,
     source: toSource(location, settings, source?.feed, context),
     pushed: toPushed(settings, source?.feed),
     webhook: toWebhook(location, settings, webhook?.feed, context),
     schedule,
     verify,
     sample,
-    guards: settings.guards,
+    guards,
     pinned: settings.pinned,
     onHold: { send: kindsSent(settings.onHold) },
     records: records.shape ? { shape: records.shape, deliver: settings.deliver ?? 'bySource' } : undefined,
@@ -162,6 +184,10 @@ function toFeed(
   if (presetName !== undefined && preset === undefined) {
     return { problems: [problemAt(document, [...at, 'preset'], unknownPreset(presetName, presets))] }
   }
+  if (properties === null && preset?.mapping.record !== undefined)
+    return {
+      problems: [problemAt(document, [...at, 'preset'], 'lists accounts: it is for a target of type DIRECTORY')],
+    }
   const isOfScim = 'type' in settings && settings.type === 'scim'
   const merged = mergePreset(isOfScim ? scimMapping : (preset?.mapping ?? {}), own)
   const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties), checkedOnce)

@@ -8,14 +8,22 @@ import {
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { EffectiveCause, Evidence } from '../../identity/effective/cause.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import {
   countFindings,
   type FindingPosition,
   listFindings,
   type StoredFinding,
 } from '../../store/effective/findings.ts'
-import { findWalk, listCoverage } from '../../store/effective/walks.ts'
-import { compareEffective, fixEffective, type SyncContext } from '../../sync/sync.ts'
+import { type Coverage, findWalk, listCoverage, walkOfDirectory } from '../../store/effective/walks.ts'
+import {
+  compareDirectories,
+  compareDirectory,
+  compareEffective,
+  compareGivenAccounts,
+  fixEffective,
+  type SyncContext,
+} from '../../sync/sync.ts'
 import { nextCursor, readCursor } from './cursors.ts'
 import { requireConnection } from './require-connection.ts'
 import { secondsSince } from './views.ts'
@@ -25,6 +33,7 @@ type EffectiveContext = { readonly sync: SyncContext; readonly signal: AbortSign
 
 const FindingCursor = z.strictObject({
   connection: z.string(),
+  personConnection: z.string(),
   subject: z.string(),
   cause: z.enum(Object.keys(effectiveCauses) as [EffectiveCause, ...EffectiveCause[]]),
 })
@@ -32,8 +41,9 @@ const FindingCursor = z.strictObject({
 /** Handlers of the operations about people whom the platform does not show as HR implies. */
 export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveContext> = {
   async listEffective({ sync }, { query: { connection, cause, person, after, limit, values } }) {
-    if (connection !== undefined) requireConnection({ sync }, connection)
-    const connections = connection === undefined ? [...sync.connections.keys()] : [connection]
+    const { directories = new Map() } = sync
+    if (connection !== undefined && !directories.has(connection)) requireConnection({ sync }, connection)
+    const connections = connection === undefined ? [...sync.connections.keys(), ...directories.keys()] : [connection]
     const scope = { list: 'effective', connection, cause, person }
     const cursor = readCursor(scope, after, FindingCursor)
     const rows = await listFindings(sync.store.db, {
@@ -52,10 +62,26 @@ export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveCo
     return { status: 200, body: await coverageOf(sync) }
   },
 
-  async compareEffective({ sync, signal }) {
+  async compareEffective({ sync, signal }, { query: { directory: name } }) {
+    if (name !== undefined) {
+      const directory = sync.directories?.get(name)
+      if (!directory) throw new Failure('not_found', `there is no directory "${name}" in the configuration`)
+      if ((await compareDirectory(sync, directory, { always: true, signal })) === null) throw isRunning
+      return { status: 200, body: await coverageOf(sync) }
+    }
+    await compareDirectories(sync, { always: true, signal })
     const result = await compareEffective(sync, { always: true, signal })
-    if (result === null) throw new Failure('conflict', 'a comparison is running already; look again in some minutes')
+    if (result === null) throw isRunning
     return { status: 200, body: await coverageOf(sync) }
+  },
+
+  async compareAccounts({ sync }, { body: { accounts, asOf, directory }, query: { values } }) {
+    const now = sync.now()
+    const lists = accounts.map(({ id, ...account }) => ({ id, ...account }))
+    const { people, findings } = await compareGivenAccounts(sync, { directory, accounts: lists, asOf: new Date(asOf) })
+    const seen = { firstSeenAt: now, lastSeenAt: now }
+    const views = findings.map((finding) => findingView({ ...finding, ...seen }, { values, now }))
+    return { status: 200, body: { accounts: accounts.length, people, findings: views } }
   },
 
   async fixEffective({ sync, signal, actor: { by } }, { body }) {
@@ -63,20 +89,24 @@ export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveCo
   },
 }
 
-function positionOf({ connection, subject, cause }: StoredFinding): FindingPosition {
-  return { connection, subject, cause }
+const isRunning = new Failure('conflict', 'a comparison is running already; look again in some minutes')
+
+function positionOf({ connection, personConnection, subject, cause }: StoredFinding): FindingPosition {
+  return { connection, personConnection, subject, cause }
 }
 
 function findingView(
-  { subject, identityId, name, evidence, firstSeenAt, cause, connection, personId, canReset }: StoredFinding,
+  { subject, identityId, name, evidence, firstSeenAt, cause, ...finding }: StoredFinding,
   { values, now }: { readonly values: boolean; readonly now: Date },
 ): EffectiveFinding {
+  const { connection, personConnection, personId, canReset } = finding
   return {
     connection,
+    personConnection,
     person: subject,
     identityId,
     personId,
-    ...(values && { name }),
+    ...(values && { name: name ?? evidence.values?.logins?.[0] ?? null }),
     cause,
     text: effectiveCauses[cause].text,
     evidence: [evidenceText(evidence, values), ...nextSyncText(cause, evidence)].join(' · '),
@@ -100,6 +130,11 @@ function minuteOf(at: string): string {
   return `${at.slice(0, 16).replace('T', ' ')} UTC`
 }
 
+/** The minute of an instant; a text of another form as the directory wrote it. */
+function momentOf(text: string): string {
+  return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}.*Z$/.test(text) ? minuteOf(text) : text.slice(0, 40)
+}
+
 const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
   no_email: 'HR states no e-mail',
   by_name: 'one person has the name and another e-mail',
@@ -113,8 +148,14 @@ const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
 /** The evidence in one line. Personal values only if they are asked for. */
 function evidenceText(evidence: Evidence, withValues: boolean): string {
   const { expected, shown, fields, at, note, otherConnectionId, otherKey, otherPeople, values } = evidence
-  const { emails = [], by, reason } = (withValues && values) || {}
+  const { emails = [], logins = [], by, reason } = (withValues && values) || {}
+  const { leftAt, lastSignInAt, accounts = 1, candidateKeys = [] } = evidence
   const parts = [
+    leftAt && `left ${leftAt.slice(0, 10)}`,
+    accounts > 1 && pluralize(accounts, 'account'),
+    lastSignInAt !== undefined && (lastSignInAt ? `last sign-in ${momentOf(lastSignInAt)}` : 'no sign-in is known'),
+    candidateKeys.length > 0 && `the name is that of key ${candidateKeys.join(', ')}, which proves nothing`,
+    logins.length > 0 && logins.join(', '),
     expected !== undefined && `HR implies ${expected}`,
     shown !== undefined && `shown is ${shown}`,
     note !== undefined && notes[note],
@@ -130,12 +171,23 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
   return parts.filter((part) => typeof part === 'string' && part !== '').join(' · ')
 }
 
-async function coverageOf({ store: { db }, platform, connections }: SyncContext): Promise<EffectiveCoverage> {
+async function coverageOf({ store: { db }, platform, connections, ...sync }: SyncContext): Promise<EffectiveCoverage> {
   const [walk, coverage, counts] = [
     await findWalk(db, platform.baseUrl),
     await listCoverage(db),
     await countFindings(db),
   ]
+  const causesOf = (name: string) => {
+    const own = counts.filter(({ connection }) => connection === name)
+    return Object.fromEntries(own.map(({ cause, people }) => [cause, people]))
+  }
+  const directories = await Promise.all(
+    [...(sync.directories?.keys() ?? [])].map(async (directory) => ({
+      directory,
+      ...(await listView(db, directory, coverage)),
+      causes: causesOf(directory),
+    })),
+  )
   return {
     comparedAt: walk?.walkedAt?.toISOString() ?? null,
     syncedAt: walk?.syncedAt?.toISOString() ?? null,
@@ -144,15 +196,27 @@ async function coverageOf({ store: { db }, platform, connections }: SyncContext)
     connections: coverage
       .filter(({ connection }) => connections.has(connection))
       .map(({ connection, people, effective }) => {
-        const own = counts.filter((count) => count.connection === connection)
+        const causes = causesOf(connection)
         return {
           connection,
           people,
           effective,
           percent: people === 0 ? 100 : Math.floor((1000 * effective) / people) / 10,
-          findings: own.reduce((sum, count) => sum + count.people, 0),
-          causes: Object.fromEntries(own.map((count) => [count.cause, count.people])),
+          findings: Object.values(causes).reduce((sum, count) => sum + count, 0),
+          causes,
         }
       }),
+    directories,
+  }
+}
+
+async function listView(db: SyncContext['store']['db'], directory: string, coverage: readonly Coverage[]) {
+  const walk = await findWalk(db, walkOfDirectory(directory))
+  return {
+    comparedAt: walk?.walkedAt?.toISOString() ?? null,
+    asOf: walk?.syncedAt?.toISOString() ?? null,
+    accounts: coverage.find(({ connection }) => connection === directory)?.people ?? 0,
+    unreadable: walk?.unreadable ?? 0,
+    failure: walk?.failure ?? null,
   }
 }

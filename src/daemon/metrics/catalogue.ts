@@ -77,17 +77,17 @@ export const catalogue = {
   },
   rollcall_effective_people: {
     type: 'store',
-    help: 'People whom the platform has acknowledged as HR states them: compared (all), effective (those it shows as HR implies).',
+    help: 'People whom the platform has acknowledged as HR states them: compared (all), effective (those it shows as HR implies). Of a directory, accounts: compared (all), effective (those without a finding).',
     labels: ['connection', 'state'],
   },
   rollcall_effective_findings: {
     type: 'store',
-    help: 'People whom the platform does not show as HR implies, by cause.',
+    help: 'People whom the platform does not show as HR implies, and accounts of a directory that differ from HR, by cause.',
     labels: ['connection', 'cause'],
   },
   rollcall_effective_compared_timestamp_seconds: {
     type: 'store',
-    help: 'When everybody was compared with the platform last.',
+    help: 'When everybody was compared with the platform last, or the accounts of a directory with HR.',
     labels: ['connection'],
   },
   rollcall_source_read_timestamp_seconds: {

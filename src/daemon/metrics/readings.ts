@@ -111,16 +111,22 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
 async function effectiveReadings({ sync }: ReadingContext): Promise<Reading[]> {
   const { db } = sync.store
   const counts = await countFindings(db)
-  const coverage = (await listCoverage(db)).filter(({ connection }) => sync.connections.has(connection))
+  const coverage = (await listCoverage(db)).filter(
+    ({ connection }) => sync.connections.has(connection) || sync.directories?.has(connection),
+  )
   return coverage.flatMap(({ connection, people, effective, at }): Reading[] => [
     { name: 'rollcall_effective_people', labels: { connection, state: 'compared' }, value: people },
     { name: 'rollcall_effective_people', labels: { connection, state: 'effective' }, value: effective },
     { name: 'rollcall_effective_compared_timestamp_seconds', labels: { connection }, value: at.getTime() / 1000 },
-    ...Object.keys(effectiveCauses).map((cause): Reading => {
+    ...causesOf(sync.connections.has(connection) ? 'people' : 'accounts').map((cause): Reading => {
       const count = counts.find((each) => each.connection === connection && each.cause === cause)
       return { name: 'rollcall_effective_findings', labels: { connection, cause }, value: count?.people ?? 0 }
     }),
   ])
+}
+
+function causesOf(kind: 'people' | 'accounts'): readonly string[] {
+  return Object.keys(effectiveCauses).filter((cause) => cause.startsWith('account_') === (kind === 'accounts'))
 }
 
 /** Every state has a value, so that a state without runs is zero instead of missing. */

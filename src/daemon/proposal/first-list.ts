@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Preview } from '../../sync/sync.ts'
-import { type RecipePreset, readRecipes, requireRecipe } from '../config/presets.ts'
+import { type RecipePreset, readRecipes, requirePeopleRecipe } from '../config/presets.ts'
 import { refuseReferences, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import { draftedConfig } from './drafted-config.ts'
 import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
@@ -71,9 +71,9 @@ export function openFirstLists(parts: VisitParts): FirstLists {
   }
 
   return {
-    recipes: readRecipes,
+    recipes: async () => new Map([...(await readRecipes())].filter(([, { recipe }]) => !recipe.listsAccounts)),
     async read(request, visitor) {
-      const preset = await requireRecipe(request.recipe)
+      const preset = await requirePeopleRecipe(request.recipe)
       const read = (id: string, signal: AbortSignal) =>
         reportingFailures(parts, { source: request.recipe, signal }, () =>
           readList({ ...parts, signal }, { ...request, preset, id }),

@@ -43,6 +43,11 @@ const exampleZone = 'Europe/Berlin'
 /** The connection with the examples of a recipe, to be copied. */
 export function exampleConnection(name: string, recipe: Recipe): ConnectionText {
   const answers = exampleAnswers(recipe)
+  if (recipe.listsAccounts) {
+    const source = recipeSource(name, answers, exampleZone)
+    const directory = { target: { type: 'DIRECTORY' }, source, schedule: { cron: '0 5 * * *' } }
+    return { connections: { directory }, comments: {} }
+  }
   return recipeConnection({ name: 'hr', target: 'HR', timeZone: exampleZone, recipe: name, answers })
 }
 

@@ -14,6 +14,9 @@ export type EffectiveCause =
   | 'duplicate_person'
   | 'stated_by_nobody'
   | 'kind_unknown'
+  | 'account_of_leaver'
+  | 'account_unknown'
+  | 'account_missing'
 
 /** A person as the platform's personnel shows them. */
 export type ShownPerson = {
@@ -72,8 +75,15 @@ export type Evidence = {
   readonly otherKey?: string
   readonly otherPeople?: readonly number[]
   readonly note?: 'no_email' | 'by_name' | 'several' | 'record_differs' | 'record_left' | 'identity_provider' | 'never'
+  /** Of an account: when somebody signed in last, when its person left, and how many accounts the person has. */
+  readonly lastSignInAt?: string | null
+  readonly leftAt?: string | null
+  readonly accounts?: number
+  /** Keys of people with the same name, who may be the owner of an account. */
+  readonly candidateKeys?: readonly string[]
   readonly values?: {
     readonly emails?: readonly string[]
+    readonly logins?: readonly string[]
     readonly by?: string | null
     readonly reason?: string | null
   }

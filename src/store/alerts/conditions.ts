@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
 import { isPaused } from '../connections/pauses.ts'
-import { alertedFindings } from '../effective/findings.ts'
+import { alertedAccounts, alertedFindings } from '../effective/findings.ts'
+import { refusedDirectories } from '../effective/walks.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
@@ -23,6 +24,7 @@ export const conditionKinds = [
   'foreign',
   'leaver_late',
   'not_effective',
+  'directory',
   'stale',
   'paused',
   'settings_differ',
@@ -61,6 +63,10 @@ export type ConditionSettings = {
   readonly leaverBounds: ReadonlyMap<string, number>
   /** How many people of a connection the platform may show otherwise than HR implies. Default: none. */
   readonly maxNotEffective?: number
+  /** The lists of accounts of the configuration. */
+  readonly directories?: readonly string[]
+  /** How many enabled accounts of leavers, or of people whom HR does not know, a directory may have. Default: none. */
+  readonly maxGhosts?: number
   readonly now: Date
 }
 
@@ -91,6 +97,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   foreign,
   leaver_late: leaverLate,
   not_effective: notEffective,
+  directory: directoryCondition,
   stale,
   paused,
   settings_differ: settingsDiffer,
@@ -437,6 +444,28 @@ async function notEffective(
     leavers: null,
     runId: null,
   }))
+}
+
+/** Lists of accounts that cannot be compared, or that have accounts of leavers or of people whom HR does not know. */
+async function directoryCondition(
+  db: Db,
+  { directories = [], maxGhosts = 0 }: ConditionSettings,
+): Promise<Condition[]> {
+  const refused = await refusedDirectories(db, directories)
+  const about = { kind: 'directory', leavers: null, runId: null } as const
+  const ghosts = (await alertedAccounts(db, { directories, above: maxGhosts })).filter(
+    ({ name }) => !refused.some((other) => other.name === name),
+  )
+  return [
+    ...refused.map(({ name, failure, since }): Condition => {
+      const reason = `the list of accounts was refused: ${failure}`
+      return { ...about, connection: name, code: 'refused', reason, since, people: null }
+    }),
+    ...ghosts.map(({ name, people, since }): Condition => {
+      const reason = `${pluralize(people, 'account')} of people who left, or whom HR does not know, ${people === 1 ? 'is' : 'are'} enabled`
+      return { ...about, connection: name, code: null, reason, since, people: null }
+    }),
+  ]
 }
 
 /**

@@ -3,12 +3,22 @@ import type { EffectiveCause, EffectiveFinding, Evidence } from '../../identity/
 import { desiredName } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
 
-/** A finding and whom it is about. `identityId` null: no connection states the person. */
-export type NewFinding = EffectiveFinding & { readonly connection: string; readonly identityId: string | null }
+/**
+ * A finding and whom it is about. `connection`: the connection, or the directory that was compared. `identityId` null: no connection states
+ * the person. `subject`: names an account of nobody.
+ */
+export type NewFinding = EffectiveFinding & {
+  readonly connection: string
+  readonly personConnection?: string
+  readonly identityId: string | null
+  readonly subject?: string
+}
 
 /** A stored finding. `name`: as HR states it. */
 export type StoredFinding = {
   readonly connection: string
+  /** The connection that states the person. */
+  readonly personConnection: string
   readonly subject: string
   readonly identityId: string | null
   readonly personId: number | null
@@ -26,21 +36,26 @@ type Seen = { readonly walk: number; readonly at: Date }
 /** Stores findings of one comparison. A known one keeps the time when it was first seen. */
 export async function storeFindings(db: Db, findings: readonly NewFinding[], { walk, at }: Seen): Promise<void> {
   if (findings.length === 0) return
-  const rows = findings.map((each) => ({ ...each, subject: subjectOf(each) }))
+  const rows = findings.map((each) => ({
+    ...each,
+    personConnection: each.personConnection ?? each.connection,
+    subject: subjectOf(each),
+  }))
   await sql`
     insert into effective_findings
-      (connection, subject, identity_id, person_id, cause, evidence, can_reset, first_seen_at, last_seen_at,
+      (connection, person_connection, subject, identity_id, person_id, cause, evidence, can_reset, first_seen_at, last_seen_at,
         seen_in)
-    select connection, subject, "identityId", "personId", cause, evidence, "canReset", ${at}, ${at}, ${walk}::integer
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as found(connection text, subject text, "identityId" text,
-      "personId" bigint, cause text, evidence jsonb, "canReset" boolean)
-    on conflict (connection, subject, cause) do update set identity_id = excluded.identity_id,
+    select connection, "personConnection", subject, "identityId", "personId", cause, evidence, "canReset", ${at}, ${at},
+      ${walk}::integer
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as found(connection text, "personConnection" text,
+      subject text, "identityId" text, "personId" bigint, cause text, evidence jsonb, "canReset" boolean)
+    on conflict (connection, person_connection, subject, cause) do update set identity_id = excluded.identity_id,
       person_id = excluded.person_id, evidence = excluded.evidence, can_reset = excluded.can_reset,
       last_seen_at = excluded.last_seen_at, seen_in = excluded.seen_in`.execute(db)
 }
 
-function subjectOf({ identityId, personId }: NewFinding): string {
-  return identityId ?? `person ${personId}`
+function subjectOf({ identityId, personId, subject }: NewFinding): string {
+  return subject ?? identityId ?? `person ${personId}`
 }
 
 /** Removes the findings of these connections that a comparison has not seen. */
@@ -52,8 +67,14 @@ export async function removeMended(
     delete from effective_findings where connection = any(${connections}) and seen_in <> ${walk}`.execute(db)
 }
 
+/** Removes what is stored of connections and directories that the configuration no longer has. */
+export async function removeOfOthers(db: Db, known: readonly string[]): Promise<void> {
+  await sql`delete from effective_findings where connection <> all(${known})`.execute(db)
+  await sql`delete from effective_coverage where connection <> all(${known})`.execute(db)
+}
+
 /** A place in the list of findings. */
-export type FindingPosition = Pick<StoredFinding, 'connection' | 'subject' | 'cause'>
+export type FindingPosition = Pick<StoredFinding, 'connection' | 'personConnection' | 'subject' | 'cause'>
 
 type FindingFilter = {
   readonly connections: readonly string[]
@@ -68,17 +89,20 @@ export async function listFindings(
   db: Db,
   { connections, keys, cause, after, limit }: FindingFilter,
 ): Promise<StoredFinding[]> {
-  const { connection = '', subject = '', cause: afterCause = '' } = after ?? {}
+  const { connection = '', subject = '', cause: afterCause = '', personConnection = '' } = after ?? {}
   const { rows } = await sql<StoredFinding>`
-    select finding.connection, subject, finding.identity_id as "identityId", person_id as "personId", cause, evidence,
+    select finding.connection, person_connection as "personConnection", subject, finding.identity_id as "identityId", person_id as "personId", cause, evidence,
       can_reset as "canReset", first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt", ${desiredName()} as name
     from effective_findings as finding
-    left join roster on roster.connection = finding.connection and roster.identity_id = finding.identity_id
+    left join roster on roster.connection = person_connection and roster.identity_id = finding.identity_id
     where finding.connection = any(${connections})
       and ${keys === undefined ? sql`true` : sql`subject = any(${keys})`}
       and ${cause === undefined ? sql`true` : sql`cause = ${cause}`}
-      and (finding.connection collate "C", subject, cause collate "C") > (${connection}, ${subject}, ${afterCause})
-    order by finding.connection collate "C", subject, cause collate "C" limit ${limit}`.execute(db)
+      and (finding.connection collate "C", subject, cause collate "C", person_connection collate "C")
+        > (${connection}, ${subject}, ${afterCause}, ${personConnection})
+    order by finding.connection collate "C", subject, cause collate "C", person_connection collate "C" limit ${limit}`.execute(
+    db,
+  )
   return rows
 }
 
@@ -93,7 +117,7 @@ export async function countFindings(db: Db): Promise<FindingCount[]> {
   return rows
 }
 
-/** The findings of a connection that an alert is about. */
+/** The findings of a connection or of a directory that an alert is about. */
 type AlertedFindings = { readonly name: string; readonly people: number; readonly since: Date }
 
 /** The platform's identity sync runs once a night; a day of grace follows before a wait for it is alerted. */
@@ -110,5 +134,17 @@ export async function alertedFindings(
     where connection = any(${connections})
       and (cause <> 'not_synced' or first_seen_at <= ${now}::timestamptz - ${graceHours} * interval '1 hour')
     group by connection having count(distinct subject) > ${above}`.execute(db)
+  return rows
+}
+
+/** The directories with more enabled accounts of leavers, or of people whom HR does not know, than the threshold. */
+export async function alertedAccounts(
+  db: Db,
+  { directories, above }: { readonly directories: readonly string[]; readonly above: number },
+): Promise<AlertedFindings[]> {
+  const { rows } = await sql<AlertedFindings>`
+    select connection as name, count(*)::int as people, min(first_seen_at) as since from effective_findings
+    where connection = any(${directories}) and cause in ('account_of_leaver', 'account_unknown')
+    group by connection having count(*) > ${above}`.execute(db)
   return rows
 }

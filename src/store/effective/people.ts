@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { StatedPerson } from '../../identity/effective/accounts.ts'
 import type { EmploymentFacts } from '../../identity/effective/expected.ts'
 import { desiredValue } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
@@ -39,6 +40,31 @@ export async function* deliveredPeople(
 function toPerson(row: DeliveredPerson & { readonly statesStart?: boolean }): DeliveredPerson {
   const { statesStart, startedAt, ...person } = row
   return statesStart ? { ...person, startedAt } : person
+}
+
+/** Everybody whom these connections state, also leavers, page by page. Retracted and forgotten people are left out. */
+export async function* statedPeople(
+  db: Db,
+  connections: readonly string[],
+  pageSize = 5000,
+): AsyncGenerator<readonly StatedPerson[]> {
+  for (let after = { connection: '', identityId: '' }; ; ) {
+    const { rows } = await sql<StatedPerson>`
+      select connection, identity_id as "identityId",
+        array_remove(array[${desiredValue('email')}, ${desiredValue('secondaryEmail')}], null) as emails,
+        ${desiredValue('firstName')} as "firstName", ${desiredValue('lastName')} as "lastName",
+        ${desiredValue('startedAt')} as "startedAt", ${desiredValue('separatedAt')} as "separatedAt",
+        (${desiredValue('isContractor')})::boolean as "isContractor"
+      from roster
+      where connection = any(${connections}) and (connection, identity_id) > (${after.connection}, ${after.identityId})
+        and desired is not null and retracted_at is null and forgotten_at is null
+      order by connection, identity_id limit ${pageSize}`.execute(db)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows
+    if (rows.length < pageSize) return
+    after = last
+  }
 }
 
 /** The name of a person in HR, in lower case. */

@@ -1,51 +1,66 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** The comparison of everyone on one platform. */
+/** The comparison of everyone on one platform, or with one list of accounts. */
 type Walk = {
   readonly nextAt: Date
   readonly walkedAt: Date | null
   readonly syncedAt: Date | null
   readonly requests: number
+  readonly unreadable: number
   readonly failure: string | null
 }
 
-/** How long a claim lasts; then another process may take the comparison. */
-const claimMinutes = 15
+/** How long a claim lasts if it is not said; then another process may take the comparison. */
+const usualClaimMinutes = 15
 
 /** A claimed comparison, with its number. */
 export type ClaimedWalk = Walk & { readonly number: number }
 
-/** Claims the comparison of a platform if it is due, or with `always` also before; null while another process has it, or if it is not due. */
+/** Names the comparison with a list of accounts. That with a platform is named by its address. */
+export function walkOfDirectory(directory: string): string {
+  return `directory ${directory}`
+}
+
+type WalkClaim = {
+  readonly compared: string
+  readonly always: boolean
+  readonly now: Date
+  /** Longer than the comparison may take. */
+  readonly claimMinutes?: number
+}
+
+/** Claims a comparison if it is due, or with `always` also before; null while another process has it, or if it is not due. */
 export async function claimWalk(
   db: Db,
-  { platform, always, now }: { readonly platform: string; readonly always: boolean; readonly now: Date },
+  { compared, always, now, claimMinutes = usualClaimMinutes }: WalkClaim,
 ): Promise<ClaimedWalk | null> {
   const { rows } = await sql<ClaimedWalk>`
-    insert into effective_walks (platform, next_at, claimed_until, walks)
-    values (${platform}, ${now}, ${now}::timestamptz + ${claimMinutes} * interval '1 minute', 1)
-    on conflict (platform) do update set claimed_until = excluded.claimed_until, walks = effective_walks.walks + 1
+    insert into effective_walks (compared, next_at, claimed_until, walks)
+    values (${compared}, ${now}, ${now}::timestamptz + ${claimMinutes} * interval '1 minute', 1)
+    on conflict (compared) do update set claimed_until = excluded.claimed_until, walks = effective_walks.walks + 1
       where (effective_walks.claimed_until is null or effective_walks.claimed_until <= ${now})
         and (${always}::boolean or effective_walks.next_at <= ${now})
-    returning next_at as "nextAt", walked_at as "walkedAt", synced_at as "syncedAt", requests, failure,
-      walks as number`.execute(db)
+    returning next_at as "nextAt", walked_at as "walkedAt", synced_at as "syncedAt", requests, unreadable,
+      failure, walks as number`.execute(db)
   return rows[0] ?? null
 }
 
 /** How a comparison ended. Undefined members stay as they are. */
 type WalkEnd = {
-  readonly platform: string
+  readonly compared: string
   readonly nextAt: Date
   readonly walkedAt?: Date
   readonly syncedAt?: Date | null
   readonly requests?: number
+  readonly unreadable?: number
   readonly failure: string | null
 }
 
 /** Ends a claim with the outcome and the time of the next comparison. */
 export async function endWalk(
   db: Db,
-  { platform, nextAt, walkedAt, syncedAt, requests, failure }: WalkEnd,
+  { compared, nextAt, walkedAt, syncedAt, requests, unreadable, failure }: WalkEnd,
 ): Promise<void> {
   await db
     .updateTable('effective_walks')
@@ -53,23 +68,43 @@ export async function endWalk(
       claimed_until: null,
       next_at: nextAt,
       failure,
+      failed_at: failure === null ? null : sql`coalesce(failed_at, now())`,
       ...(walkedAt !== undefined && { walked_at: walkedAt }),
       ...(syncedAt !== undefined && { synced_at: syncedAt }),
       ...(requests !== undefined && { requests }),
+      ...(unreadable !== undefined && { unreadable }),
     })
-    .where('platform', '=', platform)
+    .where('compared', '=', compared)
     .execute()
 }
 
-/** The newest comparison of a platform; null: there was none. */
-export async function findWalk(db: Db, platform: string): Promise<Walk | null> {
-  const row = await db.selectFrom('effective_walks').selectAll().where('platform', '=', platform).executeTakeFirst()
+/** The newest comparison; null: there was none. */
+export async function findWalk(db: Db, compared: string): Promise<Walk | null> {
+  const row = await db.selectFrom('effective_walks').selectAll().where('compared', '=', compared).executeTakeFirst()
   if (row === undefined) return null
-  const { next_at: nextAt, walked_at: walkedAt, synced_at: syncedAt, requests, failure } = row
-  return { nextAt, walkedAt, syncedAt, requests, failure }
+  const { next_at: nextAt, walked_at: walkedAt, synced_at: syncedAt, requests, unreadable, failure } = row
+  return { nextAt, walkedAt, syncedAt, requests, unreadable, failure }
 }
 
-/** How many people of a connection the platform shows as HR implies. */
+/** The directories whose newest list was refused, and since when no comparison succeeds. */
+export async function refusedDirectories(
+  db: Db,
+  directories: readonly string[],
+): Promise<{ readonly name: string; readonly failure: string; readonly since: Date }[]> {
+  const byWalk = new Map(directories.map((name) => [walkOfDirectory(name), name]))
+  if (byWalk.size === 0) return []
+  const rows = await db
+    .selectFrom('effective_walks')
+    .select(['compared', 'failure', 'failed_at'])
+    .where('compared', 'in', [...byWalk.keys()])
+    .execute()
+  return rows.flatMap(({ compared, failure, failed_at: since }) => {
+    const name = byWalk.get(compared)
+    return name === undefined || failure === null || since === null ? [] : [{ name, failure, since }]
+  })
+}
+
+/** How many people of a connection the platform shows as HR implies, or how many accounts of a directory have no finding. */
 export type Coverage = {
   readonly connection: string
   readonly people: number

@@ -68,9 +68,9 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     await deleteUsersOf(tx, { connection, identityIds: keys })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await forgetInStatements(tx, { connection, keys })
-    await sql`delete from effective_findings where connection = ${connection} and identity_id = ${identityId}`.execute(
-      tx,
-    )
+    await sql`
+      delete from effective_findings
+      where person_connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     const changes = Number(changed.numAffectedRows ?? 0n)
     await recordAuditEntry(tx, {
       act: 'person.forgotten',

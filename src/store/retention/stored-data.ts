@@ -240,15 +240,17 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   effective_walks: [
     {
       holds: 'none',
-      description: 'when the personnel of the platform is compared with HR, and how the newest comparison ended',
+      description:
+        'when the personnel of the platform and lists of accounts are compared with HR, and how the newest comparison ended',
       removedWhen: forEver,
-      columns: named('platform next_at claimed_until walked_at synced_at walks requests failure'),
+      columns: named('compared next_at claimed_until walked_at synced_at walks requests unreadable failure failed_at'),
     },
   ],
   effective_coverage: [
     {
       holds: 'none',
-      description: 'how many people of a connection the platform shows as HR implies',
+      description:
+        'how many people of a connection the platform shows as HR implies, and how many accounts have no finding',
       removedWhen: forEver,
       columns: named('connection people effective at'),
     },
@@ -256,10 +258,11 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   effective_findings: [
     {
       holds: 'values',
-      description: 'people whom the platform shows otherwise, and why; e-mails and who edited them there',
-      removedWhen: 'the platform shows the person as HR implies, or `rollcall forget`',
+      description:
+        'people whom the platform shows otherwise, and why; accounts of leavers or of nobody; e-mails, logins and who edited',
+      removedWhen: 'a comparison does not see it again, the directory leaves the configuration, or `rollcall forget`',
       columns: named(
-        'connection subject identity_id person_id cause evidence can_reset first_seen_at last_seen_at seen_in',
+        'connection person_connection subject identity_id person_id cause evidence can_reset first_seen_at last_seen_at seen_in',
       ),
     },
   ],

@@ -57,18 +57,21 @@ type LeaversTable = {
 
 type EffectiveTables = {
   effective_walks: {
-    platform: string
+    compared: string
     next_at: Date
     claimed_until: Date | null
     walked_at: Date | null
     synced_at: Date | null
     walks: Generated<number>
     requests: Generated<number>
+    unreadable: Generated<number>
     failure: string | null
+    failed_at: Date | null
   }
   effective_coverage: { connection: string; people: number; effective: number; at: Date }
   effective_findings: {
     connection: string
+    person_connection: string
     subject: string
     identity_id: string | null
     person_id: number | null

@@ -110,6 +110,15 @@ export type SyncConnection = {
   }
 }
 
+/** A list of accounts, which is compared with the people of HR. */
+export type Directory = {
+  readonly name: string
+  readonly feed: SourceFeed
+  readonly guards: Guards
+  /** When it is due next; null: only on request. */
+  readonly nextAt: (now: Date) => Date | null
+}
+
 /** Awaited between two pieces of work, so that shorter work of the same process can go first. `rows`: the number of rows read so far. */
 export type YieldToShortWork = (read?: { readonly rows: number }) => Promise<void>
 
@@ -117,6 +126,8 @@ export type YieldToShortWork = (read?: { readonly rows: number }) => Promise<voi
 export type SyncContext = {
   readonly store: Database<StoreSchema>
   readonly connections: ReadonlyMap<string, SyncConnection>
+  /** Absent if there are none. */
+  readonly directories?: ReadonlyMap<string, Directory>
   readonly enqueue: Queue['enqueue']
   readonly platform: Platform
   readonly events: Events

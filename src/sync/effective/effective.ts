@@ -1,6 +1,6 @@
 import { WalkInterrupted } from '../../http/client/walk.ts'
 import type { LastSync } from '../../identity/effective/cause.ts'
-import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
+import { type NewFinding, removeMended, removeOfOthers, storeFindings } from '../../store/effective/findings.ts'
 import { type ClaimedWalk, type Coverage, claimWalk, endWalk, storeCoverage } from '../../store/effective/walks.ts'
 import type { SyncContext } from '../context/context.ts'
 import { classifyRefusal } from '../rate-limit/classify-answers.ts'
@@ -40,23 +40,30 @@ export async function compareEffective(ctx: SyncContext, options: CompareOptions
   const { db } = ctx.store
   const platform = ctx.platform.baseUrl
   const now = ctx.now()
-  const walk = await claimWalk(db, { platform, always: options.always, now })
+  const walk = await claimWalk(db, { compared: platform, always: options.always, now })
   if (walk === null) return null
   const endpoint = everybodyEndpoint(ctx, options.signal)
   const nextAt = new Date(now.getTime() + pollMs)
   try {
     const lastSync = await readLastSync(endpoint)
     if (!options.always && !isDue(walk, lastSync, now)) {
-      await endWalk(db, { platform, nextAt, failure: walk.failure })
+      await endWalk(db, { compared: platform, nextAt, failure: walk.failure })
       return null
     }
     const compared = await compare(ctx, { ...options, endpoint, lastSync, walk, now })
     const syncedAt = lastSync instanceof Date ? lastSync : null
-    await endWalk(db, { platform, nextAt, walkedAt: now, syncedAt, failure: null, requests: compared.requests })
+    await endWalk(db, {
+      compared: platform,
+      nextAt,
+      walkedAt: now,
+      syncedAt,
+      failure: null,
+      requests: compared.requests,
+    })
     return { ...compared, failure: null }
   } catch (error) {
     const failure = failureOf(error, endpoint)
-    await endWalk(db, { platform, nextAt, failure, requests: endpoint.requests })
+    await endWalk(db, { compared: platform, nextAt, failure, requests: endpoint.requests })
     if (!(error instanceof WalkInterrupted) && !endpoint.signal.aborted) throw error
     return { findings: 0, requests: endpoint.requests, failure }
   }
@@ -104,6 +111,7 @@ async function compare(
     for (let at = 0; at < findings.length; at += storedAtOnce)
       await storeFindings(tx, findings.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
     await removeMended(tx, { connections: names, walk: walk.number })
+    await removeOfOthers(tx, [...ctx.connections.keys(), ...(ctx.directories?.keys() ?? [])])
     await storeCoverage(tx, coverageOf(book, findings, now))
   })
   const requests = connections.reduce((sum, each) => sum + each.endpoint.requests, endpoint.requests)

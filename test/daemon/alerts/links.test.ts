@@ -37,6 +37,8 @@ test.each([
   ['leaver_late', null, '/problems?connection=a%26b'],
   ['unaccounted', null, '/connections/a%26b/statement'],
   ['not_effective', null, '/effective?connection=a%26b'],
+  ['directory', null, '/effective?connection=a%26b'],
+  ['directory', 'refused', '/effective?connection=a%26b'],
   ['paused', null, '/schedules'],
   ['blocked', null, '/'],
   ['settings_differ', null, '/'],

@@ -72,15 +72,20 @@ describe('every recipe', () => {
 
     const config = await configOfText({ file: 'rollcall.yaml', text, changedMs: 0 }, { KEY: 'k' })
 
-    const source = config.connections.get('hr')?.source
+    const isDirectory = preset?.recipe.listsAccounts === true
+    const connection = isDirectory ? 'directory' : 'hr'
+    const source = (isDirectory ? config.directories : config.connections).get(connection)?.source
     expect(source?.settings).toMatchObject({ type: 'http', preset: name })
-    expect(config.settings.find(({ path }) => path === 'connections.hr.source.url')?.value).toMatch(/^https:[^{}]+$/)
-    expect(config.settings.find(({ path }) => path === 'connections.hr.source.url')?.from).toEqual([
+    expect(config.settings.find(({ path }) => path === `connections.${connection}.source.url`)?.value).toMatch(
+      /^https:[^{}]+$/,
+    )
+    expect(config.settings.find(({ path }) => path === `connections.${connection}.source.url`)?.from).toEqual([
       { kind: 'preset', name },
     ])
   })
 
-  test.each([...recipes.keys()])('%s says how leavers come into the list, where a list has none', (name) => {
+  const ofPeople = [...recipes].flatMap(([name, { recipe }]) => (recipe.listsAccounts ? [] : [name]))
+  test.each(ofPeople)('%s says how leavers come into the list, where a list has none', (name) => {
     const checks = recipes.get(name)?.traps.map(({ check }) => check)
 
     expect(checks).toContain('no-leavers')

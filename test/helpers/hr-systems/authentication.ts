@@ -172,6 +172,8 @@ type AssertionSettings = TokenSettings & {
   readonly issuer: string
   readonly subject: string
   readonly audience: string
+  /** Further claims that the assertion must have. */
+  readonly claims?: Readonly<Record<string, string>>
 }
 
 /** OAuth 2.0 with a signed JSON Web Token (RFC 7523). The signature, issuer, subject, audience and times are checked. */
@@ -181,6 +183,24 @@ export function jwtBearer(settings: AssertionSettings): Authentication {
     problemOf: ({ form, keys, context }) =>
       jwtProblem(form.get('assertion') ?? '', { ...settings, keys, now: context.now() }),
   })
+}
+
+/** OAuth 2.0 client credentials with a signed JSON Web Token in the place of the secret (private_key_jwt), as Okta's own server wants it. */
+export function clientAssertion({
+  scope,
+  ...settings
+}: AssertionSettings & { readonly scope: string }): Authentication {
+  const opened = assertionGrant(settings, {
+    grant: 'client_credentials',
+    async problemOf({ form, keys, context }) {
+      if (form.get('scope') !== scope) return 'the scope is not granted'
+      if (form.has('client_secret')) return 'a secret is not accepted'
+      if (form.get('client_assertion_type') !== 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
+        return 'the type of the assertion is missing'
+      return await jwtProblem(form.get('client_assertion') ?? '', { ...settings, keys, now: context.now() })
+    },
+  })
+  return opened
 }
 
 /** OAuth 2.0 with a signed SAML assertion (RFC 7522). `parameters` stand in the form too. */
@@ -295,12 +315,13 @@ type ExpectedJwt = Omit<AssertionSettings, 'path' | 'lifetimeSeconds'> & {
 /** Why a JSON Web Token is not accepted; null if it is. */
 async function jwtProblem(
   assertion: string,
-  { keys, issuer, subject, audience, now }: ExpectedJwt,
+  { keys, issuer, subject, audience, claims = {}, now }: ExpectedJwt,
 ): Promise<string | null> {
   try {
     const options = { issuer, subject, audience, currentDate: new Date(now), requiredClaims: ['exp', 'iat'] }
-    await jwtVerify(assertion, keys.publicKey, options)
-    return null
+    const { payload } = await jwtVerify(assertion, keys.publicKey, options)
+    const [wrong] = Object.entries(claims).filter(([name, value]) => payload[name] !== value)
+    return wrong === undefined ? null : `the claim ${wrong[0]} is missing or wrong`
   } catch (error) {
     return error instanceof Error ? error.message : 'unknown'
   }

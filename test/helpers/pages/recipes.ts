@@ -36,6 +36,8 @@ function section(name: string, { title, notes, traps, recipe }: RecipePreset): s
       .filter(({ check }) => (check === 'no-leavers') === isAboutLeavers)
       .map(({ warn }) => `${warn.charAt(0).toUpperCase()}${warn.slice(1)}.`)
   const known = [...notes, ...warningsOf(false)]
+  const { hr, directory } = parse(connectionText(exampleConnection(name, recipe))).connections
+  const shown = recipe.listsAccounts ? { target: directory.target, source: directory.source } : { source: hr.source }
   return [
     `## ${title}`,
     '',
@@ -43,10 +45,9 @@ function section(name: string, { title, notes, traps, recipe }: RecipePreset): s
     '',
     ...recipe.setup.map((step, at) => `${at + 1}. ${step}`),
     '',
-    `**Leavers.** ${warningsOf(true).join(' ')}`,
-    '',
+    ...(recipe.listsAccounts ? [] : [`**Leavers.** ${warningsOf(true).join(' ')}`, '']),
     '```yaml',
-    `${stringify({ source: parse(connectionText(exampleConnection(name, recipe))).connections.hr.source }, { lineWidth: 0, singleQuote: true }).trimEnd()}`,
+    stringify(shown, { lineWidth: 0, singleQuote: true }).trimEnd(),
     '```',
     '',
     ...known.map((note) => `- ${note}`),

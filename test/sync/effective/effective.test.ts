@@ -113,6 +113,29 @@ async function rematch({ db, ofAccount }: Opened, email: string) {
   await sql`update platform.users set email = ${email} where email = ${`other.${email}`} and ${ofAccount}`.execute(db)
 }
 
+async function rename({ db, ofAccount }: Opened, { email, first }: { email: string; first: string }) {
+  await sql`update platform.users set first_name = ${first} where email = ${email} and ${ofAccount}`.execute(db)
+}
+
+/** Lets an identity provider state a person in place of the record, as one who has left. */
+async function takeOver({ db, ofAccount }: Opened, email: string) {
+  await sql`
+    with person as (
+      select personnel.id, personnel.account_id, users.id as user_id from platform.personnel
+      join platform.users on users.id = user_id where email = ${email} and users.${ofAccount}
+    ), unmatched as (delete from platform.identity_matches using person where identity_matches.user_id = person.user_id),
+    provider as (
+      insert into platform.identity_providers (account_id, client_type, name, created_at, updated_at)
+      select account_id, 'OKTA_IDENTITY', 'Okta', now(), now() from person returning id, account_id
+    ), own_group as (
+      insert into platform.personnel_groups (account_id, provider_id, external_id, name, created_at, updated_at)
+      select account_id, id, 'g1', 'Everyone', now(), now() from provider returning id
+    ), member as (insert into platform.group_members select own_group.id, person.id from own_group, person)
+    update platform.personnel set employment_status = 'FORMER_EMPLOYEE' from person where personnel.id = person.id`.execute(
+    db,
+  )
+}
+
 type Seed = {
   readonly cause: EffectiveCause
   readonly subject?: RegExp
@@ -158,6 +181,19 @@ const seeds: Readonly<Record<string, Seed>> = {
     },
     mend: async (opened) => {
       await removePerson(opened, 'third@acme.example')
+      await rematch(opened, e3)
+      await opened.sync()
+    },
+  },
+  'the record matches no person, and nobody has the name': {
+    cause: 'not_matched',
+    evidence: { otherPeople: [], values: { emails: [] } },
+    seed: async (opened) => {
+      await unmatch(opened, e3)
+      await rename(opened, { email: `other.${e3}`, first: 'Somebody' })
+    },
+    mend: async (opened) => {
+      await rename(opened, { email: `other.${e3}`, first: 'Person 3' })
       await rematch(opened, e3)
       await opened.sync()
     },
@@ -239,6 +275,29 @@ const seeds: Readonly<Record<string, Seed>> = {
       const id =
         all.status === 200 ? all.body.data.find(({ clientAlias }) => clientAlias === 'Other HR')?.id : undefined
       await client.deleteCustomConnection({ params: { connectionId: id ?? 0 } })
+      await sync()
+    },
+  },
+  'an identity provider decides': {
+    cause: 'overwritten',
+    evidence: { note: 'identity_provider', shown: 'FORMER_EMPLOYEE' },
+    seed: (opened) => takeOver(opened, e3),
+    mend: async ({ db, ofAccount, sync }) => {
+      await sql`delete from platform.identity_providers where ${ofAccount}`.execute(db)
+      await sync()
+    },
+  },
+  'HR does not state the kind': {
+    cause: 'kind_unknown',
+    evidence: { shown: 'UNKNOWN' },
+    seed: async ({ world, sync }) => {
+      later()
+      await world.night(change(people, { id: 'E0003', status: '' }))
+      await sync()
+    },
+    mend: async ({ world, sync }) => {
+      later()
+      await world.night(people)
       await sync()
     },
   },

@@ -13,6 +13,6 @@ export async function readParties(
   const read = async (path: string) => await options.context.secret(`oauth2.${path}`)?.read()
   return {
     issuer: (await read('issuer')) ?? oauth2.issuer ?? (await readClientId(oauth2, options)),
-    subject: (await read('subject')) ?? oauth2.subject,
+    subject: (await read('subject')) ?? oauth2.subject ?? (await readClientId(oauth2, options)),
   }
 }

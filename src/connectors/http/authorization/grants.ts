@@ -8,6 +8,7 @@ import { requestGrant, type SendGrant } from './token-grant.ts'
 type RepeatableGrant = Exclude<OAuth2, { grant: 'refreshToken' }>
 
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const clientAssertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const samlBearer = 'urn:ietf:params:oauth:grant-type:saml2-bearer'
 
 /** An access token by client credentials or by an assertion. */
@@ -28,13 +29,21 @@ async function grantSender(oauth2: RepeatableGrant, options: TokenContext): Prom
   switch (oauth2.grant) {
     case 'clientCredentials':
       return (oidc, configuration, parameters) => oidc.clientCredentialsGrant(configuration, parameters)
-    case 'jwtBearer':
-      return assertionSender(jwtBearer, await (await import('./jwt-assertion.ts')).signJwtAssertion(oauth2, options))
+    case 'jwtBearer': {
+      const assertion = await (await import('./jwt-assertion.ts')).signJwtAssertion(oauth2, options)
+      return oauth2.proves === 'client' ? clientSender(assertion) : assertionSender(jwtBearer, assertion)
+    }
     case 'samlBearer':
       return assertionSender(samlBearer, await (await import('./saml-assertion.ts')).signSamlAssertion(oauth2, options))
     default:
       return oauth2 satisfies never
   }
+}
+
+/** Client credentials, with an assertion in the place of the secret. */
+function clientSender(assertion: string): SendGrant {
+  const proof = { client_assertion_type: clientAssertion, client_assertion: assertion }
+  return (oidc, configuration, parameters) => oidc.clientCredentialsGrant(configuration, { ...parameters, ...proof })
 }
 
 function assertionSender(grantType: string, assertion: string): SendGrant {

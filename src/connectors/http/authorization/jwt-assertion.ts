@@ -8,12 +8,12 @@ export async function signJwtAssertion(
   oauth2: Extract<AssertionGrant, { grant: 'jwtBearer' }>,
   options: TokenContext,
 ): Promise<string> {
-  const { algorithm, audience, keyId, lifetimeSeconds } = oauth2
+  const { algorithm, audience, claims, keyId, lifetimeSeconds } = oauth2
   const key = await readSigningKey(options, algorithm)
   const { issuer, subject } = await readParties(oauth2, options)
   const { SignJWT } = await import('jose')
   const issuedAt = Math.floor(options.clock.now().getTime() / 1000)
-  return await new SignJWT()
+  return await new SignJWT({ ...claims })
     .setProtectedHeader({ alg: algorithm, typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) })
     .setIssuer(issuer)
     .setSubject(subject)

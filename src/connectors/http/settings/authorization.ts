@@ -37,9 +37,14 @@ const tokenRequest = {
   scope: z.string().min(1).optional().describe('The scopes to ask for, separated by blanks.'),
   parameters: z
     .record(
-      z.string().regex(/^(?!(?:grant_type|client_id|client_secret|scope|assertion|refresh_token)$).+$/, {
-        error: 'this parameter follows from the other settings of oauth2',
-      }),
+      z
+        .string()
+        .regex(
+          /^(?!(?:grant_type|client_id|client_secret|client_assertion|client_assertion_type|scope|assertion|refresh_token)$).+$/,
+          {
+            error: 'this parameter follows from the other settings of oauth2',
+          },
+        ),
       z.string(),
     )
     .default({})
@@ -90,9 +95,25 @@ export const OAuth2 = z.discriminatedUnion('grant', [
     ...tokenRequest,
     ...clientAuthentication,
     ...assertion,
+    subject: assertion.subject
+      .optional()
+      .describe('The user in whose name Rollcall reads. Where proves is client: left out.'),
     issuer: z.string().min(1).optional().describe('The issuer of the assertion. Default: clientId.'),
     algorithm: z.enum(['RS256', 'RS512', 'PS256', 'ES256']).default('RS256').describe('The signature algorithm.'),
     keyId: z.string().min(1).optional().describe('The ID of the key, if the system knows several.'),
+    claims: z
+      .record(
+        z.string().regex(/^(?!(?:iss|sub|aud|iat|exp|jti)$).+$/, { error: 'other settings make this claim' }),
+        z.string(),
+      )
+      .default({})
+      .describe('Further claims of the assertion, such as the scope that Google wants there.'),
+    proves: z
+      .enum(['user', 'client'])
+      .default('user')
+      .describe(
+        'user: the assertion is exchanged for a token. client: it stands in for the secret of the client (private_key_jwt), as Okta wants it.',
+      ),
   }),
   z.strictObject({
     grant: z.literal('samlBearer').describe('A signed SAML 2.0 assertion is exchanged for an access token (RFC 7522).'),

@@ -73,6 +73,11 @@ function credentialRules({ bearer, basic, apiKey, oauth2, login, clientCertifica
   return [
     [schemes.length > 1, 'bearer', 'name one of bearer, basic, apiKey, oauth2 and login'],
     [url.protocol === 'http:' && clientCertificate !== undefined, 'clientCertificate', 'needs https://'],
+    [
+      oauth2?.grant === 'jwtBearer' && oauth2.proves === 'user' && oauth2.subject === undefined,
+      'oauth2',
+      'subject is missing: the user in whose name Rollcall reads',
+    ],
     [login?.method === 'GET' && login.body !== undefined, 'login', 'a request with method: GET has no body'],
     [login?.encoding === 'form' && hasGroups(login.body), 'login', 'encoding: form sends no objects and lists'],
   ]

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '../../errors.ts'
+import {
+  type Account,
+  type AccountFinding,
+  compareAccounts,
+  type StatedPerson,
+} from '../../identity/effective/accounts.ts'
+import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
+import { statedPeople } from '../../store/effective/people.ts'
+import {
+  type ClaimedWalk,
+  claimWalk,
+  endWalk,
+  listCoverage,
+  storeCoverage,
+  walkOfDirectory,
+} from '../../store/effective/walks.ts'
+import type { Directory, SyncContext } from '../context/context.ts'
+import { readAccounts } from './read-accounts.ts'
+
+/** How long the reading of one list may take. */
+const timeoutMs = 30 * 60_000
+const claimMinutes = 35
+const storedAtOnce = 1000
+
+type CompareOptions = {
+  /** Compares now, also if it is not due. */
+  readonly always: boolean
+  readonly signal: AbortSignal
+}
+
+/** How a comparison with a list of accounts went. `failure`: why the list was refused. */
+type DirectoryResult = { readonly findings: number; readonly failure: string | null }
+
+/** Compares every directory that is due, one after the other. A list that is refused does not delay the others. */
+export async function compareDirectories(ctx: SyncContext, { always, signal }: CompareOptions): Promise<void> {
+  for (const directory of ctx.directories?.values() ?? []) {
+    if (!always && directory.nextAt(ctx.now()) === null) continue
+    await compareDirectory(ctx, directory, { always, signal })
+  }
+}
+
+/**
+ * Compares the accounts of a directory with the people of HR. Findings that it does not see again are removed, but not if the list is
+ * refused. Null: it is not due, or another process does it.
+ */
+export async function compareDirectory(
+  ctx: SyncContext,
+  directory: Directory,
+  { always, signal }: CompareOptions,
+): Promise<DirectoryResult | null> {
+  const { db } = ctx.store
+  const compared = walkOfDirectory(directory.name)
+  const now = ctx.now()
+  const walk = await claimWalk(db, { compared, always, now, claimMinutes })
+  if (walk === null) return null
+  const nextAt = directory.nextAt(now) ?? now
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  try {
+    const done = await compare(ctx, directory, { walk, signal: limited })
+    await endWalk(db, {
+      compared,
+      nextAt,
+      walkedAt: now,
+      syncedAt: done.asOf,
+      unreadable: done.unreadable,
+      failure: null,
+    })
+    return { findings: done.findings, failure: null }
+  } catch (error) {
+    const failure = error instanceof Failure ? error.message : limited.aborted ? 'the reading took too long' : 'failed'
+    await endWalk(db, { compared, nextAt, failure })
+    if (!(error instanceof Failure) && !limited.aborted) throw error
+    return { findings: 0, failure }
+  }
+}
+
+type Work = { readonly walk: ClaimedWalk; readonly signal: AbortSignal }
+
+async function compare(ctx: SyncContext, directory: Directory, { walk, signal }: Work) {
+  const { db } = ctx.store
+  const { name } = directory
+  const now = ctx.now()
+  const accountsBefore = (await listCoverage(db)).find(({ connection }) => connection === name)?.people ?? null
+  const { accounts, unreadable, asOf } = await readAccounts(directory, { now: ctx.now, signal, accountsBefore })
+  const findings = compareAccounts({ people: await peopleOf(ctx), accounts, at: asOf })
+  const stored = findings.map((finding) => toFinding(name, finding))
+  await db.transaction().execute(async (tx) => {
+    for (let at = 0; at < stored.length; at += storedAtOnce)
+      await storeFindings(tx, stored.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
+    await removeMended(tx, { connections: [name], walk: walk.number })
+    const wrong = findings.reduce((sum, { evidence, account }) => sum + (account ? (evidence.accounts ?? 1) : 0), 0)
+    await storeCoverage(tx, [
+      { connection: name, people: accounts.length, effective: accounts.length - wrong, at: now },
+    ])
+  })
+  return { findings: findings.length, unreadable, asOf }
+}
+
+/** Everybody whom the connections of people state. */
+async function peopleOf({
+  store: { db },
+  connections,
+}: Pick<SyncContext, 'store' | 'connections'>): Promise<StatedPerson[]> {
+  const ofPeople = [...connections.values()].filter(({ records }) => !records).map(({ name }) => name)
+  const people: StatedPerson[] = []
+  for await (const page of statedPeople(db, ofPeople)) people.push(...page)
+  return people
+}
+
+function toFinding(directory: string, { cause, person, account, evidence }: AccountFinding): NewFinding {
+  const about = { connection: directory, cause, evidence, personId: null, canReset: false }
+  if (person !== null) return { ...about, personConnection: person.connection, identityId: person.identityId }
+  return { ...about, identityId: null, subject: subjectOf(account) }
+}
+
+/** A digest of the ID, which may be an address. */
+function subjectOf(account: Account | null): string {
+  const hash = createHash('sha256').update(account?.id ?? '')
+  return `account ${hash.digest('hex').slice(0, 16)}`
+}
+
+type GivenList = { readonly directory: string; readonly accounts: readonly Account[]; readonly asOf: Date }
+
+/** A finding of a list that nobody stores, and the name of its person as HR states it. */
+type GivenFinding = NewFinding & {
+  readonly personConnection: string
+  readonly subject: string
+  readonly name: string | null
+}
+
+/** Compares a list of accounts with the people of HR, and stores nothing. */
+export async function compareGivenAccounts(
+  ctx: Pick<SyncContext, 'store' | 'connections'>,
+  { directory, accounts, asOf }: GivenList,
+): Promise<{ readonly people: number; readonly findings: readonly GivenFinding[] }> {
+  const people = await peopleOf(ctx)
+  const findings = compareAccounts({ people, accounts, at: asOf }).map((finding): GivenFinding => {
+    const { person, account } = finding
+    const name = [person?.firstName, person?.lastName].filter((part) => part).join(' ')
+    return {
+      personConnection: directory,
+      subject: person?.identityId ?? subjectOf(account),
+      ...toFinding(directory, finding),
+      name: name === '' ? null : name,
+    }
+  })
+  return { people: people.length, findings }
+}

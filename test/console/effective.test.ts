@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Connector } from '../../src/connectors/connector.ts'
+import { Guards } from '../../src/identity/guards/limits.ts'
+import { Mapping } from '../../src/identity/mapping/mapping.ts'
+import { type NewFinding, storeFindings } from '../../src/store/effective/findings.ts'
+import { claimWalk, endWalk, storeCoverage, walkOfDirectory } from '../../src/store/effective/walks.ts'
+import type { Directory } from '../../src/sync/context/context.ts'
+import { createVisitor, openConsole } from '../helpers/console.ts'
+import { type Host, openWorld, staff, startHost, type World } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const connector: Connector = {
+  open: () => Promise.reject(new Error('nothing here reads the list')),
+}
+const rules = { traps: [], timeZone: 'UTC', absence: 'ignore', graceRuns: 1, future: 'defer' } as const
+const directory: Directory = {
+  name: 'okta',
+  feed: { ...rules, connector, mapping: Mapping.parse({ fields: { identityId: 'id' } }) },
+  guards: Guards.parse({}),
+  nextAt: () => null,
+}
+
+const about = { connection: 'okta', personId: null, canReset: false } as const
+const ghosts: readonly NewFinding[] = [
+  {
+    ...{ ...about, personConnection: 'acme', identityId: 'E0003', cause: 'account_of_leaver' },
+    evidence: {
+      leftAt: '2026-01-31T00:00:00.000Z',
+      lastSignInAt: '2026-11-04T09:00:00Z',
+      values: { logins: ['p3@x.example'] },
+    },
+  },
+  {
+    ...{ ...about, identityId: null, subject: 'account 0123456789abcdef', cause: 'account_unknown' },
+    evidence: { lastSignInAt: null, candidateKeys: ['E0004'], values: { logins: ['temp@x.example'] } },
+  },
+]
+
+/** A company whose directory was compared; its newest list was refused. */
+async function open() {
+  const { client } = await host.tenant()
+  const mapping = Mapping.parse({ fields: { identityId: 'Worker ID', email: 'Email', firstName: 'First Name' } })
+  const plain = await openWorld({ client, feed: { mapping } })
+  await plain.night(staff(10))
+  const world: World = { ...plain, sync: { ...plain.sync, directories: new Map([['okta', directory]]) } }
+  const { db } = world.sync.store
+  const compared = walkOfDirectory('okta')
+  const { now } = world.clock
+  await claimWalk(db, { compared, always: true, now })
+  await storeFindings(db, ghosts, { walk: 1, at: now })
+  await storeCoverage(db, [{ connection: 'okta', people: 11, effective: 9, at: now }])
+  await endWalk(db, { compared, nextAt: now, walkedAt: now, syncedAt: now, unreadable: 1, failure: null })
+  await endWalk(db, { compared, nextAt: now, failure: 'the list may have been cut' })
+  const console = await openConsole(world)
+  return {
+    see: async (role: string, path: string) => (await createVisitor(console.url, `ana.${role}`).get(path)).text,
+    async [Symbol.asyncDispose]() {
+      await console[Symbol.asyncDispose]()
+      await plain[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('the page of everyone has the accounts of a directory, with what helps', async () => {
+  await using company = await open()
+
+  const page = await company.see('operator', '/effective?connection=okta')
+
+  expect(page).toMatch(/11 accounts.*2 enabled accounts of leavers.*1 row could not be read/s)
+  expect(page).toContain('The newest list was refused: the list may have been cut.')
+  expect(page).toMatch(/Person 3.*E0003.*left 2026-01-31 · last sign-in 2026-11-04 09:00 UTC · p3@x\.example/s)
+  expect(page).toMatch(/temp@x\.example.*no sign-in is known · the name is that of key E0004, which proves nothing/s)
+  expect(page).toContain('connection=acme&amp;key=E0003')
+  expect(await company.see('operator', '/effective?connection=acme')).not.toContain('E0003')
+})
+
+test('whoever may not see personal values sees keys and digests only', async () => {
+  await using company = await open()
+
+  const page = await company.see('viewer', '/effective')
+
+  expect(page).toMatch(/E0003.*account 0123456789abcdef/s)
+  expect(page).not.toMatch(/Person 3|x\.example/)
+})

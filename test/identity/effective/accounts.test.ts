@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { type Account, compareAccounts, type StatedPerson } from '../../../src/identity/effective/accounts.ts'
+
+const at = new Date('2026-11-20T05:00:00Z')
+
+function person(identityId: string, more: Partial<StatedPerson> = {}): StatedPerson {
+  const emails = [`${identityId.toLowerCase()}@acme.example`]
+  const name = { firstName: `First ${identityId}`, lastName: 'Last' }
+  return { connection: 'acme', identityId, emails, ...name, startedAt: '2020-01-06T00:00:00.000Z', ...more }
+}
+
+function account(id: string, more: Partial<Account> = {}): Account {
+  const none = { login: null, employeeNumber: null, firstName: null, lastName: null, lastSignInAt: null }
+  return { id, emails: [], isEnabled: true, ...none, ...more }
+}
+
+const left = { separatedAt: '2026-11-01T00:00:00.000Z' }
+
+function causes(people: readonly StatedPerson[], accounts: readonly Account[]): string[] {
+  return compareAccounts({ people, accounts, at }).map(
+    ({ cause, person: owner, account: listed }) => `${cause} ${owner?.identityId ?? listed?.id}`,
+  )
+}
+
+describe('an account', () => {
+  test('belongs to the person with its employee number, whatever its address is', () => {
+    const accounts = [account('a', { employeeNumber: 'E1', login: 'e2@acme.example' })]
+
+    expect(causes([person('E1', left), person('E2', left)], accounts)).toEqual(['account_of_leaver E1'])
+  })
+
+  test.each([
+    ['its address', { emails: ['E1@Acme.example '] }],
+    ['its login', { login: 'e1@acme.example' }],
+    ['an alias', { login: 'x', emails: ['x@acme.example', 'e1@ACME.example'] }],
+    ['its address, if HR does not know its number', { employeeNumber: 'X9', emails: ['e1@acme.example'] }],
+  ])('belongs to the person with %s', (_by, more) => {
+    expect(causes([person('E1', left)], [account('a', more)])).toEqual(['account_of_leaver E1'])
+    expect(causes([person('E1')], [account('a', more)])).toEqual([])
+  })
+
+  test('belongs to nobody by a name alone, which names a candidate', () => {
+    const named = account('a', { login: 'anna', firstName: 'first e1', lastName: 'LAST' })
+
+    const findings = compareAccounts({ people: [person('E1')], accounts: [named], at })
+
+    expect(findings).toMatchObject([
+      { cause: 'account_unknown', evidence: { candidateKeys: ['E1'], values: { logins: ['anna'] } } },
+      { cause: 'account_missing', person: { identityId: 'E1' } },
+    ])
+  })
+
+  test('without any name has no candidates among people without one', () => {
+    const nameless = person('E1', { firstName: null, lastName: null, emails: [] })
+
+    const [unknown] = compareAccounts({ people: [nameless], accounts: [account('a', { login: 'x' })], at })
+
+    expect(unknown?.evidence.candidateKeys).toEqual([])
+  })
+
+  test('that is disabled is no finding, and is an account of its person', () => {
+    const disabled = { isEnabled: false, employeeNumber: 'E1' }
+
+    expect(causes([person('E1', left)], [account('a', disabled)])).toEqual([])
+    expect(causes([person('E1')], [account('a', disabled), account('b', { isEnabled: false })])).toEqual([])
+  })
+
+  test.each([
+    ['returned under another key with the address', { ...person('E9'), firstName: 'First E1' }, []],
+    ['has an address that somebody else has now', person('E9'), ['account_of_leaver E1']],
+    ['has a namesake without a name', { ...person('E9'), firstName: null, lastName: null }, ['account_of_leaver E1']],
+  ])('of a leaver who %s', (_what, other, expected) => {
+    const accounts = [account('a', { employeeNumber: 'E1', login: 'e9@acme.example' })]
+
+    expect(causes([person('E1', left), other], accounts)).toEqual(expected)
+  })
+
+  test('is judged as of the list: later departures and starts do not count', () => {
+    const later = { separatedAt: '2026-11-20T06:00:00.000Z' }
+    const future = { startedAt: '2026-12-01T00:00:00.000Z' }
+
+    expect(causes([person('E1', later), person('E2', future)], [account('a', { employeeNumber: 'E1' })])).toEqual([])
+    expect(causes([person('E2', future)], [account('a', { employeeNumber: 'E2' })])).toEqual([])
+  })
+})
+
+test('a leaver with several accounts is one finding with all of them', () => {
+  const accounts = [
+    account('a', { employeeNumber: 'E1', login: 'one', lastSignInAt: '2026-10-01T00:00:00Z' }),
+    account('b', { employeeNumber: 'E1', login: 'two', lastSignInAt: '2026-11-19T00:00:00Z' }),
+    account('c', { login: 'three' }),
+  ]
+
+  expect(compareAccounts({ people: [person('E1', left)], accounts, at })).toMatchObject([
+    {
+      cause: 'account_of_leaver',
+      evidence: { accounts: 2, lastSignInAt: '2026-11-19T00:00:00Z', values: { logins: ['one', 'two'] } },
+    },
+    { cause: 'account_unknown', account: { id: 'c' } },
+  ])
+})
+
+test('a person in two connections with one address needs one account', () => {
+  const twice = [person('E1'), { ...person('X7'), connection: 'other', emails: ['e1@acme.example'] }]
+
+  expect(causes(twice, [account('a', { employeeNumber: 'E1' })])).toEqual([])
+  expect(causes(twice, [account('a', { login: 'nobody' })])).toEqual([
+    ...['account_unknown a', 'account_missing E1', 'account_missing X7'],
+  ])
+})

@@ -1,0 +1,322 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Connector, SourceRow } from '../../../src/connectors/connector.ts'
+import { mapAccountColumns } from '../../../src/identity/effective/account-columns.ts'
+import { Guards } from '../../../src/identity/guards/limits.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { findConditions } from '../../../src/store/alerts/conditions.ts'
+import { listFindings } from '../../../src/store/effective/findings.ts'
+import { findWalk, walkOfDirectory } from '../../../src/store/effective/walks.ts'
+import { forgetPerson } from '../../../src/store/retention/forget.ts'
+import type { Directory, SyncContext } from '../../../src/sync/context/context.ts'
+import { compareDirectories, compareDirectory, compareEffective } from '../../../src/sync/sync.ts'
+import { isFull } from '../../helpers/tier.ts'
+import { change, type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const mapping = Mapping.parse({
+  fields: {
+    identityId: 'Worker ID',
+    email: 'Email',
+    firstName: 'First Name',
+    startedAt: 'Start Date',
+    separatedAt: 'Leaving Date',
+    isContractor: { column: 'Status', map: { '*': false } },
+  },
+})
+const signal = new AbortController().signal
+const guards = Guards.parse({
+  leavers: { count: 100_000 },
+  leftJoiners: { count: 100_000 },
+  sameLeaving: { count: 100_000 },
+})
+/** The day before which everybody who leaves here has left. */
+const leavingDate = '2026-01-31'
+
+/** A row of a directory: what is left out is blank. */
+type Row = Readonly<Record<string, string>>
+
+/** What a directory gives of an account, in its own words. */
+type Shape = {
+  readonly headers: readonly string[]
+  readonly row: (entry: { readonly index: number; readonly email: string; readonly isEnabled: boolean }) => Row
+}
+
+/** Entra knows the number of most people, Okta the addresses, and Google the aliases. */
+const shapes: Readonly<Record<string, Shape>> = {
+  entra: {
+    headers: ['id', 'userPrincipalName', 'mail', 'accountEnabled', 'employeeId'],
+    row: ({ index, email, isEnabled }) => ({
+      id: `entra-${index}`,
+      userPrincipalName: `u${index}@acme.onmicrosoft.example`,
+      mail: index % 7 === 0 ? email : `other${index}@acme.example`,
+      accountEnabled: String(isEnabled),
+      employeeId: index % 7 === 0 ? '' : keyAt(index),
+    }),
+  },
+  okta: {
+    headers: ['User Id', 'Login', 'Email', 'Status', 'Last Login'],
+    row: ({ index, email, isEnabled }) => ({
+      'User Id': `00u${index}`,
+      Login: index % 2 === 0 ? email : `login${index}`,
+      Email: index % 2 === 0 ? `other${index}@acme.example` : email.toUpperCase(),
+      Status: isEnabled ? (['ACTIVE', 'LOCKED_OUT', 'PASSWORD_EXPIRED', 'STAGED'][index % 4] ?? '') : 'DEPROVISIONED',
+      'Last Login': '2026-01-01T08:00:00.000Z',
+    }),
+  },
+  google: {
+    headers: ['Email Address [Required]', 'Status [READ ONLY]', 'Email Aliases'],
+    row: ({ index, email, isEnabled }) => ({
+      'Email Address [Required]': `new.name${index}@acme.example`,
+      'Status [READ ONLY]': isEnabled ? 'Active' : 'Suspended',
+      'Email Aliases': `sales${index}@acme.example; ${email}`,
+    }),
+  },
+}
+
+function keyAt(index: number): string {
+  return `E${String(index + 1).padStart(4, '0')}`
+}
+
+type List = {
+  readonly headers: readonly string[]
+  readonly rows: readonly Row[]
+  readonly asOf?: Date
+  readonly cut?: Error
+}
+
+/** A directory whose list a test replaces. */
+function directoryOf(now: () => Date, list: List) {
+  const state = { list }
+  const connector: Connector = {
+    open: async () => {
+      const { headers, rows, asOf = now(), cut } = state.list
+      async function* slices(): AsyncGenerator<readonly SourceRow[]> {
+        for (let at = 0; at < rows.length; at += 300)
+          yield rows.slice(at, at + 300).map((row, index) => ({
+            values: headers.map((header) => row[header] ?? ''),
+            origin: { file: 'accounts.csv', line: at + index + 2 },
+          }))
+        if (cut) throw cut
+      }
+      const source = { name: 'accounts.csv', bytes: 1, version: 'v1' }
+      return { mode: 'snapshot', asOf: asOf.toISOString(), source, headers, rows: slices() }
+    },
+  }
+  const columns = mapAccountColumns(list.headers)
+  if (typeof columns === 'string') throw new Error(columns)
+  const rules = { traps: [], timeZone: 'UTC', absence: 'ignore', graceRuns: 1, future: 'defer' } as const
+  const directory: Directory = {
+    name: 'accounts',
+    feed: { ...rules, connector, mapping: Mapping.parse(columns) },
+    guards: Guards.parse({}),
+    nextAt: (from) => new Date(from.getTime() + 3600_000),
+  }
+  return { directory, state }
+}
+
+/** A company with leavers, and a directory of it. */
+async function open(people: readonly HrPerson[], list: List) {
+  const { client } = await host.tenant()
+  const world = await openWorld({ client, connection: { guards }, feed: { mapping } })
+  await world.night([...people])
+  const { directory, state } = directoryOf(() => world.clock.now, list)
+  const sync: SyncContext = { ...world.sync, directories: new Map([['accounts', directory]]) }
+  const { db } = sync.store
+  const findings = () => listFindings(db, { connections: ['accounts'], limit: 20_000 })
+  return {
+    world,
+    sync,
+    db,
+    directory,
+    findings,
+    causes: async () => (await findings()).map(({ subject, cause }) => `${subject.slice(0, 7)} ${cause}`).toSorted(),
+    show: (next: List) => {
+      state.list = next
+    },
+    compare: () => compareDirectory(sync, directory, { always: true, signal }),
+    failure: async () => (await findWalk(db, walkOfDirectory('accounts')))?.failure ?? null,
+    alerts: async (maxGhosts = 0) => {
+      const settings = { connections: ['acme'], directories: ['accounts'], maxGhosts, now: world.clock.now }
+      const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+      const { current } = await findConditions(db, { ...settings, ...others })
+      return current
+        .filter(({ kind }) => kind === 'directory')
+        .map(({ code, people: count, reason }) => ({ code, count, reason }))
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
+}
+
+function requireShape(name: string): Shape {
+  const shape = shapes[name]
+  if (!shape) throw new Error(`no shape ${name}`)
+  return shape
+}
+
+/** An account for each person, as a shape writes it. */
+function listOf(name: string, people: readonly HrPerson[], isEnabled: (index: number) => boolean): List {
+  const { headers, row } = requireShape(name)
+  return {
+    headers,
+    rows: people.map(({ email = '' }, index) => row({ index, email, isEnabled: isEnabled(index) })),
+  }
+}
+
+describe.each(Object.keys(shapes))('seeded ghosts in the directory %s', (name) => {
+  const [size, ghosts] = isFull ? [10_000, 500] : [600, 30]
+  const every = size / ghosts
+
+  test(`${ghosts} of ${size} people are all named, and nobody else`, { timeout: 600_000 }, async () => {
+    const isLeaver = (index: number) => index % 5 === 1
+    const people = staff(size).map((person, index) => (isLeaver(index) ? { ...person, leavingDate } : person))
+    // A half are leavers whose account stays enabled; the others are accounts of nobody.
+    const seeded = people.flatMap((_person, index) => (isLeaver(index) ? [index] : [])).slice(0, ghosts / 2)
+    const isGhost = new Set(seeded)
+    const list = listOf(name, people, (index) => !isLeaver(index) || isGhost.has(index))
+    const { row } = requireShape(name)
+    const nobody = Array.from({ length: ghosts / 2 }, (_, at) => {
+      const index = (size + at) * every
+      return row({ index, email: `nobody${index}@elsewhere.example`, isEnabled: true })
+    })
+    await using opened = await open(people, { ...list, rows: [...list.rows, ...nobody] })
+
+    await opened.compare()
+
+    const findings = await opened.findings()
+    expect(await opened.failure()).toBeNull()
+    const leavers = findings.filter(({ cause }) => cause === 'account_of_leaver')
+    expect(leavers.map(({ subject }) => subject).toSorted()).toEqual(seeded.map(keyAt).toSorted())
+    expect(findings.filter(({ cause }) => cause === 'account_unknown')).toHaveLength(ghosts / 2)
+    expect(findings).toHaveLength(ghosts)
+  })
+})
+
+describe('a comparison with a directory', () => {
+  const people = change(staff(40), { id: 'E0003', leavingDate })
+  const healthy = listOf('okta', people, (index) => index !== 2)
+  const withGhost = listOf('okta', people, () => true)
+
+  test('finds nothing in a healthy company, and keeps the time when a ghost was first seen until it is mended', async () => {
+    await using opened = await open(people, healthy)
+    await opened.compare()
+    const before = await opened.causes()
+    opened.show(withGhost)
+    await opened.compare()
+    const [first] = await opened.findings()
+    const raised = await opened.alerts()
+    opened.world.clock.now = new Date(opened.world.clock.now.getTime() + 3600_000)
+    await opened.compare()
+    const [again] = await opened.findings()
+
+    opened.show(healthy)
+    await opened.compare()
+
+    expect(before).toEqual([])
+    expect(first).toMatchObject({
+      cause: 'account_of_leaver',
+      subject: 'E0003',
+      personConnection: 'acme',
+      name: 'Person 3',
+    })
+    expect(again?.firstSeenAt).toEqual(first?.firstSeenAt)
+    expect(again?.lastSeenAt).not.toEqual(first?.lastSeenAt)
+    expect(raised).toEqual([
+      { code: null, count: null, reason: '1 account of people who left, or whom HR does not know, is enabled' },
+    ])
+    expect(await opened.alerts(1)).toEqual([])
+    expect([await opened.causes(), await opened.alerts()]).toEqual([[], []])
+  })
+
+  const refused: readonly (readonly [string, List, RegExp])[] = [
+    ['cut', { ...healthy, cut: Object.assign(new Error('cut')) }, /^failed$/],
+    ['empty', { ...healthy, rows: [] }, /holds no account/],
+    [
+      'half',
+      { ...healthy, rows: healthy.rows.slice(0, 20) },
+      /^20 of 40 accounts of the last list are gone; the limit is 8: /,
+    ],
+    ['old', { ...healthy, asOf: new Date('2020-01-01T00:00:00Z') }, /days old/],
+    [
+      'full of unknown words',
+      { ...healthy, rows: healthy.rows.map((row) => ({ ...row, Status: 'QUITE' })) },
+      /^40 of 40 rows cannot be read/,
+    ],
+    ['without its login', { ...healthy, headers: ['User Id', 'Email'] }, /lacks what is mapped/],
+    ['without keys', { ...healthy, rows: healthy.rows.map((row) => ({ ...row, 'User Id': '' })) }, /holds no account/],
+  ]
+  test.each(refused)('refuses a list that is %s, and keeps what was found before', async (kind, list, reason) => {
+    await using opened = await open(people, withGhost)
+    await opened.compare()
+    const before = await opened.causes()
+    opened.show(list)
+
+    if (kind === 'cut') await expect(opened.compare()).rejects.toThrow('cut')
+    else await opened.compare()
+
+    expect(before).toEqual(['E0003 account_of_leaver'])
+    expect(await opened.causes()).toEqual(before)
+    expect(await opened.failure()).toMatch(reason)
+    expect(await opened.alerts()).toMatchObject([{ code: 'refused', reason: expect.stringMatching(/was refused: /) }])
+    opened.show(healthy)
+    await opened.compare()
+    expect([await opened.causes(), await opened.failure(), await opened.alerts()]).toEqual([[], null, []])
+  })
+
+  test('counts a bad cell, and takes the account for an enabled one', async () => {
+    const rows = withGhost.rows.map((row, index) => (index === 2 ? { ...row, Status: 'QUITE' } : row))
+    await using opened = await open(people, { ...withGhost, rows })
+
+    await opened.compare()
+
+    expect(await opened.causes()).toEqual(['E0003 account_of_leaver'])
+    expect(await findWalk(opened.db, walkOfDirectory('accounts'))).toMatchObject({ unreadable: 1, failure: null })
+  })
+
+  test('leaves nothing of a directory that the configuration no longer has', async () => {
+    await using opened = await open(people, withGhost)
+    await opened.compare()
+    await compareEffective(opened.sync, { always: true, signal })
+    const kept = await opened.causes()
+
+    await compareEffective({ ...opened.sync, directories: new Map() }, { always: true, signal })
+
+    expect([kept, await opened.causes()]).toEqual([['E0003 account_of_leaver'], []])
+  })
+
+  test('is made when it is due, and once', async () => {
+    await using opened = await open(people, withGhost)
+    const due = () => compareDirectories(opened.sync, { always: false, signal })
+    await due()
+    opened.show(healthy)
+    await due()
+    const early = await opened.causes()
+
+    opened.world.clock.now = new Date(opened.world.clock.now.getTime() + 3600_000)
+    await due()
+
+    expect(early).toEqual(['E0003 account_of_leaver'])
+    expect(await opened.causes()).toEqual([])
+  })
+
+  test('forgets a person with their findings', async () => {
+    await using opened = await open(people, withGhost)
+    await opened.compare()
+
+    const forgetting = {
+      connection: 'acme',
+      identityId: 'E0003',
+      reason: 'asked',
+      by: 'ana',
+      now: opened.world.clock.now,
+      today: '2026-11-20',
+    }
+    await forgetPerson(opened.db, forgetting)
+
+    expect(await opened.causes()).toEqual([])
+  })
+})
