@@ -1,4 +1,4 @@
-import { basename, dirname, resolve } from 'node:path'
+import { basename, dirname, extname, resolve } from 'node:path'
 import { unreadable } from '../connectors/file/failures.ts'
 import { requireConnectorKind } from '../connectors/registry/registry.ts'
 import { mapAccountColumns } from '../identity/effective/account-columns.ts'
@@ -11,7 +11,8 @@ type FileOptions = { readonly now: () => Date; readonly signal: AbortSignal }
 /** Reads an export of accounts whose columns have the names that directories use. Throws `source_unreadable` with what is missing. */
 export async function readAccountFile(path: string, { now, signal }: FileOptions): Promise<AccountList> {
   const kind = requireConnectorKind('csv')
-  const settings = kind.settings.parse({ type: 'csv', path: resolve(path), mode: 'snapshot', delimiter: 'auto' })
+  const form = extname(path) === '.xlsx' ? { format: 'xlsx' } : { format: 'csv', delimiter: 'auto' }
+  const settings = kind.settings.parse({ type: 'folder', path: resolve(path), mode: 'snapshot', ...form })
   const context = { baseDir: dirname(resolve(path)), spoolDir: dirname(resolve(path)), secret: () => null }
   const connector = kind.connect(settings, context)
   const opened = await connector.open({ now, signal, findDecided: async () => new Set() })

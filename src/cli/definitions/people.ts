@@ -176,7 +176,10 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
     commonOptions,
   )
     .option('--connection <name>', 'only this connection')
-    .option('--directory <name|file>', 'accounts instead: of a directory of the configuration, or of a file (CSV)')
+    .option(
+      '--directory <name|file>',
+      'accounts instead: of a directory of the configuration, or of a file (CSV, XLSX)',
+    )
     .option('--compare', 'compare everybody now')
     .option('--show-values', 'include names and e-mails; otherwise keys only')
     .action(
