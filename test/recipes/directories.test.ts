@@ -9,7 +9,7 @@ import { credentials } from '../helpers/hr-systems/credentials.ts'
 import { hasLeft } from '../helpers/hr-systems/csv.ts'
 import { type Fault, isNoticeable } from '../helpers/hr-systems/faults.ts'
 import { inventRoster, type Person } from '../helpers/hr-systems/roster.ts'
-import { type RunningSystem, startSystem, type SystemOptions } from '../helpers/hr-systems/server.ts'
+import { type RunningSystem, type SystemOptions, startSystem } from '../helpers/hr-systems/server.ts'
 import {
   administrator,
   directorySystems,

@@ -1,7 +1,7 @@
 import type { OwnField } from '../record.ts'
 import type { Property } from '../shape/property.ts'
 import type { EffectiveCause, Evidence } from './cause.ts'
-import { type EmploymentFacts, isCurrent, isFormer, expectedStatus } from './expected.ts'
+import { type EmploymentFacts, expectedStatus, isCurrent, isFormer } from './expected.ts'
 
 const text: Property = { type: 'string', isList: false, mayBeNull: true }
 
