@@ -1,3 +1,5 @@
+import type { CauseFault } from './causes.ts'
+
 /** The fields of a person that the platform's HRIS connection knows, besides the key. Dates are UTC midnights: `2025-07-01T00:00:00.000Z`. */
 export type IdentityFields = {
   email: string | null
@@ -148,7 +150,7 @@ export type Observation = {
 /**
  * A row that cannot be used, or a cell that cannot. `identityId`: null if the key is unreadable. The reason contains no personal values.
  */
-export type Reject = {
+export type Reject = CauseFault & {
   /** The line of the file, or the item of the event; counted from 1. */
   readonly line: number
   /** The event of the row; left out for files. */
@@ -171,6 +173,8 @@ export type Reject = {
   readonly fingerprint: string
   /** A value that is missing from its closed list; left out for every other fault. */
   readonly unlisted?: UnlistedValue
+  /** The cell as HR wrote it, in the form of `storedCell`: a personal value. Left out if the fault is that of a row. */
+  readonly cell?: string
 }
 
 /** The fields with a closed list of values. A person has to classify each value before it applies. */

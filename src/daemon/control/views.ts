@@ -127,8 +127,9 @@ function concealed<T>(value: T | null): typeof hidden | null {
 }
 
 /** A rejected row, or a cell that could not be read, as the control API shows it. */
-export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject }: Reject): RejectView {
-  return { level: reject.cellOnly ? 'warning' : 'rejected', ...reject }
+export function rejectView(reject: Reject): RejectView {
+  const { fingerprint: _, unlisted: __, field: ___, cause: ____, expected: _____, cell: ______, ...shown } = reject
+  return { level: shown.cellOnly ? 'warning' : 'rejected', ...shown }
 }
 
 /** What a person said of a value, as the control API shows it. */

@@ -54,6 +54,7 @@ export function contradictionReject(identityId: string, { line, leavingDate }: C
     reason:
       `the status says employed, and the last day of employment, ${leavingDate}, is over: ` +
       'the person stays separated; ask HR which is right',
+    cause: 'contradiction',
     cellOnly: true,
     mayLeave: false,
     fingerprint: fingerprint('contradiction', identityId),

@@ -122,6 +122,7 @@ function repeatedKey(identityId: string, { line, other, mayLeave, underTwoKeys }
     line,
     column: null,
     reason,
+    cause: underTwoKeys ? 'twoKeys' : 'repeatedKey',
     identityId,
     cellOnly: false,
     mayLeave,

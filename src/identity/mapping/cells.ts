@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import type { CauseFault } from '../causes.ts'
 import { type Action, actions } from '../record.ts'
 import { foldValue } from './fold-value.ts'
 
 /** Why a cell cannot be used. Describes the column and never quotes personal data. */
-export type CellFault = {
+export type CellFault = CauseFault & {
   readonly reason: string
   /** The text that identifies the fault in later exports, if the reason also contains advice. */
   readonly knownAs?: string
@@ -32,6 +33,8 @@ const controlCharacters = /\p{Cc}/gu
 const maxShown = 60
 const invisibleCharacter = /\p{Default_Ignorable_Code_Point}/gu
 
+const noEmail: CellFault = { reason: 'the cell does not hold an e-mail address', cause: 'noEmail' }
+
 /** The values of a contractor column without a map. */
 export const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
 
@@ -45,8 +48,8 @@ function readText(cell: string, trim = true): string | CellFault {
   const trimmed = cell.trim()
   const text = trim || trimmed === '' ? trimmed : cell
   if (printableAscii.test(text)) return shortEnough(text)
-  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)' }
-  if (controlCharacter.test(text)) return { reason: 'the cell holds a control character' }
+  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)', cause: 'damagedCharacter' }
+  if (controlCharacter.test(text)) return { reason: 'the cell holds a control character', cause: 'controlCharacter' }
   return shortEnough(text.normalize('NFC'))
 }
 
@@ -74,7 +77,7 @@ export function emailReader({ onBlank }: { onBlank: OnBlank }): CellReader<strin
     const text = readText(cell)
     if (text === '') return ofBlank()
     if (isFault(text)) return text
-    return z.regexes.email.test(text) ? text.toLowerCase() : { reason: 'the cell does not hold an e-mail address' }
+    return z.regexes.email.test(text) ? text.toLowerCase() : noEmail
   }
 }
 
@@ -99,7 +102,7 @@ function visibly(read: CellReader<string>): CellReader<string> {
     const [invisible] = invisibleIn(cell)
     if (invisible === undefined) return read(cell, timeZone)
     const visible = cell.replaceAll(invisibleCharacter, '')
-    if (visible.trim() === '') return { reason: `the cell holds only characters that show nothing (${invisible})` }
+    if (visible.trim() === '') return { reason: `the cell holds only characters that show nothing (${invisible})`, cause: 'invisible' }
     return read(visible, timeZone)
   }
 }
@@ -121,11 +124,12 @@ export function statusReader(options: {
   const leaverValues = new Set(options.leftWhen.map(foldValue))
   const employedValues = new Set(options.employedWhen.map(foldValue))
   const reason = 'the status is listed neither in leftWhen nor in employedWhen'
+  const expected = [...options.employedWhen, ...options.leftWhen].filter((value) => value.trim() !== '').join(', ')
   return (cell) => {
     const value = foldValue(cell)
     if (leaverValues.has(value)) return true
     if (employedValues.has(value)) return false
-    return value === '' ? undefined : { reason, unlisted: shown(cell) }
+    return value === '' ? undefined : { reason, cause: 'unlistedStatus', expected, unlisted: shown(cell) }
   }
 }
 
@@ -138,13 +142,14 @@ export function actionReader(
   const listed = actions.flatMap((action) => (values[action] ?? []).map((value) => ({ action, value })))
   const byValue = new Map(listed.map(({ action, value }) => [foldValue(value), action]))
   const names = listed.map(({ value }) => value).join(', ')
-  const unlisted = { reason: `the cell holds an action that is not listed; listed are ${names}` }
+  const reason = `the cell holds an action that is not listed; listed are ${names}`
+  const unlisted: CellFault = { reason, cause: 'unlistedAction', expected: names }
   return (cell) => byValue.get(foldValue(cell)) ?? unlisted
 }
 
 /** Returns the value of a blank cell. */
 export function blankReader(onBlank: OnBlank): () => null | undefined | CellFault {
-  const value = { keep: undefined, clear: null, reject: { reason: 'the cell is blank', required: true } as const }[
+  const value = { keep: undefined, clear: null, reject: { reason: 'the cell is blank', cause: 'blank', required: true } as const }[
     onBlank
   ]
   return () => value
@@ -153,12 +158,13 @@ export function blankReader(onBlank: OnBlank): () => null | undefined | CellFaul
 function mapReader<V>(map: MapEntries<V | null>, onBlank: OnBlank): CellReader<V> {
   const ofBlank = blankReader(onBlank)
   const values = new Map(Object.entries(map).map(([from, to]) => [foldValue(from), to]))
-  const reason = `the cell holds a value that the mapping does not list; listed are ${Object.keys(map).join(', ')}`
+  const expected = Object.keys(map).join(', ')
+  const reason = `the cell holds a value that the mapping does not list; listed are ${expected}`
   return (cell) => {
     const value = foldValue(cell)
     if (value === '') return values.has('') ? values.get('') : ofBlank()
     if (values.has(value)) return values.get(value)
-    return values.has('*') ? values.get('*') : { reason, unlisted: shown(cell) }
+    return values.has('*') ? values.get('*') : { reason, cause: 'unlistedValue', expected, unlisted: shown(cell) }
   }
 }
 
@@ -168,5 +174,6 @@ function shown(cell: string): string {
 
 function shortEnough(text: string): string | CellFault {
   if (text.length <= maxUnits) return text
-  return { reason: `the cell holds ${text.length} characters; the platform takes ${maxUnits}` }
+  const reason = `the cell holds ${text.length} characters; the platform takes ${maxUnits}`
+  return { reason, cause: 'tooLong', expected: String(maxUnits) }
 }

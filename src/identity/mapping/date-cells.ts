@@ -1,7 +1,8 @@
+import { datesAs } from '../causes.ts'
 import { utcMidnight } from '../employment.ts'
 import { blankReader, type CellFault, type CellReader, type OnBlank } from './cells.ts'
 import type { DateFormatOptions } from './date-formats.ts'
-import { type DeclaredDates, dateExplainer, hintText } from './date-hints.ts'
+import { causeOf, type DeclaredDates, dateExplainer, hintText } from './date-hints.ts'
 import { dateReader, momentReader } from './dates.ts'
 import { isPlaceholderDate, mayBePlaceholder } from './placeholder-dates.ts'
 import { isTimeZone } from './zones.ts'
@@ -53,9 +54,14 @@ export function rankReader({
   const faultOf = format === undefined ? noNumber : dateFaults({ formats: [format], ...formatOptions, isField: false })
   return (cell) => {
     const text = cell.trim()
-    if (text === '') return { reason: 'the cell is blank, so it is unknown which row is the latest' }
+    if (text === '') return { reason: 'the cell is blank, so it is unknown which row is the latest', cause: 'unknownOrder' }
     return read(text) ?? faultOf(text)
   }
+}
+
+const noTimeZone: CellFault = {
+  reason: 'the cell does not hold a time zone such as Europe/Berlin',
+  cause: 'noTimeZone',
 }
 
 /** Reads the IANA time zone of a row; undefined for a blank. */
@@ -63,7 +69,7 @@ export function timeZoneReader(): CellReader<string> {
   return (cell) => {
     const name = cell.trim()
     if (name === '') return undefined
-    return isTimeZone(name) ? name : { reason: 'the cell does not hold a time zone such as Europe/Berlin' }
+    return isTimeZone(name) ? name : noTimeZone
   }
 }
 
@@ -87,13 +93,14 @@ function paddedNumber(text: string): string | null {
 }
 
 function noNumber(): CellFault {
-  return { reason: 'the cell holds no whole number' }
+  return { reason: 'the cell holds no whole number', cause: 'noWholeNumber' }
 }
 
 /** Explains cells that are not dates as declared. A column repeats few such texts, so results are cached. */
 function dateFaults(declared: DeclaredDates): (text: string) => CellFault {
   const explain = dateExplainer(declared)
   const known = new Map<string, CellFault>()
+  const expected = datesAs(declared.formats)
   return (text) => {
     const before = known.get(text)
     if (before !== undefined) return before
@@ -101,7 +108,7 @@ function dateFaults(declared: DeclaredDates): (text: string) => CellFault {
     const cell = isShowable ? `"${text}"` : 'what the cell holds'
     const problem = hint.kind === 'blank' ? 'stands for no date' : `is not a date (${declared.formats.join(' or ')})`
     const reason = `${cell} ${problem}: ${hintText(hint, declared)}`
-    const fault = { reason, knownAs: knownText(text, declared) }
+    const fault = { reason, knownAs: knownText(text, declared), cause: causeOf(hint), expected }
     if (known.size >= rememberedFaults) known.clear()
     known.set(text, fault)
     return fault

@@ -1,3 +1,4 @@
+import type { Cause } from '../causes.ts'
 import type { DateFormatOptions } from './date-formats.ts'
 import { dateOverlapProblem } from './date-overlap.ts'
 import { dateReader } from './dates.ts'
@@ -16,7 +17,7 @@ type DateHint =
   | { readonly kind: 'blank' }
   /** One of these forms. `added`: in addition to the declared formats, otherwise instead of them. */
   | { readonly kind: 'form'; readonly forms: readonly WrittenForm[]; readonly added: boolean }
-  | { readonly kind: 'none'; readonly reason: string }
+  | { readonly kind: 'none'; readonly reason: string; readonly cause: Cause }
 
 type ExplainedCell = {
   readonly hint: DateHint
@@ -72,9 +73,12 @@ export function dateExplainer(declared: DeclaredDates): (text: string) => Explai
     if (isPlaceholderDate(text) || wordsForNone.has(text.toLowerCase()))
       return { hint: declared.isField ? { kind: 'blank' } : noDay, isShowable: true }
     const written = analyseDate(text)
-    if (written === null) return { hint: { kind: 'none', reason: reasonOf(text, declared) }, isShowable: false }
+    if (written === null) return { hint: unreadable(text, declared), isShowable: false }
     const read = written.forms.filter((form) => dayOf(text, form) !== null)
-    if (read.length === 0) return { hint: { kind: 'none', reason: `${written.fault}; ${elsewhere}` }, isShowable: true }
+    if (read.length === 0) {
+      const reason = `${written.fault}; ${elsewhere}`
+      return { hint: { kind: 'none', reason, cause: 'impossibleDate' }, isShowable: true }
+    }
     return { hint: hintOf(text, read), isShowable: true }
   }
 }
@@ -125,14 +129,30 @@ function formHints({ formats, isField, ...formatOptions }: DeclaredDates) {
 const noDay: DateHint = {
   kind: 'none',
   reason: 'rows are put in order by the day from which they apply, and this is none',
+  cause: 'unknownOrder',
 }
 
-function reasonOf(text: string, { isField }: DeclaredDates): string {
+function unreadable(text: string, { isField }: DeclaredDates): DateHint {
+  const none = (reason: string, cause: Cause): DateHint => ({ kind: 'none', reason, cause })
   if (excelNumber.test(text))
-    return 'it may be the number by which Excel stores a date; have the column exported as dates'
+    return none('it may be the number by which Excel stores a date; have the column exported as dates', 'dateNumber')
   if (unixTime.test(text))
-    return 'it may count seconds since 1970; write an expression with $fromMillis and format: iso'
-  return isField ? `${elsewhere}, or list it under blankWhen if it stands for no date` : elsewhere
+    return none('it may count seconds since 1970; write an expression with $fromMillis and format: iso', 'dateNumber')
+  return none(isField ? `${elsewhere}, or list it under blankWhen if it stands for no date` : elsewhere, 'noDate')
+}
+
+/** The cause of a fault with this hint. */
+export function causeOf(hint: DateHint): Cause {
+  switch (hint.kind) {
+    case 'blank':
+      return 'placeholderDate'
+    case 'form':
+      return 'otherDateFormat'
+    case 'none':
+      return hint.cause
+    default:
+      return hint satisfies never
+  }
 }
 
 function dayOf(text: string, { format, ...formatOptions }: WrittenForm): string | null {

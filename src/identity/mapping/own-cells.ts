@@ -1,7 +1,8 @@
+import { datesAs } from '../causes.ts'
 import type { Property, PropertyType } from '../shape/property.ts'
 import { blankReader, booleanReader, type CellFault, type CellReader, isFault, type OnBlank } from './cells.ts'
 import type { DateFormatOptions } from './date-formats.ts'
-import { dateExplainer, hintText } from './date-hints.ts'
+import { causeOf, dateExplainer, hintText } from './date-hints.ts'
 import { dateReader, instantReader } from './dates.ts'
 import { foldValue } from './fold-value.ts'
 
@@ -65,8 +66,9 @@ function mappedItem(map: Readonly<Record<string, string | number | boolean | nul
             : String(to),
     ]),
   )
-  const reason = `the cell holds a value that the mapping does not list; listed are ${Object.keys(map).join(', ')}`
-  return (text) => values.get(foldValue(text)) ?? values.get('*') ?? { reason }
+  const expected = Object.keys(map).join(', ')
+  const reason = `the cell holds a value that the mapping does not list; listed are ${expected}`
+  return (text) => values.get(foldValue(text)) ?? values.get('*') ?? { reason, cause: 'unlistedValue', expected }
 }
 
 function itemReader({
@@ -87,7 +89,7 @@ function itemReader({
       const read = booleanReader({ onBlank: 'reject' })
       return (text, timeZone) => {
         const value = read(text, timeZone)
-        return typeof value === 'boolean' ? value : { reason: 'the cell holds neither yes nor no' }
+        return typeof value === 'boolean' ? value : { reason: 'the cell holds neither yes nor no', cause: 'neitherYesNorNo' }
       }
     }
     case 'date': {
@@ -108,8 +110,8 @@ function itemReader({
 }
 
 function ownText(text: string, lowercase: boolean): string | CellFault {
-  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)' }
-  if (controlCharacter.test(text)) return { reason: 'the cell holds a control character' }
+  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)', cause: 'damagedCharacter' }
+  if (controlCharacter.test(text)) return { reason: 'the cell holds a control character', cause: 'controlCharacter' }
   const composed = text.normalize('NFC')
   return lowercase ? composed.toLowerCase() : composed
 }
@@ -118,13 +120,18 @@ function ownText(text: string, lowercase: boolean): string | CellFault {
 function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReader {
   const [point, group] = decimal === '.' ? ['\\.', ','] : [',', '\\.']
   const pattern = new RegExp(`^[+-]?(\\d+|\\d{1,3}(${group}\\d{3})+)(${point}\\d+)?$`)
+  const noNumber: CellFault = {
+    reason: `the cell holds no number (with "${decimal}" before its part)`,
+    cause: 'noNumber',
+    expected: `with "${decimal}" before its decimals`,
+  }
   return (text) => {
-    if (!pattern.test(text)) return { reason: `the cell holds no number (with "${decimal}" before its part)` }
+    if (!pattern.test(text)) return noNumber
     const plain = decimal === '.' ? text.replaceAll(',', '') : text.replaceAll('.', '').replace(',', '.')
     const value = Number(plain)
     const whole = Number.isInteger(value)
-    if (whole && !Number.isSafeInteger(value)) return { reason: 'the cell holds a number that is too large' }
-    if (type === 'integer' && !whole) return { reason: 'the cell holds no whole number' }
+    if (whole && !Number.isSafeInteger(value)) return { reason: 'the cell holds a number that is too large', cause: 'numberTooLarge' }
+    if (type === 'integer' && !whole) return { reason: 'the cell holds no whole number', cause: 'noWholeNumber' }
     return String(value)
   }
 }
@@ -134,5 +141,9 @@ function dateFaults(formats: readonly string[], formatOptions: DateFormatOptions
   const declared = { formats, ...formatOptions, isField: true }
   const explain = dateExplainer(declared)
   const problem = `what the cell holds is not a date (${formats.join(' or ')})`
-  return (text) => ({ reason: `${problem}: ${hintText(explain(text).hint, declared)}`, knownAs: problem })
+  const expected = datesAs(formats)
+  return (text) => {
+    const { hint } = explain(text)
+    return { reason: `${problem}: ${hintText(hint, declared)}`, knownAs: problem, cause: causeOf(hint), expected }
+  }
 }

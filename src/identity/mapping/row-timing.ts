@@ -23,7 +23,7 @@ export function inTime(map: RowMap, timeZone: string): RowMap {
     }
     if (reason === null) return mapped
     const mayLeave = speaksOfLeaving(mapped) || (mapped.badCells?.some((bad) => bad.mayLeave) ?? false)
-    const rejected = rejectedRow(row, null, { reason }, { identityId: mapped.identityId, mayLeave })
+    const rejected = rejectedRow(row, null, { reason, cause: 'later' }, { identityId: mapped.identityId, mayLeave })
     return effectiveAt === null ? rejected : { ...rejected, retryAt: effectiveAt }
   }
 }

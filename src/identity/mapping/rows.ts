@@ -1,3 +1,4 @@
+import { storedCell } from '../causes.ts'
 import { fingerprint } from '../digest.ts'
 import { startsAfterLeaving } from '../employment.ts'
 import {
@@ -118,7 +119,7 @@ export function rowScope(
   }
 }
 
-const neither: CellFault = { reason: 'the expression gives neither true nor false' }
+const neither: CellFault = { reason: 'the expression gives neither true nor false', cause: 'scope' }
 
 /** How the rows of one source are read. */
 type RowRules = {
@@ -165,7 +166,7 @@ type RowSubject = {
 
 function readSubject(row: MappableRow, cells: RowCells, timeZone: string): RowSubject | Reject {
   const { fault } = row
-  if (fault?.column === null) return rejectedRow(row, null, fault, { identityId: null, mayLeave: false })
+  if (fault?.column === null) return rejectedRow(row, null, { reason: fault.reason, cause: 'damagedRow' }, { identityId: null, mayLeave: false })
   const reject = (cell: Cell<string, unknown> | undefined, cellFault: CellFault, key: string | null) =>
     rejectedRow(row, cell, cellFault, { identityId: key, mayLeave: mayBeLeaver(row, cells, timeZone) })
 
@@ -271,9 +272,9 @@ function rejectForShape(
   const leaves = typeof leavingDate === 'string'
   if (!leaves || rules.onBadCell === 'rejectRow') {
     const mayLeave = leaves || badCells.some((bad) => bad.mayLeave)
-    return rejected(row, cell, violation, { identityId, cellOnly: false, mayLeave })
+    return rejected(row, cell, { ...violation, cause: 'schema' }, { identityId, cellOnly: false, mayLeave })
   }
-  badCells.push(rejected(row, cell, violation, { identityId, cellOnly: true, mayLeave: false }))
+  badCells.push(rejected(row, cell, { ...violation, cause: 'schema' }, { identityId, cellOnly: true, mayLeave: false }))
   content.tooLittleToJoin ??= violation.reason
   for (const { name } of own) delete fields[name]
   return null
@@ -306,9 +307,12 @@ function buildObservation(
 }
 
 const employmentCells: ReadonlySet<string> = new Set(['separatedAt', 'status'])
-const blankKey: CellFault = { reason: 'the cell is blank' }
-const noAction: CellFault = { reason: 'the row does not say what it is about' }
-const noRank: CellFault = { reason: 'the row does not say how it stands to other rows of the person' }
+const blankKey: CellFault = { reason: 'the cell is blank', cause: 'blank' }
+const noAction: CellFault = { reason: 'the row does not say what it is about', cause: 'noAction' }
+const noRank: CellFault = {
+  reason: 'the row does not say how it stands to other rows of the person',
+  cause: 'unknownOrder',
+}
 
 /** The value of a cell, or why it cannot be used. A fault that the connector found goes before the text. */
 function readCell<V extends string | boolean>(
@@ -316,11 +320,11 @@ function readCell<V extends string | boolean>(
   cell: Cell<string, V>,
   timeZone: string,
 ): CellValue<V> {
-  if (fault && isPartOf(fault, cell)) return fault
+  if (fault && isPartOf(fault, cell)) return { reason: fault.reason, cause: 'damagedCell' }
   const broken = cellFaults?.find((each) => isPartOf(each, cell))
-  if (broken) return broken
+  if (broken) return { reason: broken.reason, cause: 'damagedCell' }
   const missing = missingDetails?.find((detail) => isMadeOf(cell, detail))
-  if (missing) return { reason: missing.reason }
+  if (missing) return { reason: missing.reason, cause: 'missingDetail' }
   const text = textIn(cell, values)
   return text === undefined ? undefined : cell.read(text, timeZone)
 }
@@ -400,19 +404,23 @@ export function rejectedRow(
 function rejected(
   { origin, values }: MappableRow,
   cell: Cell<string, unknown> | null | undefined,
-  { reason, knownAs = reason, unlisted }: CellFault,
+  { reason, knownAs = reason, unlisted, cause, expected }: CellFault,
   about: Pick<Reject, 'identityId' | 'cellOnly' | 'mayLeave'>,
 ): Reject {
   const event = 'event' in origin ? { event: origin.event } : {}
   const column = cell?.header ?? null
   const field = cell && isTimedField(cell.name) ? cell.name : undefined
-  const recognisedBy = about.identityId === null || !cell ? values : [about.identityId, textIn(cell, values)]
+  const text = cell ? textIn(cell, values) : undefined
+  const recognisedBy = about.identityId === null || !cell ? values : [about.identityId, text]
   return {
     line: origin.line,
     ...event,
     column,
     ...(field !== undefined && { field }),
     reason,
+    cause,
+    ...(expected !== undefined && { expected }),
+    ...(text !== undefined && { cell: storedCell(text) }),
     ...about,
     fingerprint: fingerprint(column, knownAs, recognisedBy),
     ...(unlisted !== undefined && isListed(cell) && { unlisted: { field: cell.name, value: unlisted } }),
