@@ -4,6 +4,8 @@ type CauseTexts = {
   readonly problem: string
   /** What to write instead. `expected`: what the column takes, such as a date format or a list; empty where it is not known. */
   readonly remedy: (expected: string) => string
+  /** Whether the reason of the fault says more than `problem`, in words that HR understands. */
+  readonly isDetailed?: true
 }
 
 /**
@@ -76,14 +78,17 @@ export const causes = {
   },
   noAction: { problem: 'the row does not say what it is about', remedy: () => 'Enter what the row is about.' },
   damagedCell: {
+    isDetailed: true,
     problem: 'the cell cannot be read',
     remedy: () => 'Replace the error, the formula or the list in the cell by its value as plain text.',
   },
   damagedRow: {
+    isDetailed: true,
     problem: 'the row cannot be read',
     remedy: () => 'Compare the row with its neighbours: it may have too many or too few cells, or a broken quote. Write it again.',
   },
   missingDetail: {
+    isDetailed: true,
     problem: 'a part of the record is missing',
     remedy: () => 'Complete the record of the person in the HR system, so that it has this part.',
   },
@@ -92,6 +97,7 @@ export const causes = {
     remedy: () => 'Complete the row like its neighbours, or ask whoever runs Rollcall which columns decide this.',
   },
   schema: {
+    isDetailed: true,
     problem: 'the value does not follow the rules of the record',
     remedy: () => 'Correct the value as the details say.',
   },
@@ -100,14 +106,17 @@ export const causes = {
     remedy: () => 'Nothing has to be corrected if the day is right; otherwise correct the day.',
   },
   repeatedKey: {
+    isDetailed: true,
     problem: 'the key stands in more than one row',
     remedy: () => 'Keep one row for the person, or give each person a key of their own.',
   },
   twoKeys: {
+    isDetailed: true,
     problem: 'one person stands in the list under two keys',
     remedy: () => 'Keep the row with the current key and remove the other one.',
   },
   contradiction: {
+    isDetailed: true,
     problem: 'the status says employed, and the leaving date is over',
     remedy: () =>
       'If the person has left, change the status; if the person stays, remove or correct the leaving date.',
@@ -126,17 +135,19 @@ export type CauseFault = {
 
 /** A cause that a store of an earlier version does not have. */
 const unknown: CauseTexts = {
+  isDetailed: true,
   problem: 'the row or the cell cannot be used',
   remedy: () => 'Correct it as the details say.',
 }
 
-/** What is wrong and what to write instead. `cause` null: an earlier version recorded the fault without one. */
-export function causeTexts({ cause, expected }: { readonly cause: string | null; readonly expected: string | null }): {
-  readonly problem: string
-  readonly remedy: string
-} {
+/** What is wrong and what to write instead, each as one sentence or its end. */
+export type FaultTexts = Pick<CauseTexts, 'problem' | 'isDetailed'> & { readonly remedy: string }
+
+/** The texts of a fault for HR. `cause` null: an earlier version recorded the fault without one. */
+export function faultTexts(fault: { readonly cause: string | null; readonly expected: string | null }): FaultTexts {
+  const { cause, expected } = fault
   const texts: CauseTexts = cause !== null && Object.hasOwn(causes, cause) ? causes[cause as Cause] : unknown
-  return { problem: texts.problem, remedy: texts.remedy(expected ?? 'in the rest of the column') }
+  return { ...texts, remedy: texts.remedy(expected ?? 'in the rest of the column') }
 }
 
 /** Maximum length of a stored cell, in UTF-16 units. */

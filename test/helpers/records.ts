@@ -27,6 +27,7 @@ export function reject(identityId: string | null, overrides: Partial<Reject> = {
   return {
     ...fault,
     identityId,
+    cause: 'noDate',
     cellOnly: false,
     mayLeave: false,
     fingerprint: `${identityId} ${fault.column} ${fault.reason}`,

@@ -7,6 +7,7 @@ import { effectiveOperations } from './effective.ts'
 import { eventOperations } from './events.ts'
 import { firstVisitOperations } from './first-visit.ts'
 import { foreignOperations } from './foreign.ts'
+import { handOverOperations } from './hand-over.ts'
 import { historyOperations } from './history.ts'
 import { holdBackOperations } from './hold-backs.ts'
 import { keyOperations } from './keys.ts'
@@ -52,6 +53,7 @@ export const control = operations({
   ...planOperations,
   ...problemOperations,
   ...leaverOperations,
+  ...handOverOperations,
   ...statementOperations,
   ...effectiveOperations,
   ...classifiedValueOperations,

@@ -56,6 +56,8 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   fixEffective: { bodies: { 'Edited by mistake': { connection, keys: ['E-1042'], reason } } },
   reportLeavers: { query: quarter },
   packLeavers: { query: quarter },
+  getHandOver: { query: { connection, perGroup: 20 } },
+  getHandOverFile: { query: { connection, format: 'xlsx' } },
   unblockConnection: { params: ofConnection, bodies: { 'The key was replaced': {} } },
   getStatement: { params: ofConnection, query: { at: '2026-11-20' } },
   listStatementPeople: { params: ofConnection, query: { side: 'stated', part: 'deferred', values: false } },

@@ -20,11 +20,10 @@ import {
   type IdentityRecord,
   type Origin,
   type OwnField,
-  type Reject,
 } from '../../identity/record.ts'
 import type { ClassifiedValueEntry } from '../../store/classified-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
-import type { AccountedChange, personOf } from '../../store/history/history.ts'
+import type { AccountedChange, personOf, StoredReject } from '../../store/history/history.ts'
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
 import type { BlockedPersonCursor, BlockedPerson as StoredBlockedPerson } from '../../store/rejects/blocked-people.ts'
 import type { WaitingRow } from '../../store/roster/waiting.ts'
@@ -127,8 +126,8 @@ function concealed<T>(value: T | null): typeof hidden | null {
 }
 
 /** A rejected row, or a cell that could not be read, as the control API shows it. */
-export function rejectView(reject: Reject): RejectView {
-  const { fingerprint: _, unlisted: __, field: ___, cause: ____, expected: _____, cell: ______, ...shown } = reject
+export function rejectView({ line, event, column, reason, identityId, cellOnly, mayLeave }: StoredReject): RejectView {
+  const shown = { line, ...(event !== undefined && { event }), column, reason, identityId, cellOnly, mayLeave }
   return { level: shown.cellOnly ? 'warning' : 'rejected', ...shown }
 }
 

@@ -101,12 +101,15 @@ export async function searchChanges(
   return { matches: matches.flatMap(({ identityId }) => changes.get(identityId) ?? []), next }
 }
 
+/** A reject of a run as it is stored: the cause and the cell are stored with the known faults. */
+export type StoredReject = Omit<Reject, 'cause' | 'expected' | 'cell'>
+
 /** Lists the rejects of a run in the order of their lines or events, after the cursor `after`. */
 export async function rejectsOf(
   db: Db,
   runId: string,
   { after = 0, limit = 500 }: { after?: number; limit?: number } = {},
-): Promise<{ readonly cursor: number; readonly reject: Reject }[]> {
+): Promise<{ readonly cursor: number; readonly reject: StoredReject }[]> {
   const rows = await db
     .selectFrom('rejects')
     .selectAll()

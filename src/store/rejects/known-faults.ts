@@ -69,14 +69,14 @@ export async function recordFaults(tx: Db, { runId, connection, source, rejects,
   for (let start = 0; start < rejects.length; start += written) {
     await sql`
       insert into known_faults (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
-        unlisted, times, is_blocking, run_id, first_at, last_at)
+        unlisted, cause, expected, cell, times, is_blocking, run_id, first_at, last_at)
       select ${connection}, fingerprint, "identityId", line, "column", field, reason, ${source}, "cellOnly", "mayLeave",
-        unlisted, times, "isBlocking", ${runId}, ${now}, ${now}
+        unlisted, cause, expected, cell, times, "isBlocking", ${runId}, ${now}, ${now}
       from jsonb_to_recordset(${JSON.stringify(rejects.slice(start, start + written))}::jsonb)
         as r(fingerprint text, "identityId" text, line integer, "column" text, field text, reason text, "cellOnly" boolean, "mayLeave" boolean,
-          unlisted jsonb, times integer, "isBlocking" boolean)
+          unlisted jsonb, cause text, expected text, cell text, times integer, "isBlocking" boolean)
       on conflict (connection, fingerprint) do update set
-        line = excluded.line, reason = excluded.reason, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
+        line = excluded.line, reason = excluded.reason, cause = excluded.cause, expected = excluded.expected, cell = excluded.cell, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
         is_blocking = excluded.is_blocking, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
   }
   await tx

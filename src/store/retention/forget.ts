@@ -120,7 +120,7 @@ async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Pro
   )
   // The fault stays known, so that the guards do not see it as new in the next export.
   await sql`
-    update known_faults set reason = ${removedReason}
+    update known_faults set reason = ${removedReason}, cell = null
     where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
 }
 

@@ -158,17 +158,25 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   known_faults: [
     {
       holds: 'values',
-      description: 'the reason, which may quote a cell',
+      description: 'the cell as HR wrote it, and the reason, which may quote it',
       removedWhen: '`valuesDays` after the run that met it last',
-      columns: named('reason'),
+      columns: named('reason cell'),
     },
     {
       holds: 'keys',
       description: 'faults of the newest export',
       removedWhen: 'an export is accepted without the fault',
       columns: named(
-        'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted times accepted_times is_blocking run_id first_at last_at',
+        'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted cause expected mailed_at times accepted_times is_blocking run_id first_at last_at',
       ),
+    },
+  ],
+  hand_over_mails: [
+    {
+      holds: 'none',
+      description: 'when HR was mailed what to correct, and whether that failed',
+      removedWhen: forEver,
+      columns: named('one slot claimed_until attempts retry_at sent_at last_failure'),
     },
   ],
   key_answers: [

@@ -47,12 +47,25 @@ export type InboxTables = {
     cell_only: boolean
     may_leave: boolean
     unlisted: NullableJson<UnlistedValue>
+    cause: Generated<string | null>
+    expected: Generated<string | null>
+    cell: Generated<string | null>
+    mailed_at: Generated<Date | null>
     times: number
     accepted_times: Generated<number>
     is_blocking: boolean
     run_id: string
     first_at: Date
     last_at: Date
+  }
+  hand_over_mails: {
+    one: Generated<boolean>
+    slot: string
+    claimed_until: Date | null
+    attempts: Generated<number>
+    retry_at: Date | null
+    sent_at: Date | null
+    last_failure: string | null
   }
   unlisted_values: { connection: string; field: string; value: string; first_at: Date }
 }

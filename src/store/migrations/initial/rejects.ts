@@ -33,6 +33,12 @@ create table known_faults (
   cell_only boolean not null,
   may_leave boolean not null,
   unlisted jsonb,
+  -- For the hand-over to HR: why, what the column takes, and the cell as HR wrote it.
+  cause text,
+  expected text,
+  cell text,
+  -- When a mail to HR listed the fault.
+  mailed_at timestamptz,
   -- How many rows have the fault: in the newest export that was read, and in the newest that was accepted.
   times integer not null,
   accepted_times integer not null default 0,
@@ -46,6 +52,19 @@ create table known_faults (
 );
 create index known_faults_by_run on known_faults (run_id);
 create index known_faults_of_leavers on known_faults (connection) where may_leave;
+
+-- The mails to HR about known_faults; at most one row.
+create table hand_over_mails (
+  one boolean primary key default true check (one),
+  -- The slot of the schedule that was dealt with last, by a mail or because nothing was new.
+  slot text not null,
+  -- A process sends until then; afterwards another one may.
+  claimed_until timestamptz,
+  attempts integer not null default 0,
+  retry_at timestamptz,
+  sent_at timestamptz,
+  last_failure text
+);
 
 -- Values that no list classifies and that were accepted with a plan. These do not hold a plan again.
 create table unlisted_values (

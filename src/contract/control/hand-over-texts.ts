@@ -1,0 +1,20 @@
+import type { HandOver, HandOverGroup } from './hand-over.ts'
+
+/** What is to correct in a group, such as `705 cells "0000-00-00" in Termination Date`. Without values no cell is quoted. */
+export function groupTitle({ column, count, cells = [] }: Pick<HandOverGroup, 'column' | 'count' | 'cells'>): string {
+  const many = count.toLocaleString('en')
+  if (column === null) return count === 1 ? '1 row' : `${many} rows`
+  const noun = count === 1 ? '1 cell' : `${many} cells`
+  const [only] = cells
+  const quoted = only === undefined || only.count < count ? '' : only.cell.trim() === '' ? ' that are empty' : ` "${only.cell}"`
+  return `${noun}${quoted} in ${column}`
+}
+
+/** The summary of the list, as a sentence without its full stop. */
+export function handOverSummary({ count, people, departures }: Omit<HandOver, 'groups'>): string {
+  if (count === 0) return 'HR has nothing to correct'
+  const noun = count === 1 ? '1 cell or row' : `${count.toLocaleString('en')} cells or rows`
+  const ofPeople = people === 1 ? '1 person' : `${people.toLocaleString('en')} people`
+  const wait = departures === 1 ? '1 departure waits' : `${departures.toLocaleString('en')} departures wait`
+  return `HR has to correct ${noun} of ${ofPeople}${departures === 0 ? '' : `; ${wait} for it`}`
+}

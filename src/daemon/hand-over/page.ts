@@ -1,0 +1,43 @@
+import { groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { type HandOver, type HandOverGroup, type HandOverRow, handOverBlocks } from '../../contract/control/hand-over.ts'
+import { type Html, html } from '../../web/html.ts'
+import { reportPage } from '../reports/report-page.ts'
+import { hasValues } from './columns.ts'
+
+/** The list as one page that needs no other file, no script and no network. */
+export function handOverPage(list: HandOver): string {
+  const { madeAt, groups, departures } = list
+  const withValues = hasValues(list)
+  const body = html`<header>
+<h1>Corrections for HR</h1>
+<p class="faint">What could not be read in the lists of HR. Made by Rollcall on ${madeAt.slice(0, 10)} at ${madeAt.slice(11, 16)} UTC.</p>
+</header>
+<p class="verdict ${departures > 0 && 'bad'}"><strong>${handOverSummary(list)}.</strong></p>
+${groups.map((group) => groupSection(group, withValues))}`
+  return reportPage('Corrections for HR', body)
+}
+
+function groupSection(group: HandOverGroup, withValues: boolean): Html {
+  const { remedy, problem, rows, connection, departures } = group
+  const title = groupTitle(group)
+  const wait = departures === 1 ? '1 departure waits' : `${departures} departures wait`
+  return html`<section>
+<h2>${title}</h2>
+<p><b>${remedy}</b></p>
+<p class="faint">${connection}: ${problem}${departures > 0 && `; ${wait} for it`}.</p>
+<div class="wide" role="region" tabindex="0" aria-label="${title}"><table>
+<thead><tr>${withValues && html`<th scope="col">Person</th>`}<th scope="col">Key</th><th scope="col">File and line</th>${withValues && html`<th scope="col">Cell</th>`}<th scope="col">Since</th><th scope="col">Blocks</th></tr></thead>
+<tbody>${rows.map((row) => rowOf(row, { withValues, problem }))}</tbody>
+</table></div>
+</section>`
+}
+
+type RowOptions = { readonly withValues: boolean; readonly problem: string }
+
+function rowOf(row: HandOverRow, { withValues, problem }: RowOptions): Html {
+  const { identityId, name, source, line, rows, cell, blocks, firstAt } = row
+  const more = rows > 1 && html`<span>${rows} such rows</span>`
+  const detail = row.problem !== problem && html`<span>${row.problem}</span>`
+  return html`<tr>${withValues && html`<td>${name ?? '–'}</td>`}<th scope="row">${identityId ?? 'not readable'}</th><td>${source ?? '–'}, line ${line}${more}</td>${withValues && html`<td>${cell ?? '–'}</td>`}<td>${firstAt.slice(0, 10)}</td><td class="${blocks === 'departure' && 'bad'}">${handOverBlocks[blocks]}${detail}</td></tr>
+`
+}

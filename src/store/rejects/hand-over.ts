@@ -1,0 +1,139 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../schema.ts'
+import { isPossibleLeaver } from './blocked-people.ts'
+
+/** A fault that HR has to correct. */
+export type HandOverFault = {
+  readonly connection: string
+  readonly fingerprint: string
+  readonly identityId: string | null
+  /** The person may have left, and is not separated by then. */
+  readonly leaver: boolean
+  readonly cellOnly: boolean
+  /** The whole row is used, and two of its cells contradict each other. */
+  readonly contradicts: boolean
+  readonly column: string | null
+  readonly cause: string | null
+  readonly expected: string | null
+  /** A personal value. */
+  readonly cell: string | null
+  readonly reason: string
+  readonly source: string | null
+  readonly line: number
+  /** How many rows have the fault. */
+  readonly times: number
+  readonly firstAt: Date
+  /** No mail to HR has listed it yet. */
+  readonly isNew: boolean
+}
+
+type FaultFilter = {
+  /** Null: all. */
+  readonly connections: readonly string[] | null
+  readonly now: Date
+}
+
+/** The faults that HR has to correct, possible leavers first, then the oldest. Faults of retracted people are left out. */
+export async function listHandOverFaults(db: Db, { connections, now }: FaultFilter): Promise<HandOverFault[]> {
+  const { rows } = await sql<HandOverFault>`
+    select fault.connection, fingerprint, fault.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
+      coalesce(field = 'employment', false) as contradicts, column_name as "column", cause, expected, cell, reason, source, line, times,
+      first_at as "firstAt", mailed_at is null as "isNew"
+    from known_faults fault
+    left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
+    where is_blocking and roster.retracted_at is null and ${ofConnections(connections)}
+    order by leaver desc, first_at, fault.connection collate "C", source collate "C", line, fingerprint collate "C"`.execute(db)
+  return rows
+}
+
+/** Whether HR has to correct anything that no mail has listed. */
+export async function hasNewFaultsForHr(db: Db, { connections }: Pick<FaultFilter, 'connections'>): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (
+      select 1 from known_faults fault
+      left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
+      where is_blocking and roster.retracted_at is null and mailed_at is null and ${ofConnections(connections)}) as found`.execute(db)
+  return rows[0]?.found ?? false
+}
+
+function ofConnections(connections: readonly string[] | null): RawBuilder<boolean> {
+  return connections === null ? sql<boolean>`true` : sql<boolean>`fault.connection = any(${connections})`
+}
+
+/** How long a process may take to make and send a mail before another one takes it over. */
+const claimMs = 5 * 60_000
+
+type MailSlot = {
+  /** The newest slot of the schedule. */
+  readonly slot: string
+  readonly now: Date
+}
+
+/** The right to deal with a slot; a slower process whose claim has run out is refused. */
+export type MailClaim = { readonly slot: string; readonly attempts: number }
+
+/**
+ * Claims the slot. Null: it was dealt with, another process deals with it, or a failed mail is to be tried later. The first slot ever is
+ * passed over, since nothing was missed before it.
+ */
+export async function claimMail(db: Db, { slot, now }: MailSlot): Promise<MailClaim | null> {
+  const until = new Date(now.getTime() + claimMs)
+  await db
+    .insertInto('hand_over_mails')
+    .values({ slot, claimed_until: null, retry_at: null, sent_at: null, last_failure: null })
+    .onConflict((c) => c.doNothing())
+    .execute()
+  const { rows } = await sql<MailClaim>`
+    update hand_over_mails set claimed_until = ${until}, attempts = attempts + 1
+    where slot <> ${slot} and (claimed_until is null or claimed_until <= ${now}) and (retry_at is null or retry_at <= ${now})
+    returning ${slot}::text as slot, attempts`.execute(db)
+  return rows[0] ?? null
+}
+
+type SentMail = {
+  /** The faults that the mail lists; none if nothing was new and no mail was sent. */
+  readonly faults: readonly Pick<HandOverFault, 'connection' | 'fingerprint'>[]
+  /** What failed although the mail was sent, such as one of several recipients. */
+  readonly failure?: string | null
+  readonly now: Date
+}
+
+/** Closes the slot. False: another process has taken it over. */
+export async function closeMail(db: Db, claim: MailClaim, { faults, failure = null, now }: SentMail): Promise<boolean> {
+  return await db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('hand_over_mails')
+      .set({
+        slot: claim.slot,
+        claimed_until: null,
+        attempts: 0,
+        retry_at: null,
+        last_failure: failure,
+        ...(faults.length > 0 && { sent_at: now }),
+      })
+      .where('attempts', '=', claim.attempts)
+      .where('slot', '<>', claim.slot)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return false
+    await sql`
+      update known_faults set mailed_at = ${now}
+      from jsonb_to_recordset(${JSON.stringify(faults.map(({ connection, fingerprint }) => ({ connection, fingerprint })))}::jsonb)
+        as listed(connection text, fingerprint text)
+      where known_faults.connection = listed.connection and known_faults.fingerprint = listed.fingerprint
+        and mailed_at is null`.execute(tx)
+    return true
+  })
+}
+
+/** Leaves the slot open, to be tried again at `retryAt`. */
+export async function postponeMail(
+  db: Db,
+  claim: MailClaim,
+  { failure, retryAt }: { readonly failure: string; readonly retryAt: Date },
+): Promise<void> {
+  await db
+    .updateTable('hand_over_mails')
+    .set({ claimed_until: null, retry_at: retryAt, last_failure: failure })
+    .where('attempts', '=', claim.attempts)
+    .execute()
+}
