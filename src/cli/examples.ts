@@ -48,7 +48,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall run @held --show-values', 'the held run, with names'],
     ['rollcall run 5f0c5a52 --follow', 'follow the run until it ends or is held'],
   ],
-  problems: [['rollcall problems', 'who is not on the platform as HR says, and why']],
+  problems: [
+    ['rollcall problems', 'who is not on the platform as HR says, and why'],
+    ['rollcall problems --for-hr --show-values --out corrections.xlsx', 'what HR has to correct, as a file'],
+  ],
   unblock: [['rollcall unblock --connection hr', 'try the platform again now']],
   pause: [
     ['rollcall pause hr --reason "HR moves to another system" --until 2026-12-01', 'let no schedule start a run'],

@@ -17,6 +17,7 @@ import { heldAnswerPages } from './pages/held-answers.ts'
 import { overviewPages } from './pages/overview.ts'
 import { peoplePages } from './pages/people.ts'
 import { personPages } from './pages/person.ts'
+import { handOverPages } from './pages/hand-over.ts'
 import { problemPages } from './pages/problems.ts'
 import { reportPages } from './pages/reports.ts'
 import { runPages } from './pages/run.ts'
@@ -83,6 +84,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
     peoplePages(site)
     personPages(site)
     problemPages(site)
+    handOverPages(site)
     effectivePages(site)
     sourcePages(site)
     statementPages(site)

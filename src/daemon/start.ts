@@ -25,7 +25,9 @@ import { startProbeServer } from './control/probe-server.ts'
 import { explainDatabaseFailures, startLocalServer, startServer } from './control/server.ts'
 import type { Configured } from './control/settings.ts'
 import type { Restorations } from './control/store.ts'
+import { namesFor } from './control/hand-over.ts'
 import { connectionSchedules, controlContext, monitoredConnections } from './control-context.ts'
+import { startMailing } from './hand-over/mailing.ts'
 import { startLive } from './live/live.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { serveMetrics } from './metrics/serve.ts'
@@ -131,6 +133,9 @@ async function startActivity({ assembly, options, roles }: ProcessParts, card: P
     const { store, events, now } = sync
     const monitored = monitoredConnections(config)
     starting.use(startAlerts({ db: store.db, settings: config.alerts, monitored, events, now }))
+    const { handOver: mails, alerts } = config
+    if (mails !== null)
+      starting.use(startMailing({ db: store.db, mails, alerts, addNames: namesFor(sync), events, now }))
   }
   return starting.move()
 }

@@ -42,7 +42,8 @@ export const causes = {
   },
   unlistedValue: {
     problem: 'the value is not known to Rollcall',
-    remedy: (expected) => `Write one of: ${expected}. If the value is a new one, tell whoever runs Rollcall what it means.`,
+    remedy: (expected) =>
+      `Write one of: ${expected}. If the value is a new one, tell whoever runs Rollcall what it means.`,
   },
   placeholderDate: {
     problem: 'the cell holds a placeholder instead of a date',
@@ -85,7 +86,8 @@ export const causes = {
   damagedRow: {
     isDetailed: true,
     problem: 'the row cannot be read',
-    remedy: () => 'Compare the row with its neighbours: it may have too many or too few cells, or a broken quote. Write it again.',
+    remedy: () =>
+      'Compare the row with its neighbours: it may have too many or too few cells, or a broken quote. Write it again.',
   },
   missingDetail: {
     isDetailed: true,
@@ -118,8 +120,7 @@ export const causes = {
   contradiction: {
     isDetailed: true,
     problem: 'the status says employed, and the leaving date is over',
-    remedy: () =>
-      'If the person has left, change the status; if the person stays, remove or correct the leaving date.',
+    remedy: () => 'If the person has left, change the status; if the person stays, remove or correct the leaving date.',
   },
 } as const satisfies Record<string, CauseTexts>
 

@@ -76,7 +76,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     audit: [top],
     inbox: [top],
     scim: [top],
-    rejects: [top],
+    rejects: [top, 'audit/trail.ts'],
     connections: [top, 'workers'],
     runs: [top, 'workers'],
     access: [top, 'audit/trail.ts'],
@@ -115,7 +115,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   daemon: {
     [top]: [
       ...['config', 'access', 'control', 'webhooks', 'alerts', 'schedules', 'audit', 'installation', 'live'],
-      ...['probe', 'proposal', 'metrics', 'scim'],
+      ...['probe', 'proposal', 'metrics', 'scim', 'hand-over'],
     ],
     probe: [],
     live: [],
@@ -128,6 +128,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     audit: ['config'],
     alerts: ['config/channel.ts', 'schedules/schedules.ts'],
     metrics: ['schedules/schedules.ts'],
+    'hand-over': ['config', 'alerts/smtp.ts', 'reports/report-page.ts', 'schedules/schedules.ts'],
     installation: ['config', 'audit'],
     proposal: ['config', 'probe/key-permissions.ts'],
     control: [
@@ -136,6 +137,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
         'alerts',
         'schedules/schedules.ts',
         'audit/service.ts',
+        'hand-over',
         'reports/audit-pack.ts',
         'reports/population-files.ts',
       ],

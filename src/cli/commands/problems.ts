@@ -1,21 +1,31 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
 import type { BlockedPerson, InboxEvent, Problem } from '../../contract/control/shapes.ts'
+import { type HandOverFormat, handOverFormats } from '../../contract/control/hand-over.ts'
+import { Failure } from '../../errors.ts'
 import { renderEvents } from '../render/events.ts'
+import { renderHandOver, renderHandOverFile } from '../render/hand-over.ts'
 import { renderLeavers } from '../render/leavers.ts'
 import { renderBlockedPeople, renderForeign, renderProblems } from '../render/status.ts'
 import type { Paint } from '../render/text.ts'
 import { allEvents, allPages } from '../session/pages.ts'
+import { writePrivateFile } from '../session/private-file.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 /** The options of `rollcall problems`. */
-export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
+export type ProblemsOptions = CommonOptions & {
+  readonly showValues?: boolean
+  readonly forHr?: boolean
+  readonly out?: string
+}
 
 /**
  * Lists changes that do not take effect, people whose rows are unreadable or contradict themselves, people whom only the platform knows,
- * and events that could not be understood.
+ * and events that could not be understood. With `forHr` it lists what HR has to correct instead.
  */
 export async function problems(options: ProblemsOptions): Promise<number> {
+  if (options.forHr) return await handOver(options)
+  if (options.out !== undefined) throw new Failure('usage', '--out goes with --for-hr')
   return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
     const { connection } = options
     const values = output.mayShowValues(options)
@@ -74,4 +84,30 @@ function renderLists(lists: Lists, paint: Paint): string {
 function byUrgency(a: Problem | BlockedPerson, b: Problem | BlockedPerson): number {
   if (a.leaver !== b.leaver) return a.leaver ? -1 : 1
   return Date.parse(a.firstAt) - Date.parse(b.firstAt)
+}
+
+/** Lists what HR has to correct, or writes it to a file. */
+async function handOver(options: ProblemsOptions): Promise<number> {
+  const { connection, out } = options
+  const format = out === undefined ? null : formatOf(out)
+  return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
+    if (out === undefined || format === null) {
+      const query = { connection, values: output.mayShowValues(options) }
+      output.printResult(await control.getHandOver({ query }), renderHandOver)
+      return 0
+    }
+    // A file may always hold values.
+    const values = options.showValues ?? false
+    const { content, count } = await control.getHandOverFile({ query: { connection, values, format } })
+    await writePrivateFile(out, Buffer.from(content, 'base64'))
+    output.printMessage(renderHandOverFile({ file: out, count, values }))
+    if (options.json) output.printResult({ file: out, count, values }, String)
+    return 0
+  })
+}
+
+function formatOf(out: string): HandOverFormat {
+  const format = handOverFormats.find((ending) => out.toLowerCase().endsWith(`.${ending}`))
+  if (format === undefined) throw new Failure('usage', `${out} names no format: end it with .csv, .xlsx or .html`)
+  return format
 }

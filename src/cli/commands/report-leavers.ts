@@ -1,15 +1,15 @@
-import { constants, open } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 import type { LeaverPack } from '../../contract/control/leavers.ts'
 import { leaversCsv } from '../../daemon/reports/leavers-csv.ts'
 import { leaversPage } from '../../daemon/reports/leavers-page.ts'
-import { errorCode, Failure } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import { jsonText } from '../../text/escape.ts'
 import { standardOutput } from '../../text/print.ts'
 import { renderLeaverReport } from '../render/leavers.ts'
 import { pluralize } from '../render/text.ts'
 import { parseDay } from '../session/dates.ts'
+import { writePrivateFile } from '../session/private-file.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 /** A file format of the report. */
@@ -39,7 +39,7 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
     const report = await control.reportLeavers({ query: { from, to, connection: options.connection, values } })
     const whole = { csv: leaversCsv, html: leaversPage, json: jsonText }
     if (out !== undefined) {
-      await writeReport(out, whole[format ?? 'json'](report))
+      await writePrivateFile(out, whole[format ?? 'json'](report))
       output.printMessage(renderWritten(report.leavers.length, { from, to }, out))
       if (options.json) output.printResult({ file: out, leavers: report.leavers.length }, String)
     } else if (format === undefined || options.json) output.printResult(report, renderLeaverReport)
@@ -71,7 +71,7 @@ async function packLeavers(
     throw new Failure('usage', '--pack contains every format: remove --out and --format')
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     const { files, leavers } = await control.packLeavers({ query: { ...period, connection, values } })
-    await writeReport(file, await zip(files))
+    await writePrivateFile(file, await zip(files))
     output.printResult({ file, leavers }, () => `${renderWritten(leavers, period, file)}, signed`)
     return 0
   })
@@ -91,21 +91,4 @@ function periodOf(options: ReportLeaversOptions): { from: string; to: string } {
   if (Temporal.PlainDate.compare(from, to) > 0)
     throw new Failure('usage', `the period ends before it begins: ${from} to ${to}`)
   return { from: from.toString(), to: to.toString() }
-}
-
-/**
- * Only its owner may read a file about people, even if the file existed before and others could read it. A file of another account is
- * refused before it is emptied.
- */
-async function writeReport(file: string, content: string | Uint8Array): Promise<void> {
-  try {
-    await using opened = await open(file, constants.O_WRONLY | constants.O_CREAT, 0o600)
-    if ((await opened.stat()).isFile()) {
-      await opened.chmod(0o600)
-      await opened.truncate()
-    }
-    await opened.writeFile(content)
-  } catch (error) {
-    throw new Failure('usage', `${file} cannot be written (${errorCode(error)})`, { cause: error })
-  }
 }

@@ -63,6 +63,8 @@ function problemsCommand(program: Command, exitWith: ExitWith): void {
     commonOptions,
   )
     .option('--connection <name>', 'only this connection')
-    .option('--show-values', 'include names; otherwise keys only')
+    .option('--for-hr', 'list what HR has to correct, by column and cause, with what to write instead')
+    .option('--out <file>', 'with --for-hr: write the list to this file; its extension is .csv, .xlsx or .html')
+    .option('--show-values', 'include names, and with --for-hr the cells; otherwise keys only')
     .action(exitWith(async (options: ProblemsOptions) => (await import('../commands/problems.ts')).problems(options)))
 }

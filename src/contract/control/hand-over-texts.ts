@@ -6,7 +6,8 @@ export function groupTitle({ column, count, cells = [] }: Pick<HandOverGroup, 'c
   if (column === null) return count === 1 ? '1 row' : `${many} rows`
   const noun = count === 1 ? '1 cell' : `${many} cells`
   const [only] = cells
-  const quoted = only === undefined || only.count < count ? '' : only.cell.trim() === '' ? ' that are empty' : ` "${only.cell}"`
+  const quoted =
+    only === undefined || only.count < count ? '' : only.cell.trim() === '' ? ' that are empty' : ` "${only.cell}"`
   return `${noun}${quoted} in ${column}`
 }
 

@@ -27,7 +27,9 @@ export const HandOverRow = z.object({
     .string()
     .nullable()
     .optional()
-    .describe('The cell as HR wrote it, at most 200 characters. Only where values are asked for. Null: the row has the fault.'),
+    .describe(
+      'The cell as HR wrote it, at most 200 characters. Only where values are asked for. Null: the row has the fault.',
+    ),
   problem: z.string().describe('What is wrong.'),
   blocks: z.enum(Object.keys(handOverBlocks) as [keyof typeof handOverBlocks, ...(keyof typeof handOverBlocks)[]]),
   firstAt: Instant.describe('Since when.'),
@@ -89,8 +91,7 @@ export const handOverOperations = operations({
     summary: 'What HR has to correct, by column and cause.',
     query: z.object({
       ...chosen,
-      perGroup: z.coerce
-        .number()
+      perGroup: z
         .int()
         .min(0)
         .max(100_000)

@@ -3,7 +3,7 @@ import { provenServers } from '../../http/client/tls.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { withOptionalPackage } from '../../system/optional-package.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
-import type { Notice, Sender, SmtpChannel } from '../config/channel.ts'
+import type { Notice, Sender, SmtpChannel, Unsent } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 import { connectTimeoutMs, stoppedMeanwhile } from './post.ts'
 import { noticeText } from './text.ts'
@@ -19,28 +19,65 @@ type SmtpOptions = { readonly name: string; readonly linkOf: AlertLink; readonly
 
 /** Sends mail, each message on its own connection. Shows only the codes of the server's replies, never their text. */
 export function smtpSender(channel: SmtpChannel, { name, linkOf, timeoutMs }: SmtpOptions): Sender {
-  const where = `${channel.host}:${channel.port}`
   return {
     async send(notice, signal) {
-      const timeout = AbortSignal.timeout(timeoutMs)
-      const nodemailer = await loadNodemailer()
-      const transport = nodemailer.createTransport(await transportOptions(channel, { name, timeoutMs }))
-      try {
-        const message = mailMessage(notice, { from: channel.from, to: channel.to, linkOf })
-        const info = await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) })
-        const refused = channel.to.filter((one) => !info.accepted.includes(one))
-        if (refused.length === 0) return null
-        const failure = `${where} refuses ${positions(channel, refused)}${codesOf(info.rejectedErrors?.at(-1))}`
-        return { failure, isTakenByOthers: true }
-      } catch (error) {
-        if (signal.aborted) return { failure: stoppedMeanwhile }
-        if (timeout.aborted) return { failure: `${where} did not take the mail within ${timeoutMs / 1000} seconds` }
-        return { failure: `${where} ${explained(error, channel)}` }
-      } finally {
-        transport.close()
-      }
+      const message = mailMessage(notice, { from: channel.from, to: channel.to, linkOf })
+      return await sendMail(channel, message, { name, timeoutMs, signal })
     },
     async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** A mail without its sender and its recipients, which are those of the channel. */
+export type Mail = {
+  readonly subject: string
+  readonly text: string
+  readonly date: Date
+  readonly messageId: string
+  readonly inReplyTo?: string | undefined
+  readonly references?: readonly string[]
+  readonly attachments?: readonly {
+    readonly filename: string
+    readonly contentType: string
+    readonly content: Buffer
+  }[]
+}
+
+type MailSending = { readonly name: string; readonly timeoutMs: number; readonly signal: AbortSignal }
+
+/** Sends a mail to the recipients of a channel. Null: all of them have it. */
+export async function sendMail(
+  channel: SmtpChannel,
+  mail: Mail,
+  { name, timeoutMs, signal }: MailSending,
+): Promise<Unsent | null> {
+  const where = `${channel.host}:${channel.port}`
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const nodemailer = await loadNodemailer()
+  const transport = nodemailer.createTransport(await transportOptions(channel, { name, timeoutMs }))
+  try {
+    const info = await transport.sendMail({
+      ...mail,
+      from: { name: 'Rollcall', address: channel.from },
+      to: [...channel.to],
+      references: [...(mail.references ?? [])],
+      attachments: [...(mail.attachments ?? [])],
+      // Suppresses automatic replies.
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      signal: AbortSignal.any([signal, timeout]),
+    })
+    const refused = channel.to.filter((one) => !info.accepted.includes(one))
+    if (refused.length === 0) return null
+    const failure = `${where} refuses ${positions(channel, refused)}${codesOf(info.rejectedErrors?.at(-1))}`
+    return { failure, isTakenByOthers: true }
+  } catch (error) {
+    if (signal.aborted) return { failure: stoppedMeanwhile }
+    if (timeout.aborted) return { failure: `${where} did not take the mail within ${timeoutMs / 1000} seconds` }
+    return { failure: `${where} ${explained(error, channel)}` }
+  } finally {
+    transport.close()
   }
 }
 

@@ -68,17 +68,24 @@ export function deprecatedAlertKinds({ channels }: AlertsFile, document: ConfigD
   )
 }
 
-/** A problem for each connection that a channel names and the configuration does not have. */
+/** A problem for each connection that a channel, or the hand-over to HR, names and the configuration does not have. */
 export function unknownConnections(
-  { alerts, connections }: Pick<ConfigFile, 'alerts' | 'connections'>,
+  { alerts, connections, handOver }: Pick<ConfigFile, 'alerts' | 'connections' | 'handOver'>,
   document: ConfigDocument,
 ): Problem[] {
   const known = Object.entries(connections).flatMap(([name, { also }]) => [name, ...Object.keys(also)])
-  return Object.entries(alerts.channels).flatMap(([name, { connections: chosen = [] }]) =>
+  const lists = [
+    ...Object.entries(alerts.channels).map(([name, channel]) => ({
+      path: ['alerts', 'channels', name],
+      chosen: channel.connections ?? [],
+    })),
+    { path: ['handOver'], chosen: handOver?.connections ?? [] },
+  ]
+  return lists.flatMap(({ path, chosen }) =>
     chosen.flatMap((connection, index) => {
       if (known.includes(connection)) return []
-      const path = ['alerts', 'channels', name, 'connections', index]
-      return problemAt(document, path, `there is no connection "${connection}"; there are ${known.join(', ')}`)
+      const message = `there is no connection "${connection}"; there are ${known.join(', ')}`
+      return problemAt(document, [...path, 'connections', index], message)
     }),
   )
 }

@@ -10,7 +10,8 @@ const HttpAddress = z
     error: 'takes no user name and no password',
   })
 
-const MailAddress = z.email({ error: 'expected a mail address such as alerts@example.com' }).max(254)
+/** An address that takes mail. */
+export const MailAddress = z.email({ error: 'expected a mail address such as alerts@example.com' }).max(254)
 
 const perHour = z
   .int()

@@ -8,6 +8,7 @@ import type { Shape } from '../../identity/shape/shape.ts'
 import type { Retention } from '../../store/retention/retain.ts'
 import type { Schedule } from '../schedules/schedules.ts'
 import type { AlertSettings } from './channel.ts'
+import type { HandOverMails } from './hand-over-settings.ts'
 import type { ConfigFile, DeliveryTarget, SourceSettings } from './schema.ts'
 import type { Secret } from './secret.ts'
 import type { PushedSource } from './source-settings.ts'
@@ -62,6 +63,8 @@ export type Config = {
   /** How long the store keeps values of finished runs, and the runs themselves. */
   readonly retention: Retention
   readonly alerts: AlertSettings
+  /** The mails to HR about what it has to correct; null: none. */
+  readonly handOver: HandOverMails | null
   readonly approvals: ConfigFile['approvals']
   /** Where traces go; null: there are none. */
   readonly traces: TraceConfig | null

@@ -9,6 +9,7 @@ import { deprecatedAlertKinds, toAlertSettings, unknownConnections } from './ale
 import { applyRecipes } from './apply-recipes.ts'
 import type { Config, OidcConfig, TraceConfig } from './config.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
+import { handOverProblems, toHandOver } from './hand-over-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { jsonSchema } from './json-schema.ts'
 import { listSettings } from './listed-settings.ts'
@@ -74,9 +75,10 @@ export async function configOfText(
   const { document, ...recipes } = applyRecipes(written, presets)
   const context: SecretContext = { document, faults }
   const values = checkValues(shown, { document, ...recipes }, presets)
-  const { server, alerts, connections, traces } = values
+  const { server, alerts, connections, handOver, traces } = values
   const checked = await checkConnections(values, { ...context, presets })
-  refuseProblems(shown, unknownConnections({ alerts, connections }, document))
+  refuseProblems(shown, unknownConnections({ alerts, connections, handOver }, document))
+  if (handOver !== undefined) refuseProblems(shown, handOverProblems(handOver, alerts, document))
   refuseProblems(
     shown,
     checked.flatMap(({ problems }) => problems),
@@ -97,6 +99,7 @@ export async function configOfText(
     audit: { signingKey: optionalSecretAt(context, ['audit', 'signingKey']) },
     retention: values.retention,
     alerts: toAlertSettings(alerts, { ...context, folder, publicUrl: server.publicUrl }),
+    handOver: handOver === undefined ? null : toHandOver(handOver),
     approvals: values.approvals,
     traces: traces.endpoint === '' ? null : toTraces(traces, context),
     connections: new Map(checked.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Alerts } from './alert-settings.ts'
 import { Connection, connectionName, connectionNameError } from './connection-settings.ts'
+import { HandOverSettings } from './hand-over-settings.ts'
 import { PlatformSettings } from './platform-settings.ts'
 import { ApprovalSettings, AuditSettings, RetentionSettings } from './record-keeping-settings.ts'
 import { ServerSettings } from './server-settings.ts'
@@ -34,6 +35,7 @@ export const ConfigFile = z.strictObject({
     .describe('The folder of the embedded database and of generated secrets, relative to the folder of this file.'),
   server: ServerSettings.prefault({}).describe("The daemon's own address."),
   alerts: Alerts.prefault({}),
+  handOver: HandOverSettings.optional(),
   audit: AuditSettings.prefault({}),
   retention: RetentionSettings.prefault({}),
   approvals: ApprovalSettings.prefault({}),

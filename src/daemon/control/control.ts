@@ -9,6 +9,7 @@ import { effectiveHandlers } from './effective.ts'
 import { eventHandlers } from './events.ts'
 import { firstVisitHandlers } from './first-visit.ts'
 import { foreignHandlers } from './foreign.ts'
+import { handOverHandlers } from './hand-over.ts'
 import { historyHandlers } from './history.ts'
 import { holdBackHandlers } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
@@ -39,6 +40,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & WithActo
   ...eventHandlers,
   ...firstVisitHandlers,
   ...foreignHandlers,
+  ...handOverHandlers,
   ...historyHandlers,
   ...holdBackHandlers,
   ...keyHandlers,

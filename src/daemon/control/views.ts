@@ -14,13 +14,7 @@ import type {
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'
-import {
-  type FieldName,
-  fieldsOf,
-  type IdentityRecord,
-  type Origin,
-  type OwnField,
-} from '../../identity/record.ts'
+import { type FieldName, fieldsOf, type IdentityRecord, type Origin, type OwnField } from '../../identity/record.ts'
 import type { ClassifiedValueEntry } from '../../store/classified-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { AccountedChange, personOf, StoredReject } from '../../store/history/history.ts'

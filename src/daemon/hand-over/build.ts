@@ -85,7 +85,9 @@ function rowsIn(faults: readonly NamedFault[]): number {
 
 function peopleIn(faults: readonly NamedFault[]): number {
   return new Set(
-    faults.flatMap(({ connection, identityId }) => (identityId === null ? [] : [JSON.stringify([connection, identityId])])),
+    faults.flatMap(({ connection, identityId }) =>
+      identityId === null ? [] : [JSON.stringify([connection, identityId])],
+    ),
   ).size
 }
 

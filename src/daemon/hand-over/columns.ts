@@ -1,4 +1,9 @@
-import { type HandOver, type HandOverGroup, type HandOverRow, handOverBlocks } from '../../contract/control/hand-over.ts'
+import {
+  type HandOver,
+  type HandOverGroup,
+  type HandOverRow,
+  handOverBlocks,
+} from '../../contract/control/hand-over.ts'
 
 /** A row of the list with its group. */
 type Entry = { readonly group: HandOverGroup; readonly row: HandOverRow }

@@ -10,7 +10,14 @@ type WorkbookCell = {
   readonly alignVertical?: 'top'
 }
 
-const summaryColumns = ['To correct', 'What is wrong', 'What to write instead', 'Departures that wait', 'Since (UTC)', 'Connection']
+const summaryColumns = [
+  'To correct',
+  'What is wrong',
+  'What to write instead',
+  'Departures that wait',
+  'Since (UTC)',
+  'Connection',
+]
 const summaryWidths = [44, 44, 60, 20, 12, 16]
 
 /** The list as a workbook: a sheet with a line for each remedy, and one with all rows. Every text is a text cell, so none is a formula. */

@@ -48,7 +48,8 @@ function readText(cell: string, trim = true): string | CellFault {
   const trimmed = cell.trim()
   const text = trim || trimmed === '' ? trimmed : cell
   if (printableAscii.test(text)) return shortEnough(text)
-  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)', cause: 'damagedCharacter' }
+  if (!text.isWellFormed())
+    return { reason: 'the cell holds half of a character (a lone surrogate)', cause: 'damagedCharacter' }
   if (controlCharacter.test(text)) return { reason: 'the cell holds a control character', cause: 'controlCharacter' }
   return shortEnough(text.normalize('NFC'))
 }
@@ -102,7 +103,8 @@ function visibly(read: CellReader<string>): CellReader<string> {
     const [invisible] = invisibleIn(cell)
     if (invisible === undefined) return read(cell, timeZone)
     const visible = cell.replaceAll(invisibleCharacter, '')
-    if (visible.trim() === '') return { reason: `the cell holds only characters that show nothing (${invisible})`, cause: 'invisible' }
+    if (visible.trim() === '')
+      return { reason: `the cell holds only characters that show nothing (${invisible})`, cause: 'invisible' }
     return read(visible, timeZone)
   }
 }
@@ -149,9 +151,11 @@ export function actionReader(
 
 /** Returns the value of a blank cell. */
 export function blankReader(onBlank: OnBlank): () => null | undefined | CellFault {
-  const value = { keep: undefined, clear: null, reject: { reason: 'the cell is blank', cause: 'blank', required: true } as const }[
-    onBlank
-  ]
+  const value = {
+    keep: undefined,
+    clear: null,
+    reject: { reason: 'the cell is blank', cause: 'blank', required: true } as const,
+  }[onBlank]
   return () => value
 }
 

@@ -54,7 +54,8 @@ export function rankReader({
   const faultOf = format === undefined ? noNumber : dateFaults({ formats: [format], ...formatOptions, isField: false })
   return (cell) => {
     const text = cell.trim()
-    if (text === '') return { reason: 'the cell is blank, so it is unknown which row is the latest', cause: 'unknownOrder' }
+    if (text === '')
+      return { reason: 'the cell is blank, so it is unknown which row is the latest', cause: 'unknownOrder' }
     return read(text) ?? faultOf(text)
   }
 }

@@ -89,7 +89,9 @@ function itemReader({
       const read = booleanReader({ onBlank: 'reject' })
       return (text, timeZone) => {
         const value = read(text, timeZone)
-        return typeof value === 'boolean' ? value : { reason: 'the cell holds neither yes nor no', cause: 'neitherYesNorNo' }
+        return typeof value === 'boolean'
+          ? value
+          : { reason: 'the cell holds neither yes nor no', cause: 'neitherYesNorNo' }
       }
     }
     case 'date': {
@@ -110,7 +112,8 @@ function itemReader({
 }
 
 function ownText(text: string, lowercase: boolean): string | CellFault {
-  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)', cause: 'damagedCharacter' }
+  if (!text.isWellFormed())
+    return { reason: 'the cell holds half of a character (a lone surrogate)', cause: 'damagedCharacter' }
   if (controlCharacter.test(text)) return { reason: 'the cell holds a control character', cause: 'controlCharacter' }
   const composed = text.normalize('NFC')
   return lowercase ? composed.toLowerCase() : composed
@@ -130,7 +133,8 @@ function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReade
     const plain = decimal === '.' ? text.replaceAll(',', '') : text.replaceAll('.', '').replace(',', '.')
     const value = Number(plain)
     const whole = Number.isInteger(value)
-    if (whole && !Number.isSafeInteger(value)) return { reason: 'the cell holds a number that is too large', cause: 'numberTooLarge' }
+    if (whole && !Number.isSafeInteger(value))
+      return { reason: 'the cell holds a number that is too large', cause: 'numberTooLarge' }
     if (type === 'integer' && !whole) return { reason: 'the cell holds no whole number', cause: 'noWholeNumber' }
     return String(value)
   }

@@ -166,7 +166,8 @@ type RowSubject = {
 
 function readSubject(row: MappableRow, cells: RowCells, timeZone: string): RowSubject | Reject {
   const { fault } = row
-  if (fault?.column === null) return rejectedRow(row, null, { reason: fault.reason, cause: 'damagedRow' }, { identityId: null, mayLeave: false })
+  if (fault?.column === null)
+    return rejectedRow(row, null, { reason: fault.reason, cause: 'damagedRow' }, { identityId: null, mayLeave: false })
   const reject = (cell: Cell<string, unknown> | undefined, cellFault: CellFault, key: string | null) =>
     rejectedRow(row, cell, cellFault, { identityId: key, mayLeave: mayBeLeaver(row, cells, timeZone) })
 

@@ -61,6 +61,8 @@ export const auditActs = {
   'events.retried': 'a person had rejected events read again',
   'sync_reset.requested':
     'a person had the platform update somebody again who was edited there by hand; "identityId" is the key, or the number of the person there',
+  'hr.mailed':
+    'HR was mailed what it has to correct; the entry counts the rows and says whether the mail held personal values',
   'events.dismissed': 'a person dismissed rejected events',
 } as const satisfies Record<string, string>
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import type { Db } from '../schema.ts'
 import { isPossibleLeaver } from './blocked-people.ts'
 
@@ -42,7 +43,9 @@ export async function listHandOverFaults(db: Db, { connections, now }: FaultFilt
     from known_faults fault
     left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
     where is_blocking and roster.retracted_at is null and ${ofConnections(connections)}
-    order by leaver desc, first_at, fault.connection collate "C", source collate "C", line, fingerprint collate "C"`.execute(db)
+    order by leaver desc, first_at, fault.connection collate "C", source collate "C", line, fingerprint collate "C"`.execute(
+    db,
+  )
   return rows
 }
 
@@ -52,7 +55,9 @@ export async function hasNewFaultsForHr(db: Db, { connections }: Pick<FaultFilte
     select exists (
       select 1 from known_faults fault
       left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
-      where is_blocking and roster.retracted_at is null and mailed_at is null and ${ofConnections(connections)}) as found`.execute(db)
+      where is_blocking and roster.retracted_at is null and mailed_at is null and ${ofConnections(connections)}) as found`.execute(
+    db,
+  )
   return rows[0]?.found ?? false
 }
 
@@ -93,13 +98,19 @@ export async function claimMail(db: Db, { slot, now }: MailSlot): Promise<MailCl
 type SentMail = {
   /** The faults that the mail lists; none if nothing was new and no mail was sent. */
   readonly faults: readonly Pick<HandOverFault, 'connection' | 'fingerprint'>[]
+  /** Whether the mail has personal values. */
+  readonly values: boolean
   /** What failed although the mail was sent, such as one of several recipients. */
   readonly failure?: string | null
   readonly now: Date
 }
 
 /** Closes the slot. False: another process has taken it over. */
-export async function closeMail(db: Db, claim: MailClaim, { faults, failure = null, now }: SentMail): Promise<boolean> {
+export async function closeMail(
+  db: Db,
+  claim: MailClaim,
+  { faults, values, failure = null, now }: SentMail,
+): Promise<boolean> {
   return await db.transaction().execute(async (tx) => {
     const { numUpdatedRows } = await tx
       .updateTable('hand_over_mails')
@@ -115,12 +126,20 @@ export async function closeMail(db: Db, claim: MailClaim, { faults, failure = nu
       .where('slot', '<>', claim.slot)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return false
+    if (faults.length === 0) return true
     await sql`
       update known_faults set mailed_at = ${now}
       from jsonb_to_recordset(${JSON.stringify(faults.map(({ connection, fingerprint }) => ({ connection, fingerprint })))}::jsonb)
         as listed(connection text, fingerprint text)
       where known_faults.connection = listed.connection and known_faults.fingerprint = listed.fingerprint
         and mailed_at is null`.execute(tx)
+    await recordAuditEntry(tx, {
+      act: 'hr.mailed',
+      connection: null,
+      by: rollcall,
+      details: { entries: faults.length, values },
+      now,
+    })
     return true
   })
 }

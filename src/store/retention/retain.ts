@@ -99,7 +99,11 @@ async function removeValues(db: Db, { before, last, now }: RemovalInput): Promis
     const { rows: changes, to } = await stripChanges(tx, { runId, after: last?.runId === runId ? last.to : '' })
     const rows = changes + (await removeRejects(tx, runId))
     if (rows > 0) return { runId, to, rows, isRunStripped: false }
-    await tx.updateTable('known_faults').set({ reason: removedReason, cell: null }).where('run_id', '=', runId).execute()
+    await tx
+      .updateTable('known_faults')
+      .set({ reason: removedReason, cell: null })
+      .where('run_id', '=', runId)
+      .execute()
     await sql`delete from plan_entries where run_id = ${runId}`.execute(tx)
     await sql`delete from run_accounts where run_id = ${runId}`.execute(tx)
     await sql`update deliveries set answer = answer - 'message', last_failure = null where run_id = ${runId}`.execute(
