@@ -36,14 +36,14 @@ function groupOf(faults: readonly NamedFault[], { values, perGroup }: HandOverOp
   if (first === undefined) return null
   const { connection, column, cause } = first
   const { problem, remedy } = faultTexts(first)
-  const since = faults.reduce((oldest, { firstAt }) => (firstAt < oldest ? firstAt : oldest), first.firstAt)
+  const since = faults.reduce((oldest, { firstAt }) => Math.min(oldest, firstAt.getTime()), Number.POSITIVE_INFINITY)
   return {
     ...{ connection, column, cause, problem, remedy },
     count: rowsIn(faults),
     people: peopleIn(faults),
     departures: faults.filter(({ leaver }) => leaver).length,
     ...(values && { cells: frequentCells(faults) }),
-    firstAt: since.toISOString(),
+    firstAt: new Date(since).toISOString(),
     rows: faults.slice(0, perGroup).map((fault) => rowOf(fault, values)),
     entries: faults.length,
   }

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { HandOverMails } from '../../../src/daemon/config/hand-over-settings.ts'
+import { namesFor } from '../../../src/daemon/control/hand-over.ts'
+import { mailIfDue } from '../../../src/daemon/hand-over/mailing.ts'
+import { claimMail } from '../../../src/store/rejects/hand-over.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
+import { quietAlerts, smtpChannel } from '../../helpers/alert-settings.ts'
+import { Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
+import { databases } from '../../helpers/servers/databases.ts'
+import { change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const [badDate, badMail] = [
+  { id: 'E0004', leavingDate: '0000-00-00' },
+  { id: 'E0002', email: 'DISABLED' },
+]
+const settings: HandOverMails = {
+  channel: 'mail',
+  to: ['hr@acme.example'],
+  schedule: { cron: '0 7 * * *', timeZone: 'UTC' },
+  connections: null,
+  attachment: 'csv',
+  valuesInBody: false,
+}
+
+describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
+  async function open(mails: Partial<HandOverMails> = {}) {
+    await using opening = new AsyncDisposableStack()
+    const { client } = await host.tenant()
+    const { at } = opening.use(await createDatabase())
+    const world = opening.use(await openWorld({ at, client }))
+    const rules: { refusal?: Refusal | undefined } = {}
+    const server = opening.use(
+      await startMailServer({ refuse: (command) => (command === 'data' ? rules.refusal : undefined) }),
+    )
+    const events: object[] = []
+    const context = {
+      db: world.sync.store.db,
+      mails: { ...settings, ...mails },
+      alerts: { ...quietAlerts, channels: [smtpChannel(server.port, { to: ['ops@acme.example'] })] },
+      addNames: namesFor(world.sync),
+      events: silentEvents(({ event, ...fields }) => {
+        if (event.startsWith('hand_over')) events.push({ event, ...fields })
+      }),
+      now: () => world.clock.now,
+    }
+    const opened = opening.move()
+    return {
+      ...{ world, server, rules, context, events },
+      /** Checks at this hour of a day of December 2026. */
+      at: async (dayOfMonth: number, hour: number) => {
+        world.clock.now = new Date(Date.UTC(2026, 11, dayOfMonth, hour))
+        await mailIfDue(context, new AbortController().signal)
+      },
+      night: (dayOfMonth: number, ...changed: Parameters<typeof change>[1][]) =>
+        world.night(change(staff(20), ...changed), { asOf: new Date(Date.UTC(2026, 11, dayOfMonth, 1)).toISOString() }),
+      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    }
+  }
+
+  test('go out once by the schedule, to HR only, and not again until something is new', async () => {
+    await using opened = await open()
+    const { at, night, server, events, world } = opened
+    await night(1, badDate)
+
+    await at(1, 6)
+    await at(1, 8)
+    const first = [...server.received]
+    await at(1, 9)
+    await night(2, badDate)
+    await at(2, 8)
+    const second = server.received.length
+    await night(3, badDate, badMail)
+    await at(3, 8)
+
+    expect(first).toMatchObject([{ to: ['hr@acme.example'], headers: { 'auto-submitted': 'auto-generated' } }])
+    expect(first[0]?.raw).toContain('hr-corrections-2026-12-01.csv')
+    expect(second).toBe(1)
+    expect(server.received.at(-1)?.headers.subject).toContain('2 cells or rows of 2 people')
+    expect(server.received).toHaveLength(2)
+    expect(events).toMatchObject([
+      { event: 'hand_over.sent', entries: 1 },
+      { event: 'hand_over.sent', entries: 2 },
+    ])
+    const acts = await world.sync.store.db.selectFrom('audit_pending').select('entry').execute()
+    expect(acts.filter(({ entry }) => entry.includes('hr.mailed'))).toHaveLength(2)
+  })
+
+  test('go out again for a fault that was corrected and came back', async () => {
+    await using opened = await open()
+    const { at, night, server } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    await at(1, 8)
+    await night(2)
+    await at(2, 8)
+    await night(3, badDate)
+
+    await at(3, 8)
+
+    expect(server.received).toHaveLength(2)
+  })
+
+  test('are tried again after a refusal, and a fault counts as new until the server has taken a mail', async () => {
+    await using opened = await open()
+    const { at, night, server, rules, events } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    rules.refusal = new Refusal(451, '4.3.0 try later')
+    await at(1, 8)
+    rules.refusal = undefined
+    await at(1, 9)
+    await at(1, 10)
+
+    expect(server.received).toHaveLength(1)
+    expect(events).toMatchObject([
+      { event: 'hand_over.unsent', channel: 'mail', attempt: 1 },
+      { event: 'hand_over.sent' },
+    ])
+    expect(JSON.stringify(events)).not.toContain('hr@acme.example')
+  })
+
+  test('of a process that died while it sent are sent by another one, and never by two at once', async () => {
+    await using opened = await open()
+    const { at, night, server, context } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    const slot = '2026-12-01T07:00'
+    const claimed = await claimMail(context.db, { slot, now: new Date(Date.UTC(2026, 11, 1, 7)) })
+
+    const meanwhile = await claimMail(context.db, { slot, now: new Date(Date.UTC(2026, 11, 1, 7, 1)) })
+    await at(1, 8)
+
+    expect(claimed).toMatchObject({ slot })
+    expect(meanwhile).toBeNull()
+    expect(server.received).toHaveLength(1)
+  })
+
+  test('have no value in their text, and the name and the cell in the attachment', async () => {
+    await using opened = await open()
+    const { at, night, server } = opened
+    await night(1, badDate)
+    await at(1, 6)
+
+    await at(1, 8)
+
+    const raw = server.received[0]?.raw ?? ''
+    const attached = Buffer.from(/base64[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(raw)?.[1] ?? '', 'base64').toString()
+    expect(raw).toContain('1 cell in Leaving Date')
+    expect(raw).not.toMatch(/0000-00-00|Person 4/)
+    expect(attached).toMatch(/"Person 4","E0004",.*"Leaving Date","0000-00-00"/)
+  })
+})
