@@ -8,6 +8,7 @@ import {
   EffectiveFixed,
 } from '../../src/contract/control/effective.ts'
 import { ForeignPerson } from '../../src/contract/control/foreign.ts'
+import { HandOver } from '../../src/contract/control/hand-over.ts'
 import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
 import { AnsweredKeys, KeyAnswer, KeyPair } from '../../src/contract/control/keys.ts'
 import { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
@@ -96,6 +97,8 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderHoldBacks: z.object({ people: z.array(HoldBack) }),
   renderKeys: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }),
   renderLeaverReport: LeaverReport,
+  renderHandOver: HandOver,
+  renderHandOverFile: z.object({ file: text, count: z.number(), values: z.boolean() }),
   renderStatement: Statement,
   renderComparison: z.object({
     ...{

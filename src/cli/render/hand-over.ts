@@ -1,5 +1,5 @@
 import type { HandOver, HandOverGroup } from '../../contract/control/hand-over.ts'
-import { groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import { escapeText, number, type Paint, pluralize } from './text.ts'
 
 /** Maximum number of rows named of each group; the files and the document hold all of them. */
@@ -14,10 +14,7 @@ export function renderHandOver(list: HandOver, paint: Paint): string {
 
 function groupText(group: HandOverGroup, paint: Paint): string {
   const { connection, problem, remedy, departures, rows, entries } = group
-  const waiting =
-    departures === 0
-      ? ''
-      : paint('red', ` · ${pluralize(departures, 'departure')} ${departures === 1 ? 'waits' : 'wait'}`)
+  const waiting = departures === 0 ? '' : paint('red', ` · ${departuresText(departures)}`)
   const shown = rows.slice(0, rowsShown)
   return [
     `${paint('bold', escapeText(groupTitle(group)))} (${connection})${waiting}`,
@@ -35,7 +32,7 @@ function rowText({ source, line, identityId, name, cell, blocks, firstAt }: Hand
     ...(name ? [escapeText(name)] : []),
     ...(cell ? [`"${escapeText(cell)}"`] : []),
     `since ${firstAt.slice(0, 10)}`,
-    ...(blocks === 'departure' ? ['blocks a departure'] : []),
+    ...(blocks === 'departure' ? ['may hide a departure'] : []),
   ]
   return parts.join('  ')
 }

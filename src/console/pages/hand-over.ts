@@ -5,7 +5,7 @@ import {
   handOverBlocks,
   handOverFormats,
 } from '../../contract/control/hand-over.ts'
-import { groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import { address } from '../../web/address.ts'
 import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -75,11 +75,10 @@ function filesList({ connection = '', values }: Query): Html {
 
 function groupCard(group: HandOverGroup, at: number, values: boolean): Html {
   const { problem, remedy, departures, entries, rows, connection } = group
-  const waiting = departures === 1 ? '1 departure waits' : `${number(departures)} departures wait`
   return card({
     title: groupTitle(group),
     id: `group-${at}`,
-    ...(departures > 0 && { tone: 'bad' as const, aside: badge(waiting, 'bad') }),
+    ...(departures > 0 && { tone: 'bad' as const, aside: badge(departuresText(departures), 'bad') }),
     content: html`<p>${remedy}</p>
 <p class="hint">${connection}: ${problem}.</p>
 <details><summary>${entries === 1 ? 'Show the row' : `Show the rows (${number(entries)})`}</summary>

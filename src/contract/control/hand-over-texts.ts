@@ -16,6 +16,10 @@ export function handOverSummary({ count, people, departures }: Omit<HandOver, 'g
   if (count === 0) return 'HR has nothing to correct'
   const noun = count === 1 ? '1 cell or row' : `${count.toLocaleString('en')} cells or rows`
   const ofPeople = people === 1 ? '1 person' : `${people.toLocaleString('en')} people`
-  const wait = departures === 1 ? '1 departure waits' : `${departures.toLocaleString('en')} departures wait`
-  return `HR has to correct ${noun} of ${ofPeople}${departures === 0 ? '' : `; ${wait} for it`}`
+  return `HR has to correct ${noun} of ${ofPeople}${departures === 0 ? '' : `; ${departuresText(departures)}`}`
+}
+
+/** How many entries may be departures that cannot be read, such as `7 may hide departures`. */
+export function departuresText(departures: number): string {
+  return departures === 1 ? '1 may hide a departure' : `${departures.toLocaleString('en')} may hide departures`
 }

@@ -5,7 +5,7 @@ import { Values } from './plans.ts'
 
 /** What a fault blocks, most urgent first. */
 export const handOverBlocks = {
-  departure: 'a departure: the person may have left, and still counts as employed',
+  departure: 'perhaps a departure: the person may have left, and still counts as employed',
   row: 'everything in this row',
   field: 'this field; the rest of the row is used',
   nothing: 'nothing; the person stays separated until HR corrects the row',
@@ -46,13 +46,13 @@ export const HandOverGroup = z.object({
   remedy: z.string().describe('What to write instead.'),
   count: Count.describe('How many cells, or rows where no column is named.'),
   people: Count.describe('How many people with a known key.'),
-  departures: Count.describe('How many of the entries block a departure.'),
+  departures: Count.describe('How many of the entries may hide a departure.'),
   cells: z
     .array(z.object({ cell: z.string(), count: Count }))
     .optional()
     .describe('The most frequent cells. Only where values are asked for.'),
   firstAt: Instant.describe('Since when, of the oldest.'),
-  rows: z.array(HandOverRow).describe('Departures first, then the oldest.'),
+  rows: z.array(HandOverRow).describe('Possible departures first, then the oldest.'),
   entries: Count.describe('How many rows the group has, also those beyond `perGroup`.'),
 })
 export type HandOverGroup = z.infer<typeof HandOverGroup>
@@ -63,8 +63,8 @@ export const HandOver = z
     madeAt: Instant,
     count: Count.describe('How many cells and rows there are to correct.'),
     people: Count.describe('How many people with a known key.'),
-    departures: Count.describe('How many entries block a departure.'),
-    groups: z.array(HandOverGroup).describe('Those that block departures first, then the largest.'),
+    departures: Count.describe('How many entries may hide a departure.'),
+    groups: z.array(HandOverGroup).describe('Those that may hide departures first, then the largest.'),
   })
   .meta({ id: 'HandOver' })
 export type HandOver = z.infer<typeof HandOver>

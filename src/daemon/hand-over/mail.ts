@@ -1,4 +1,4 @@
-import { groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import type { HandOver, HandOverGroup } from '../../contract/control/hand-over.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { Mail } from '../alerts/smtp.ts'
@@ -44,7 +44,7 @@ function groupLines(group: HandOverGroup, valuesInBody: boolean): string[] {
   const { problem, remedy, connection, departures, rows } = group
   const unsent = rows.filter(({ isNew }) => isNew).length
   const notes = [
-    ...(departures === 0 ? [] : [departures === 1 ? '1 departure waits' : `${departures} departures wait`]),
+    ...(departures === 0 ? [] : [departuresText(departures)]),
     ...(unsent === 0 || unsent === rows.length ? [] : [`${unsent} of them new`]),
   ]
   return [

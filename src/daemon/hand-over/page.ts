@@ -1,4 +1,4 @@
-import { groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import {
   type HandOver,
   type HandOverGroup,
@@ -25,11 +25,10 @@ ${groups.map((group) => groupSection(group, withValues))}`
 function groupSection(group: HandOverGroup, withValues: boolean): Html {
   const { remedy, problem, rows, connection, departures } = group
   const title = groupTitle(group)
-  const wait = departures === 1 ? '1 departure waits' : `${departures} departures wait`
   return html`<section>
 <h2>${title}</h2>
 <p><b>${remedy}</b></p>
-<p class="faint">${connection}: ${problem}${departures > 0 && `; ${wait} for it`}.</p>
+<p class="faint">${connection}: ${problem}${departures > 0 && `; ${departuresText(departures)}`}.</p>
 <div class="wide" role="region" tabindex="0" aria-label="${title}"><table>
 <thead><tr>${withValues && html`<th scope="col">Person</th>`}<th scope="col">Key</th><th scope="col">File and line</th>${withValues && html`<th scope="col">Cell</th>`}<th scope="col">Since</th><th scope="col">Blocks</th></tr></thead>
 <tbody>${rows.map((row) => rowOf(row, { withValues, problem }))}</tbody>

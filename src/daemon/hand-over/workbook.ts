@@ -14,7 +14,7 @@ const summaryColumns = [
   'To correct',
   'What is wrong',
   'What to write instead',
-  'Departures that wait',
+  'Possible departures',
   'Since (UTC)',
   'Connection',
 ]
