@@ -142,7 +142,7 @@ const unknown: CauseTexts = {
 }
 
 /** What is wrong and what to write instead, each as one sentence or its end. */
-export type FaultTexts = Pick<CauseTexts, 'problem' | 'isDetailed'> & { readonly remedy: string }
+type FaultTexts = Pick<CauseTexts, 'problem' | 'isDetailed'> & { readonly remedy: string }
 
 /** The texts of a fault for HR. `cause` null: an earlier version recorded the fault without one. */
 export function faultTexts(fault: { readonly cause: string | null; readonly expected: string | null }): FaultTexts {

@@ -38,6 +38,8 @@ function pathsOf({ settled: finished, held }: Company): string[] {
     '/person/hold-back?connection=acme&key=E0005',
     '/problems',
     '/problems?values=1',
+    '/problems/hr',
+    '/problems/hr?values=1',
     '/sources',
     `/sources/${finished.id}`,
     '/events',

@@ -53,6 +53,14 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
   ],
   'Values of people': [
     {
+      from: 'readers of mails to HR on their way',
+      protection: 'names and cells are only in the attachment; without TLS such mails are refused',
+      tests: [
+        ['test/daemon/hand-over/mailing.test.ts', 'have no value in their text'],
+        ['test/daemon/hand-over/config.test.ts', 'mails with names and cells need TLS'],
+      ],
+    },
+    {
       from: 'readers of logs, the queue, alerts, traces and metrics',
       protection: 'these hold keys and counts; messages of databases and parsers are dropped',
       tests: [

@@ -5,7 +5,7 @@ import {
   handOverBlocks,
   handOverFormats,
 } from '../../contract/control/hand-over.ts'
-import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { departuresText, groupProblem, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import { address } from '../../web/address.ts'
 import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -74,13 +74,13 @@ function filesList({ connection = '', values }: Query): Html {
 }
 
 function groupCard(group: HandOverGroup, at: number, values: boolean): Html {
-  const { problem, remedy, departures, entries, rows, connection } = group
+  const { remedy, departures, entries, rows } = group
   return card({
     title: groupTitle(group),
     id: `group-${at}`,
     ...(departures > 0 && { tone: 'bad' as const, aside: badge(departuresText(departures), 'bad') }),
-    content: html`<p>${remedy}</p>
-<p class="hint">${connection}: ${problem}.</p>
+    content: html`<p><strong>${remedy}</strong></p>
+<p class="hint">${groupProblem(group)}.</p>
 <details><summary>${entries === 1 ? 'Show the row' : `Show the rows (${number(entries)})`}</summary>
 ${rowsTable(group, values)}${entries > rows.length && html`<p class="hint">The first ${rows.length} are shown; the files have all of them.</p>`}
 </details>`,

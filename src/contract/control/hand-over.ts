@@ -5,10 +5,10 @@ import { Values } from './plans.ts'
 
 /** What a fault blocks, most urgent first. */
 export const handOverBlocks = {
-  departure: 'perhaps a departure: the person may have left, and still counts as employed',
-  row: 'everything in this row',
-  field: 'this field; the rest of the row is used',
-  nothing: 'nothing; the person stays separated until HR corrects the row',
+  departure: 'perhaps a departure',
+  row: 'the whole row',
+  field: 'this field only',
+  nothing: 'nothing; the person stays separated',
 } as const
 
 /** The file formats of the hand-over. */

@@ -13,7 +13,7 @@ import { handOverMail } from './mail.ts'
 import { type AddNames, readHandOver } from './read.ts'
 
 /** What the mails to HR need. */
-export type MailingContext = {
+type MailingContext = {
   readonly db: Db
   readonly mails: HandOverMails
   readonly alerts: Pick<AlertSettings, 'channels' | 'consoleUrl'>

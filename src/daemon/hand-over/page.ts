@@ -1,4 +1,4 @@
-import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { groupProblem, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import {
   type HandOver,
   type HandOverGroup,
@@ -23,13 +23,13 @@ ${groups.map((group) => groupSection(group, withValues))}`
 }
 
 function groupSection(group: HandOverGroup, withValues: boolean): Html {
-  const { remedy, problem, rows, connection, departures } = group
+  const { remedy, problem, rows } = group
   const title = groupTitle(group)
   return html`<section>
 <h2>${title}</h2>
 <p><b>${remedy}</b></p>
-<p class="faint">${connection}: ${problem}${departures > 0 && `; ${departuresText(departures)}`}.</p>
-<div class="wide" role="region" tabindex="0" aria-label="${title}"><table>
+<p class="faint">${groupProblem(group)}.</p>
+<div class="wide" role="region" tabindex="0" aria-label="${title}"><table class="corrections">
 <thead><tr>${withValues && html`<th scope="col">Person</th>`}<th scope="col">Key</th><th scope="col">File and line</th>${withValues && html`<th scope="col">Cell</th>`}<th scope="col">Since</th><th scope="col">Blocks</th></tr></thead>
 <tbody>${rows.map((row) => rowOf(row, { withValues, problem }))}</tbody>
 </table></div>
@@ -42,6 +42,6 @@ function rowOf(row: HandOverRow, { withValues, problem }: RowOptions): Html {
   const { identityId, name, source, line, rows, cell, blocks, firstAt } = row
   const more = rows > 1 && html`<span>${rows} such rows</span>`
   const detail = row.problem !== problem && html`<span>${row.problem}</span>`
-  return html`<tr>${withValues && html`<td>${name ?? '–'}</td>`}<th scope="row">${identityId ?? 'not readable'}</th><td>${source ?? '–'}, line ${line}${more}</td>${withValues && html`<td>${cell ?? '–'}</td>`}<td>${firstAt.slice(0, 10)}</td><td class="${blocks === 'departure' && 'bad'}">${handOverBlocks[blocks]}${detail}</td></tr>
+  return html`<tr>${withValues && html`<td>${name ?? '–'}</td>`}<th scope="row">${identityId ?? 'not readable'}</th><td>${source ?? '–'}, line ${line}${more}</td>${withValues && html`<td class="cell">${cell ?? '–'}</td>`}<td class="day">${firstAt.slice(0, 10)}</td><td class="${blocks === 'departure' && 'bad'}">${handOverBlocks[blocks]}${detail}</td></tr>
 `
 }

@@ -32,7 +32,7 @@ const style = html`
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--text); font: 0.95rem / 1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 78rem; margin-inline: auto; padding: 2rem 1.25rem 4rem; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.25rem; }
-h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 0 0 0.6rem; font-size: 1.15rem; } h3 { margin: 1.2rem 0 0.4rem; font-size: 1rem; } p { margin: 0.3rem 0; }
+h1 { margin: 0; font-size: 1.6rem; } h2 { overflow-wrap: anywhere; margin: 0 0 0.6rem; font-size: 1.15rem; } h3 { margin: 1.2rem 0 0.4rem; font-size: 1rem; } p { margin: 0.3rem 0; }
 section { padding: 1.1rem 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 0.6rem; }
 .faint, td span, th span, th i { color: var(--faint); }
 td span, th span { display: block; font-size: 0.85em; font-weight: 400; }
@@ -47,6 +47,7 @@ tbody th { font-weight: 500; overflow-wrap: anywhere; }
 .figure { text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.bad { color: var(--bad); font-weight: 650; }
 .leavers td { white-space: nowrap; } .leavers td.state { white-space: normal; min-width: 12rem; } .leavers th[scope="row"] { min-width: 14rem; }
+.corrections th[scope="row"] { min-width: 6rem; } .corrections .day { white-space: nowrap; } .corrections .cell { min-width: 8rem; max-width: 24rem; overflow-wrap: anywhere; }
 .bars { display: block; width: 100%; max-width: 46rem; min-width: 30rem; height: auto; }
 .bars text { fill: var(--text); font-size: 14px; dominant-baseline: central; } .bars .label { text-anchor: end; fill: var(--faint); } .bars .value { font-weight: 600; }
 .bar.good { fill: var(--bar-good); } .bar.wait { fill: var(--bar-wait); } .bar.bad { fill: var(--bar-bad); }

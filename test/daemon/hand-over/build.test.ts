@@ -125,7 +125,7 @@ describe('the files', () => {
       '\ufeff"Person","Key","File","Line","Rows","Column","Cell","What is wrong","What to write instead","Since (UTC)","Blocks","Connection"',
     )
     expect(lines[1]).toMatch(
-      /^"Name of L1","L1","people\.csv",2,1,"Status","Gone\?","the status is not known to Rollcall","Write one of: Active\. .*","2026-11-01","perhaps a departure: .*","acme"$/,
+      /^"Name of L1","L1","people\.csv",2,1,"Status","Gone\?","the status is not known to Rollcall","Write one of: Active\. .*","2026-11-01","perhaps a departure","acme"$/,
     )
     expect(lines.at(-2)).toContain('"the row has 9 cells"')
   })
@@ -135,7 +135,7 @@ describe('the files', () => {
 
     expect(content.toString()).not.toMatch(/(?:^|,)"[=+\-@]/m)
     expect(content.toString()).toContain(`"'=cmd|""/c calc""!A1"`)
-    expect(content.toString()).not.toMatch(/[\u202e\u001b]/)
+    expect(content.toString()).not.toMatch(/\u202e|\p{Cc}(?<![\r\n])/u)
   })
 
   test('of HTML show markup as text', async () => {
@@ -157,8 +157,8 @@ describe('the files', () => {
     expect(sheets.map((sheet) => sheet.match(/<row /g)?.length)).toEqual([1 + 5, 1 + 705 + 3 + hostile.length])
     expect(sheets.join('')).not.toContain('<f>')
     expect(strings).toContain('=cmd|')
-    expect(strings).toContain('705 cells &quot;0000-00-00&quot; in Termination Date'.replaceAll('&quot;', '"'))
-    expect(strings).not.toMatch(/[\u202e\u001b]|<script/)
+    expect(strings).toContain('705 cells "0000-00-00" in Termination Date')
+    expect(strings).not.toMatch(/\u202e|\p{Cc}(?<![\r\n\t])|<script/u)
   })
 
   test.each(['csv', 'html', 'xlsx'] as const)('of %s have neither names nor cells without values', async (format) => {
