@@ -77,10 +77,10 @@ test('the files have every row, and names and cells for those alone who may see 
 test('a look at values over the control API is recorded, and a list can be cut', async () => {
   await using company = await open()
   const { console, world } = company
-  const asked = await console.control.getHandOver({ query: { values: true, perGroup: 1 } })
+  const list = await console.control.getHandOver({ query: { values: true, perGroup: 1 } })
   const acts = await world.sync.store.db.selectFrom('audit_pending').select('entry').execute()
 
-  expect(asked.groups.map(({ rows, entries }) => [rows.length, entries])).toEqual([
+  expect(list.groups.map(({ rows, entries }) => [rows.length, entries])).toEqual([
     [1, 25],
     [1, 1],
   ])

@@ -17,8 +17,8 @@ function groupText(group: HandOverGroup, paint: Paint): string {
   const waiting = departures === 0 ? '' : paint('red', ` · ${departuresText(departures)}`)
   const shown = rows.slice(0, rowsShown)
   return [
-    `${paint('bold', escapeText(groupTitle(group)))} (${connection})${waiting}`,
-    `  ${problem}`,
+    `${paint('bold', escapeText(groupTitle(group)))} (${escapeText(connection)})${waiting}`,
+    `  ${escapeText(problem)}`,
     `  ${paint('green', escapeText(remedy))}`,
     ...shown.map((row) => `    ${rowText(row)}`),
     ...(entries > shown.length ? [`    … and ${number(entries - shown.length)} more`] : []),

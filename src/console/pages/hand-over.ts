@@ -104,7 +104,7 @@ function rowsTable(group: HandOverGroup, values: boolean): Html {
     ...(values ? [{ name: 'Cell', kind: 'long' as const, cell: ({ cell }: HandOverRow) => cell ?? '–' }] : []),
     {
       name: 'Blocks',
-      kind: 'sentence',
+      kind: 'long',
       cell: ({ blocks, problem }) =>
         html`${capital(handOverBlocks[blocks])}${problem !== group.problem && html`<span class="hint">${capital(problem)}</span>`}`,
     },

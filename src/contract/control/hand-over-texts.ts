@@ -28,7 +28,7 @@ export function handOverSummary({ count, people, departures }: Omit<HandOver, 'g
 
 /** What is wrong in a group, and what follows from it, as a sentence without its full stop. */
 export function groupProblem({ connection, problem, departures }: HandOverGroup): string {
-  return `${connection}: ${problem}${departures === 0 ? '' : '; who has left still counts as employed'}`
+  return `${connection}: ${problem}${departures === 0 ? '' : '; people who have left still count as employed'}`
 }
 
 /** How many entries may be departures that cannot be read, such as `7 may hide departures`. */
