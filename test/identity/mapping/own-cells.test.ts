@@ -115,6 +115,9 @@ describe('a cell is read by the type in the schema', () => {
   })
 })
 
+/** For JSON: everything but the cell of a reject, which is the one member that quotes it. */
+const exceptCell = (name: string, value: unknown) => (name === 'cell' ? undefined : value)
+
 describe('a cell that cannot be read costs its field', () => {
   test.each([
     ['number', '4711x', {}, 'the cell holds no number (with "." before its part)'],
@@ -142,7 +145,7 @@ describe('a cell that cannot be read costs its field', () => {
       badCells: [{ column: 'cell', field: `.${property}`, cellOnly: true, reason: expect.stringContaining(reason) }],
     })
     expect(mapped).not.toHaveProperty(['fields', `.${property}`])
-    expect(JSON.stringify(mapped)).not.toMatch(/4711|perhaps|12,34/)
+    expect(JSON.stringify(mapped, exceptCell)).not.toMatch(/4711|perhaps|12,34/)
   })
 
   test('or its row, if the mapping is configured so', () => {
@@ -251,7 +254,7 @@ describe('a row that violates the schema', () => {
       cellOnly: false,
       reason,
     })
-    expect(JSON.stringify(mapped)).not.toContain('secret')
+    expect(JSON.stringify(mapped, exceptCell)).not.toContain('secret')
   })
 
   test('has no column if the whole record violates it', () => {
