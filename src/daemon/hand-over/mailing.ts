@@ -22,7 +22,7 @@ type MailingContext = {
   readonly now: () => Date
 }
 
-const checkMs = 30_000
+const checkMs = 10_000
 /** Mail servers may check a sender before they answer, and an attachment takes time. */
 const timeoutMs = 60_000
 /** Rare enough for a server that is down, frequent enough to reach it soon after it is back. */
