@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { change, type Host, staff, startHost } from '../helpers/world.ts'
 import { install } from '../helpers/installation.ts'
 import { unpacked } from '../helpers/unpack.ts'
+import { change, type Host, staff, startHost } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {

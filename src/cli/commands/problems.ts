@@ -1,7 +1,7 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
+import { type HandOverFormat, handOverFormats } from '../../contract/control/hand-over.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
 import type { BlockedPerson, InboxEvent, Problem } from '../../contract/control/shapes.ts'
-import { type HandOverFormat, handOverFormats } from '../../contract/control/hand-over.ts'
 import { Failure } from '../../errors.ts'
 import { renderEvents } from '../render/events.ts'
 import { renderHandOver, renderHandOverFile } from '../render/hand-over.ts'

@@ -1,5 +1,5 @@
-import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import type { HandOver, HandOverGroup } from '../../contract/control/hand-over.ts'
+import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { Mail } from '../alerts/smtp.ts'
 import type { HandOverMails } from '../config/hand-over-settings.ts'

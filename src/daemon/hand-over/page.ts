@@ -1,10 +1,10 @@
-import { groupProblem, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import {
   type HandOver,
   type HandOverGroup,
   type HandOverRow,
   handOverBlocks,
 } from '../../contract/control/hand-over.ts'
+import { groupProblem, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
 import { type Html, html } from '../../web/html.ts'
 import { reportPage } from '../reports/report-page.ts'
 import { hasValues } from './columns.ts'

@@ -1,5 +1,5 @@
-import { groupTitle } from '../../contract/control/hand-over-texts.ts'
 import type { HandOver } from '../../contract/control/hand-over.ts'
+import { groupTitle } from '../../contract/control/hand-over-texts.ts'
 import { escapeText } from '../../text/escape.ts'
 import { columnsOf, entriesOf } from './columns.ts'
 

@@ -5,8 +5,8 @@ import { mailIfDue } from '../../../src/daemon/hand-over/mailing.ts'
 import { claimMail } from '../../../src/store/rejects/hand-over.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts, smtpChannel } from '../../helpers/alert-settings.ts'
-import { Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
 import { databases } from '../../helpers/servers/databases.ts'
+import { Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
 import { change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host

@@ -187,18 +187,21 @@ describe('a row with a cell that cannot be read', () => {
     ['half a character', { Title: `${secret}\ud83d` }, 'Title', /lone surrogate/],
     ['an unlisted value', { Type: secret }, 'Type', /does not list; listed are Employee, Contractor/],
     ['an unlisted status', { Status: secret }, 'Status', /neither in leftWhen nor in employedWhen/],
-  ])('names line, column and reason, and contains no personal data besides the cell: %s', (_, cells, column, reason) => {
-    const mayLeave = ['Leaving Date', 'Status'].includes(column)
-    const fault = { line: 41, column, reason: expect.stringMatching(reason), identityId: '1222', mayLeave }
+  ])(
+    'names line, column and reason, and contains no personal data besides the cell: %s',
+    (_, cells, column, reason) => {
+      const mayLeave = ['Leaving Date', 'Status'].includes(column)
+      const fault = { line: 41, column, reason: expect.stringMatching(reason), identityId: '1222', mayLeave }
 
-    const mapped = mapRow(mapping, { ...good, ...cells })
-    const rejected = mapRow({ ...mapping, onBadCell: 'rejectRow' }, { ...good, ...cells })
+      const mapped = mapRow(mapping, { ...good, ...cells })
+      const rejected = mapRow({ ...mapping, onBadCell: 'rejectRow' }, { ...good, ...cells })
 
-    expect(mapped).toMatchObject({ identityId: '1222', badCells: [{ ...fault, cellOnly: true }] })
-    expect(rejected).toMatchObject({ ...fault, cellOnly: false })
-    const [bad] = 'badCells' in mapped ? (mapped.badCells ?? []) : []
-    expect(JSON.stringify({ ...bad, unlisted: null, cell: null })).not.toContain(secret)
-  })
+      expect(mapped).toMatchObject({ identityId: '1222', badCells: [{ ...fault, cellOnly: true }] })
+      expect(rejected).toMatchObject({ ...fault, cellOnly: false })
+      const [bad] = 'badCells' in mapped ? (mapped.badCells ?? []) : []
+      expect(JSON.stringify({ ...bad, unlisted: null, cell: null })).not.toContain(secret)
+    },
+  )
 
   test('keeps its other cells: a leaver with the address DISABLED leaves', () => {
     const cells = {
