@@ -31,7 +31,9 @@ const notStored: CellContent = {
 /** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */
 export function cellContent(cell: StoredCell, context: CellContext): CellContent {
   const { type, text, hasValue, hasFormula } = cell
-  if (!hasValue) return hasFormula ? notStored : ''
+  // openpyxl writes an empty value for a formula that it did not calculate. Only a text may be empty.
+  if (hasFormula && text === '' && !(hasValue && type === 'str')) return notStored
+  if (!hasValue) return ''
   switch (type) {
     case 's':
       return /^\d{1,9}$/.test(text) ? usable(context.strings.at(Number(text)) ?? null) : null

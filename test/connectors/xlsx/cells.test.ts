@@ -201,6 +201,9 @@ describe('a text', () => {
 })
 
 describe('a formula', () => {
+  const notStored =
+    'the cell holds a formula without its result: have the workbook opened, calculated and saved by Excel'
+
   test('is read by its stored result', async () => {
     const cells =
       '<c t="str"><f>A1&amp;"x"</f><v>done</v></c><c><f>1+1</f><v>2</v></c><c t="str"><f>""</f><v></v></c><c t="b"><f>TRUE()</f><v>1</v></c>'
@@ -209,15 +212,11 @@ describe('a formula', () => {
   })
 
   test('without a stored result is a broken cell', async () => {
-    const { faults } = await readCells('<c><f>1+1</f></c>')
+    const { faults } = await readCells(
+      '<c><f>1+1</f></c><c><f>1+1</f><v/></c><c t="s"><f>A1</f><v></v></c><c t="b"><f>A1</f><v/></c>',
+    )
 
-    expect(faults).toEqual([
-      {
-        line: 2,
-        column: 0,
-        reason: 'the cell holds a formula without its result: have the workbook opened, calculated and saved by Excel',
-      },
-    ])
+    expect(faults).toEqual([0, 1, 2, 3].map((column) => ({ line: 2, column, reason: notStored })))
   })
 
   test('with an error is a broken cell, beside others of its row', async () => {
