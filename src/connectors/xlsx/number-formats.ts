@@ -59,10 +59,10 @@ export function formatDigits(digits: string, pieces: readonly Piece[]): string {
  * A section of a code. `letters`: those of a date, in lower case. `isElapsed`: hours that run on beyond a day, which are a number and no
  * time of day. `isOther`: it does more than placing digits.
  */
-type Section = { letters: string; readonly pieces: Piece[]; isElapsed: boolean; isOther: boolean }
+type Section = { letters: string; readonly pieces: Piece[]; hasZero: boolean; isElapsed: boolean; isOther: boolean }
 
 function split(code: string): { readonly sections: readonly Section[]; readonly hasCondition: boolean } {
-  const newSection = (): Section => ({ letters: '', pieces: [], isElapsed: false, isOther: false })
+  const newSection = (): Section => ({ letters: '', pieces: [], hasZero: false, isElapsed: false, isOther: false })
   let section = newSection()
   const sections = [section]
   let hasCondition = false
@@ -86,9 +86,9 @@ function split(code: string): { readonly sections: readonly Section[]; readonly 
 }
 
 function addOther(section: Section, sign: string): void {
+  section.hasZero ||= sign === '0'
   // Every place to the right of a zero shows one too.
-  const isBelowZero = section.pieces.some((piece) => 'digit' in piece && piece.digit === '0')
-  if (sign === '0' || sign === '#' || sign === '?') section.pieces.push({ digit: isBelowZero ? '0' : sign })
+  if (sign === '0' || sign === '#' || sign === '?') section.pieces.push({ digit: section.hasZero ? '0' : sign })
   else if (/[ymdhs]/i.test(sign)) section.letters += sign.toLowerCase()
   else if (/[-+ ():$]/.test(sign)) section.pieces.push({ literal: sign })
   else section.isOther = true

@@ -286,6 +286,18 @@ describe('a workbook that was made to fill memory or disk is refused', () => {
     )
   })
 
+  test.for<[string, object]>([
+    ['a number format of many signs', { formats: ['#'.repeat(256)] }],
+    [
+      'more styles than any workbook',
+      { parts: { 'xl/styles.xml': `<styleSheet><cellXfs>${'<xf/>'.repeat(100_002)}</cellXfs></styleSheet>` } },
+    ],
+  ])('with %s', async ([, content]) => {
+    expect(await refusalOf(await workbookOf({ sheet: people, compress: false, ...content }), xlsx)).toContain(
+      'part xl/styles.xml is damaged (too many or too long number formats): have it saved and sent again',
+    )
+  })
+
   test('with more columns than are read', async () => {
     const wide = `<row r="1">${'<c><v>1</v></c>'.repeat(10_001)}</row>`
 
