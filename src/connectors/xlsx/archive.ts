@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl'
 import { Failure } from '../../errors.ts'
-import { limitSize } from '../file/decode/decode.ts'
+import { checkUnpackedSize, limitSize } from '../file/decode/decode.ts'
 import { checkUnchanged } from '../file/decode/zip.ts'
 import { type ExportFile, openWithoutWaiting } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
@@ -27,6 +27,8 @@ export type Archive = AsyncDisposable & {
   readonly has: (part: string) => boolean
   /** The bytes of a part. Ends normally only if its size and its checksum are right. Refuses a part that is missing. */
   readonly read: (part: string) => AsyncGenerator<Buffer>
+  /** Refuses an archive whose content, counted in bytes or characters, is larger than allowed, or than its file by far. */
+  readonly checkUnpacked: (size: number) => void
   /** Refuses an archive whose file changed since it was found. */
   readonly checkUnchanged: () => Promise<void>
 }
@@ -43,11 +45,13 @@ export async function openArchive(source: ArchiveBytes): Promise<Archive> {
   const zip = await openZip(source, opening)
   const entries = await readEntries(zip, name)
   const opened = opening.move()
+  const fileBytes = 'file' in source ? source.file.bytes : source.bytes.length
   return {
     name,
     parts: [...entries.values()].map(({ fileName }) => fileName),
     has: (part) => entries.has(part.toLowerCase()),
     read: (part) => readPart(zip, entries.get(part.toLowerCase()), { ...source, part }),
+    checkUnpacked: (size) => checkUnpackedSize(size, { ...source, compressedBytes: () => fileBytes }),
     checkUnchanged: check,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

@@ -11,7 +11,7 @@ export type StoredCell = {
   type: string
   /** The number of its style; -1 if it has none. */
   style: number
-  /** The content of `v`, or of an inline string. */
+  /** The content of `v`, or of an inline string without its escapes. */
   text: string
   /** Whether there is a `v` or an inline string at all. */
   hasValue: boolean
@@ -38,8 +38,9 @@ export function cellContent(cell: StoredCell, context: CellContext): CellContent
     case 's':
       return /^\d{1,9}$/.test(text) ? usable(context.strings.at(Number(text)) ?? null) : null
     case 'str':
-    case 'inlineStr':
       return usable(decodeEscapes(text))
+    case 'inlineStr':
+      return usable(text)
     case 'n':
       return text === '' ? '' : numberContent(text, cell.style, context)
     case 'b':

@@ -19,6 +19,8 @@ import { readSharedStrings, SharedStrings } from './shared-strings.ts'
 import { isBlankRow, type MergedCells, readSheet, type SheetRow, type SheetToRead } from './sheet.ts'
 import { readStyles } from './styles.ts'
 
+/** Cells that share a text fill the memory with few bytes of the sheet. */
+const maxCharactersPerSlice = 1024 * 1024
 const maxSheetsNamed = 10
 /** How large a part of a workbook may be of which only the start is read. */
 const maxUnpackedStart = 1024 ** 3
@@ -163,13 +165,16 @@ async function* rowsBelow(
   const maxRows = maxRowsPerSlice(headers)
   const firstLine = line + format.linesAfterHeader + 1
   let rows: SourceRow[] = []
+  let characters = 0
   for await (const slice of slices) {
     for (const read of slice) {
       const row = read.line < firstLine || isBlankRow(read) ? undefined : tail ? tail.push(read) : read
       if (row) rows.push(toSourceRow(row, name, headers.length))
-      if (rows.length < maxRows) continue
+      characters += row?.characters ?? 0
+      if (rows.length < maxRows && characters < maxCharactersPerSlice) continue
       yield rows
       rows = []
+      characters = 0
     }
   }
   warnings.push(...(tail?.end() ?? []))

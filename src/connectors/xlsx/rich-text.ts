@@ -1,5 +1,9 @@
-/** A cell of Excel holds 32,767 characters. */
-const maxCharacters = 1024 * 1024
+import { decodeEscapes } from './escapes.ts'
+
+/** How many characters a cell of Excel holds. */
+export const maxCellCharacters = 32_767
+/** The same as it is stored: an escape such as `_x000D_` has seven. */
+export const maxStoredCharacters = 7 * maxCellCharacters
 
 /**
  * The text of a shared or inline string: that of its `t`, or of the `t` of each run `r`. The reading aid of Japanese names (`rPh`) is not
@@ -21,13 +25,14 @@ export class RichText {
   }
 
   add(piece: string): void {
-    if (this.#isInText && this.#text.length <= maxCharacters) this.#text += piece
+    if (this.#isInText && this.#text.length <= maxStoredCharacters) this.#text += piece
   }
 
-  /** The text so far; null if it is longer than any cell. The next string begins. */
+  /** The text so far, without escapes; null if it is longer than any cell. The next string begins. */
   take(): string | null {
-    const text = this.#text
+    const stored = this.#text
     this.#text = ''
-    return text.length > maxCharacters ? null : text
+    const text = stored.length > maxStoredCharacters ? null : decodeEscapes(stored)
+    return text !== null && text.length > maxCellCharacters ? null : text
   }
 }

@@ -1,7 +1,6 @@
 import { unreadable } from '../file/failures.ts'
 import type { Archive } from './archive.ts'
-import { decodeEscapes } from './escapes.ts'
-import { RichText } from './rich-text.ts'
+import { maxCellCharacters, RichText } from './rich-text.ts'
 import { readXml } from './xml.ts'
 
 const maxStrings = 10_000_000
@@ -36,14 +35,19 @@ export class SharedStrings {
   }
 }
 
-/** Reads the shared strings of a workbook. Refuses more than 128 MiB of text. */
+/** Reads the shared strings of a workbook. Refuses more than 128 MiB of text, and a text that no cell can hold. */
 export async function readSharedStrings(archive: Archive, part: string): Promise<SharedStrings> {
   const { name } = archive
   const strings = new SharedStrings()
   const text = new RichText()
   const add = () => {
     const string = text.take()
-    if (string !== null && strings.add(decodeEscapes(string))) return
+    if (string === null)
+      throw unreadable(
+        `${name} is a workbook with a text of more than ${maxCellCharacters} characters`,
+        'no cell of Excel holds one; check what writes it',
+      )
+    if (strings.add(string)) return
     throw unreadable(
       `${name} is a workbook with more than ${maxTextBytes / 1024 / 1024} MiB of different texts`,
       'have it saved as CSV, or with fewer columns',

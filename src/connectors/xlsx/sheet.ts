@@ -2,7 +2,7 @@ import { unreadable } from '../file/failures.ts'
 import type { Archive } from './archive.ts'
 import { maxColumns, maxRows, parseAddress, parseRowNumber } from './cell-address.ts'
 import { type CellContext, cellContent, type StoredCell } from './cells.ts'
-import { RichText } from './rich-text.ts'
+import { maxCellCharacters, maxStoredCharacters, RichText } from './rich-text.ts'
 import { readXml } from './xml.ts'
 
 const maxRowCharacters = 1024 * 1024
@@ -18,6 +18,8 @@ export type SheetRow = {
   readonly cells: readonly string[]
   readonly line: number
   readonly broken: readonly BrokenCell[]
+  /** The length of all its cells. */
+  readonly characters: number
 }
 
 /** Cells that are one, and have one value. Rows count from 1 and columns from 0, both ends included. */
@@ -51,7 +53,7 @@ export function isBlankRow({ cells, broken }: SheetRow): boolean {
  */
 export function readSheet(archive: Archive, sheet: SheetToRead): SheetContent {
   const { part } = sheet
-  const handler = new SheetHandler(archive.name, sheet)
+  const handler = new SheetHandler(archive, sheet)
   let bytes = 0
   async function* counted() {
     for await (const chunk of archive.read(part)) {
@@ -74,7 +76,7 @@ export function readSheet(archive: Archive, sheet: SheetToRead): SheetContent {
 /** Collects the rows of a sheet from its elements. */
 class SheetHandler {
   readonly merged: MergedCells[] = []
-  readonly #name: string
+  readonly #archive: Archive
   readonly #part: string
   readonly #context: CellContext
   readonly #width: number
@@ -90,10 +92,11 @@ class SheetHandler {
   #broken: BrokenCell[] = []
   #column = -1
   #characters = 0
+  #totalCharacters = 0
   #cell: StoredCell = { type: 'n', style: -1, text: '', hasValue: false, hasFormula: false }
 
-  constructor(name: string, { part, context, width }: SheetToRead) {
-    this.#name = name
+  constructor(archive: Archive, { part, context, width }: SheetToRead) {
+    this.#archive = archive
     this.#width = width
     this.#part = part
     this.#context = context
@@ -135,8 +138,10 @@ class SheetHandler {
   }
 
   text(piece: string): void {
-    if (this.#isInValue) this.#cell.text += piece
-    else if (this.#isInInline) this.#inline.add(piece)
+    if (this.#isInValue) {
+      this.#cell.text += piece
+      if (this.#cell.text.length > maxStoredCharacters) throw this.#tooLongText()
+    } else if (this.#isInInline) this.#inline.add(piece)
   }
 
   close(tag: string, depth: number): void {
@@ -193,7 +198,7 @@ class SheetHandler {
   #closeValue(): void {
     if (this.#isInInline) {
       const text = this.#inline.take()
-      if (text === null) throw this.#tooLong()
+      if (text === null) throw this.#tooLongText()
       this.#cell.text = text
     }
     this.#isInValue = false
@@ -217,7 +222,12 @@ class SheetHandler {
   }
 
   #closeRow(): void {
-    if (this.#cells.length > 0) this.#rows.push({ cells: this.#cells, line: this.#line, broken: this.#broken })
+    // Cells that share a text take memory too, and few bytes of the archive.
+    this.#totalCharacters += this.#characters
+    this.#archive.checkUnpacked(this.#totalCharacters)
+    if (this.#cells.length === 0) return
+    const characters = this.#characters
+    this.#rows.push({ cells: this.#cells, line: this.#line, broken: this.#broken, characters })
   }
 
   #addMerged(text: string): void {
@@ -228,12 +238,19 @@ class SheetHandler {
     if (last.row > first.row) this.merged.push({ text, firstRow: first.row, lastRow: last.row, column: first.column })
   }
 
+  #tooLongText() {
+    return unreadable(
+      `${this.#archive.name}: a cell in row ${this.#line} holds more than ${maxCellCharacters} characters`,
+      'no cell of Excel holds as many; check what writes the workbook',
+    )
+  }
+
   #tooLong() {
-    return unreadable(`${this.#name}: row ${this.#line} is longer than 1 MiB`, 'check what writes the workbook')
+    return unreadable(`${this.#archive.name}: row ${this.#line} is longer than 1 MiB`, 'check what writes the workbook')
   }
 
   #damaged(fault: string) {
-    const problem = `${this.#name} is a workbook whose part ${this.#part} is damaged (${fault})`
+    const problem = `${this.#archive.name} is a workbook whose part ${this.#part} is damaged (${fault})`
     return unreadable(problem, 'have it saved and sent again')
   }
 }

@@ -265,24 +265,37 @@ describe('a workbook that was made to fill memory or disk is refused', () => {
     )
   })
 
-  test('with a row of several MiB in many cells or runs', async () => {
-    const text = '<r><t>aaaaaaaaaaaaaaaa</t></r>'.repeat(80_000)
-    const cells = '<c t="inlineStr"><is><t>aaaaaaaaaaaaaaaa</t></is></c>'.repeat(2)
+  const longText = '<r><t>aaaaaaaaaaaaaaaa</t></r>'.repeat(2_100)
+  const cellOf = (content: string) => `<c t="inlineStr"><is>${content}</is></c>`
+  const tooLong = 'people.csv: a cell in row 4 holds more than 32767 characters'
 
-    for (const row of [
-      `<c t="inlineStr"><is>${text}</is></c>`,
-      cells.replaceAll('aaaaaaaaaaaaaaaa', 'a'.repeat(600_000)),
-    ])
-      expect(
-        await refusalOf(await workbookOf({ sheet: `${people}<row r="4">${row}</row>`, compress: false }), xlsx),
-      ).toBe('people.csv: row 4 is longer than 1 MiB: check what writes the workbook')
+  test.for<[string, string, string]>([
+    ['a row of several MiB in many cells', cellOf(`<t>${'a'.repeat(30_000)}</t>`).repeat(36), 'row 4 is longer than 1'],
+    ['a cell of many runs', cellOf(longText), tooLong],
+    ['a value in many pieces', `<c t="str"><v>${`${'a'.repeat(60_000)}<x/>`.repeat(4)}</v></c>`, tooLong],
+  ])('with %s', async ([, row, message]) => {
+    const sheet = `${rowOf(1, ...'abcdefghijklmnopqrstuvwxyz')}${people.slice(people.indexOf('<row r="2"'))}<row r="4">${row}</row>`
+
+    expect(await refusalOf(await workbookOf({ sheet, compress: false }), xlsx)).toContain(message)
   })
 
-  test('with a shared string of several MiB', async () => {
-    const strings = ['<r><t>aaaaaaaaaaaaaaaa</t></r>'.repeat(80_000)]
+  test('with a shared string that no cell can hold', async () => {
+    expect(await refusalOf(await workbookOf({ sheet: people, strings: [longText], compress: false }), xlsx)).toBe(
+      'people.csv is a workbook with a text of more than 32767 characters: no cell of Excel holds one; check what writes it',
+    )
+  })
 
-    expect(await refusalOf(await workbookOf({ sheet: people, strings, compress: false }), xlsx)).toContain(
-      'is a workbook with more than 128 MiB of different texts',
+  test('whose cells share one long text, and no slice of others is large', async () => {
+    const strings = [`<t>${'a'.repeat(32_767)}</t>`]
+    const sharing = (count: number) => people + '<row><c t="s"><v>0</v></c></row>'.repeat(count)
+    await using folder = await exportFolder()
+    await folder.write('people.xlsx', await workbookOf({ sheet: sharing(100), strings }))
+    const slices = await Array.fromAsync((await openFile(folder, 'people.xlsx', xlsx)).rows)
+
+    expect(slices.length).toBeGreaterThan(2)
+    expect(slices.flat()).toHaveLength(102)
+    expect(await refusalOf(await workbookOf({ sheet: sharing(400), strings }), xlsx)).toContain(
+      'people.csv unpacks to more than 200 times its size',
     )
   })
 

@@ -135,21 +135,26 @@ function countBytes(chunks: AsyncIterable<Buffer>): CountedChunks {
   return result
 }
 
+/** Throws if a content is larger than configured, or than the compressed bytes by far. */
+export function checkUnpackedSize(
+  totalBytes: number,
+  { name, unpackedBytes, compressedBytes }: Omit<SizeLimits, 'signal'>,
+): void {
+  if (totalBytes > unpackedBytes)
+    throw unreadable(`${name} unpacks to more than ${unpackedBytes} bytes`, 'raise unpackedBytes if that is right')
+  if (totalBytes > minBytesForRatio && totalBytes > maxRatio * compressedBytes()) {
+    const problem = `${name} unpacks to more than ${maxRatio} times its size`
+    throw unreadable(problem, 'no export does; have it sent without compression if it is one after all')
+  }
+}
+
 /** Passes the bytes through. Throws as soon as they exceed the configured size, or the compressed size by far. */
-export async function* limitSize(
-  chunks: AsyncIterable<Buffer>,
-  { name, unpackedBytes, compressedBytes, signal }: SizeLimits,
-): AsyncGenerator<Buffer> {
+export async function* limitSize(chunks: AsyncIterable<Buffer>, limits: SizeLimits): AsyncGenerator<Buffer> {
   let totalBytes = 0
   for await (const chunk of chunks) {
-    signal.throwIfAborted()
+    limits.signal.throwIfAborted()
     totalBytes += chunk.length
-    if (totalBytes > unpackedBytes)
-      throw unreadable(`${name} unpacks to more than ${unpackedBytes} bytes`, 'raise unpackedBytes if that is right')
-    if (totalBytes > minBytesForRatio && totalBytes > maxRatio * compressedBytes()) {
-      const problem = `${name} unpacks to more than ${maxRatio} times its size`
-      throw unreadable(problem, 'no export does; have it sent without compression if it is one after all')
-    }
+    checkUnpackedSize(totalBytes, limits)
     yield chunk
   }
 }
