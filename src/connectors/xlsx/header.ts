@@ -38,9 +38,14 @@ export function headerOf(rows: readonly SheetRow[], { name, headerLine }: Header
       broken.reason,
     )
   const width = Math.max(header.cells.length, ...below.map(({ cells }) => cells.length))
-  if (width > maxColumns)
-    throw unreadable(`${name}:${header.line}: the sheet has ${width} columns`, `at most ${maxColumns} are read`)
+  checkWidth(width, { name, line: header.line })
   return { headers: [...header.cells, ...Array<string>(width - header.cells.length).fill('')], line: header.line }
+}
+
+/** Refuses a header with more columns than are read. */
+export function checkWidth(width: number, { name, line }: { readonly name: string; readonly line: number }): void {
+  if (width > maxColumns)
+    throw unreadable(`${name}:${line}: the sheet has ${width} columns`, `at most ${maxColumns} are read`)
 }
 
 /** The title of a report, often in merged cells, if most rows below have several times as many cells. */

@@ -21,6 +21,9 @@ import { readStyles } from './styles.ts'
 
 /** Cells that share a text fill the memory with few bytes of the sheet. */
 const maxCharactersPerSlice = 1024 * 1024
+/** How many cells and characters of first rows are kept in memory. */
+const maxFirstCells = 2_000_000
+const maxFirstCharacters = 64 * 1024 * 1024
 const maxSheetsNamed = 10
 /** How large a part of a workbook may be of which only the start is read. */
 const maxUnpackedStart = 1024 ** 3
@@ -135,14 +138,19 @@ function namesOf(sheets: readonly Sheet[]): string {
   return `${names.join(', ')}${sheets.length > maxSheetsNamed ? ' and others' : ''}`
 }
 
-/** The first rows from a line on that are not blank. */
+/** The first rows from a line on that are not blank, as many as the memory should hold. */
 async function firstRows(archive: Archive, sheet: SheetToRead, maxRows: number, fromLine = 1) {
   const rows: SheetRow[] = []
+  let cells = 0
+  let characters = 0
   for await (const slice of readSheet(archive, sheet).rows) {
     for (const row of slice) {
       if (row.line < fromLine || isBlankRow(row)) continue
+      cells += row.cells.length
+      characters += row.characters
+      const isFull = rows.length === maxRows || cells > maxFirstCells || characters > maxFirstCharacters
+      if (isFull) return { rows, isAll: false }
       rows.push(row)
-      if (rows.length > maxRows) return { rows: rows.slice(0, maxRows), isAll: false }
     }
   }
   return { rows, isAll: true }

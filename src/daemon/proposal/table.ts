@@ -5,6 +5,7 @@ import type { ListSettings } from '../../connectors/export/export-start.ts'
 import { type EncodingGuess, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
 import { requireTableText } from '../../connectors/file/other-text.ts'
+import { checkWidth } from '../../connectors/xlsx/header.ts'
 import { readSheetStart } from '../../connectors/xlsx/open-workbook.ts'
 import { Failure } from '../../errors.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
@@ -94,6 +95,8 @@ const maxSheetsNamed = 20
 const maxRecordsForDelimiter = 500
 /** Maximum number of rows read to detect how an export is written. A million would take five seconds and over a gigabyte. */
 const maxRows = 100_000
+/** Maximum number of cells of a sheet, counted below all columns of its header. */
+const maxCells = 2_000_000
 const delimiters = [',', ';', 'tab', '|'] as const
 const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
@@ -113,13 +116,12 @@ async function readSheetTable({ name, bytes }: Head, choice: FormChoice, help: F
     choice.headerLine === undefined ? filledCells(cells) * 2 > usualCells : line >= choice.headerLine,
   )
   const width = header?.cells.length ?? 0
-  const records = rows.map(({ cells, line }) => ({ cells: paddedTo(width, cells), line }))
-  const sheetTable = {
-    name,
-    header: records[header === undefined ? -1 : rows.indexOf(header)],
-    records,
-    isWhole: isAll,
-  }
+  if (header) checkWidth(width, { name, line: header.line })
+  const below = header === undefined ? [] : rows.slice(rows.indexOf(header))
+  const kept = below.slice(0, 1 + Math.floor(maxCells / Math.max(1, width)))
+  const records = kept.map(({ cells, line }) => ({ cells: paddedTo(width, cells), line, position: line }))
+  const isWhole = isAll && kept.length === below.length
+  const sheetTable = { name, header: records[0], records, isWhole }
   const form = { encoding: 'utf-8', delimiter: ',', lastLine: 'terminated' } as const
   return {
     ...tableBelow({ ...sheetTable, lineName: 'row', notes: [] }),
@@ -154,8 +156,10 @@ async function readTextTable(head: Head, choice: FormChoice, help: FormHelp): Pr
   }
 }
 
-/** A line of text, or a row of a sheet. */
-type TableRecord = Pick<CsvRecord, 'cells' | 'line'>
+/** A line of text, or a row of a sheet. `position`: its number, with blank ones counted. */
+type TableRecord = Pick<CsvRecord, 'cells' | 'line'> & { readonly position: number }
+
+type TextRecord = CsvRecord & TableRecord
 
 type FoundTable = Pick<Table, 'name' | 'isWhole'> & {
   readonly header: TableRecord | undefined
@@ -175,8 +179,12 @@ function tableBelow({ name, header, records, isWhole, lineName, notes }: FoundTa
       'export it with a header',
     )
   const below = records.slice(records.indexOf(header) + 1)
-  const linesAfterHeader = below.findIndex((record) => !repeats(record, header))
-  const body = below.slice(Math.max(0, linesAfterHeader))
+  const repeatCount = Math.max(
+    0,
+    below.findIndex((record) => !repeats(record, header)),
+  )
+  const linesAfterHeader = (below[repeatCount - 1] ?? header).position - header.position
+  const body = below.slice(repeatCount)
   const again = body.find((record) => namesColumns(record, header))
   if (again !== undefined)
     notes.push(`${titled} ${again.line} names the columns again: have the parts exported one by one.`)
@@ -194,7 +202,7 @@ function tableBelow({ name, header, records, isWhole, lineName, notes }: FoundTa
   return {
     name,
     headerLine: header.line,
-    linesAfterHeader: Math.max(0, linesAfterHeader),
+    linesAfterHeader,
     headers: header.cells,
     rows: rows.filter(({ cells }) => cells.length === header.cells.length).map(({ cells }) => cells),
     isWhole,
@@ -307,7 +315,7 @@ async function recordsOf(
   { name }: Head,
   text: Buffer,
   { delimiter, max }: { readonly delimiter: string; readonly max: number },
-): Promise<{ readonly records: readonly CsvRecord[]; readonly isAll: boolean; readonly failure: Failure | null }> {
+): Promise<{ readonly records: readonly TextRecord[]; readonly isAll: boolean; readonly failure: Failure | null }> {
   const format = { delimiter, quote: '"', escape: 'doubled', headerLine: 1, lastLine: 'any' } as const
   const parser = new RecordParser(name, format)
   const collected: CsvRecord[] = []
@@ -321,7 +329,9 @@ async function recordsOf(
     if (!(error instanceof Failure)) throw error
     failure = error
   }
-  const records = collected.filter((record) => !isBlank(record) && record.damage !== 'quote')
+  const records = collected
+    .map((record, position) => ({ ...record, position }))
+    .filter((record) => !isBlank(record) && record.damage !== 'quote')
   return { records: records.slice(0, max), isAll: failure === null && records.length <= max, failure }
 }
 
@@ -333,9 +343,9 @@ function usualWidth(records: readonly CsvRecord[]): number {
 
 /** The first line as wide as the others whose cells are not mostly blank, as those of a title are. */
 function headerOf(
-  records: readonly CsvRecord[],
+  records: readonly TextRecord[],
   { width, line }: { readonly width: number; readonly line: number | undefined },
-): CsvRecord | undefined {
+): TextRecord | undefined {
   if (line !== undefined) return records.find((record) => record.line >= line)
   return records.find(
     ({ cells }) => cells.length === width && cells.filter((cell) => cell.trim() !== '').length * 2 > width,

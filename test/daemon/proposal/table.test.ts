@@ -205,6 +205,12 @@ describe('what is no table of people is refused in a sentence', () => {
   })
 })
 
+test('a blank line within the header of a CSV counts as one after it', async () => {
+  const text = 'id,name,mail\n\nid,name,(text)\n1,Ana,a\n2,Ben,b\n3,Cem,c\n'
+
+  expect(await readTable(head(text))).toMatchObject({ headerLine: 1, linesAfterHeader: 2, rows: { length: 3 } })
+})
+
 describe('a workbook', () => {
   const people = [
     rowOf(5, 'Worker ID', 'Name', 'Hire Date'),
@@ -232,6 +238,29 @@ describe('a workbook', () => {
       ['1', 'Ana', '2020-01-06'],
       ['2', 'Bo', ''],
     ])
+  })
+
+  test('may have a blank row within its header, which counts', async () => {
+    const sheet = [
+      rowOf(1, 'id', 'name', 'mail'),
+      rowOf(3, 'id', 'name', '(text)'),
+      rowOf(4, '1', 'Ana', 'a'),
+      rowOf(5, '2', 'Ben', 'b'),
+    ].join('')
+
+    expect(await readTable(await bookHead({ sheet }))).toMatchObject({ headerLine: 1, linesAfterHeader: 2 })
+  })
+
+  test('with a far note in its header is read as far as the memory should hold', async () => {
+    const sheet = (column: string) =>
+      `<row r="1"><c r="A1" t="str"><v>id</v></c><c r="B1" t="str"><v>name</v></c><c r="${column}1" t="str"><v>note</v></c></row>${'<row><c><v>1</v></c><c><v>2</v></c></row>'.repeat(300)}`
+    const table = await readTable(await bookHead({ sheet: sheet('NTP') }))
+
+    expect(table).toMatchObject({ isWhole: false, headerLine: 1 })
+    expect(table.rows).toHaveLength(200)
+    await expect(readTable(await bookHead({ sheet: sheet('NTQ') }))).rejects.toThrow(
+      'people.csv:1: the sheet has 10001 columns: at most 10000 are read',
+    )
   })
 
   test('with several sheets has to be told which one is meant', async () => {
