@@ -2,6 +2,7 @@ import { dateText, isoDateText } from './dates.ts'
 import { decodeEscapes } from './escapes.ts'
 import { formatDigits } from './number-formats.ts'
 import { plainNumber } from './numbers.ts'
+import type { Workbook } from './package.ts'
 import type { SharedStrings } from './shared-strings.ts'
 import type { Styles } from './styles.ts'
 
@@ -19,7 +20,10 @@ export type StoredCell = {
 }
 
 /** What the cells of a workbook refer to. */
-export type CellContext = { readonly strings: SharedStrings; readonly styles: Styles; readonly isFrom1904: boolean }
+export type CellContext = Pick<Workbook, 'isFrom1904' | 'isUncalculated'> & {
+  readonly strings: SharedStrings
+  readonly styles: Styles
+}
 
 /** The text of a cell, or why the cell cannot be used. null: the workbook is damaged. */
 type CellContent = string | { readonly reason: string } | null
@@ -32,6 +36,7 @@ const notStored: CellContent = {
 export function cellContent(cell: StoredCell, context: CellContext): CellContent {
   const { type, text, hasValue, hasFormula } = cell
   // openpyxl writes an empty value for a formula that it did not calculate. Only a text may be empty.
+  if (hasFormula && context.isUncalculated) return notStored
   if (hasFormula && text === '' && !(hasValue && type === 'str')) return notStored
   if (!hasValue) return ''
   switch (type) {

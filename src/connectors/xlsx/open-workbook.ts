@@ -109,9 +109,9 @@ async function openSheet(source: ArchiveBytes, { sheet, headerLine }: ExportForm
 }
 
 async function readContext(archive: Archive, workbook: Workbook): Promise<CellContext> {
-  const { sharedStrings, styles, isFrom1904 } = workbook
+  const { sharedStrings, styles, isFrom1904, isUncalculated } = workbook
   const strings = sharedStrings === null ? new SharedStrings() : await readSharedStrings(archive, sharedStrings)
-  return { strings, styles: styles === null ? [] : await readStyles(archive, styles), isFrom1904 }
+  return { strings, styles: styles === null ? [] : await readStyles(archive, styles), isFrom1904, isUncalculated }
 }
 
 type SheetChoice = { readonly name: string; readonly sheet: ExportFormat['sheet'] }

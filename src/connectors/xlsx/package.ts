@@ -17,6 +17,8 @@ export type Workbook = {
   readonly styles: string | null
   /** Whether days are counted from 1904, as Excel for the Mac once did, and not from 1900. */
   readonly isFrom1904: boolean
+  /** Whether the writer did not calculate the formulas, and leaves that to the program that opens the workbook. */
+  readonly isUncalculated: boolean
 }
 
 /** Archives that are no workbook of the kind that is read: a part that shows it, and advice. */
@@ -54,7 +56,7 @@ export async function readWorkbook(archive: Archive): Promise<Workbook> {
     )
   const part = await workbookPart(archive)
   await checkContentType(archive, part)
-  const { sheets, isFrom1904 } = await readSheetNames(archive, part)
+  const { sheets, ...properties } = await readSheetNames(archive, part)
   const relations = await readRelations(archive, part)
   const ofType = (type: string) => relations.values().find((one) => one.type === type)?.target ?? null
   const worksheets = sheets.flatMap(({ name: sheet, id }) => {
@@ -63,7 +65,7 @@ export async function readWorkbook(archive: Archive): Promise<Workbook> {
     return relation.type === 'worksheet' ? [{ name: sheet, part: relation.target }] : []
   })
   if (worksheets.length === 0) throw unreadable(`${name} is a workbook without a sheet`, 'check the export')
-  return { sheets: worksheets, sharedStrings: ofType('sharedStrings'), styles: ofType('styles'), isFrom1904 }
+  return { sheets: worksheets, sharedStrings: ofType('sharedStrings'), styles: ofType('styles'), ...properties }
 }
 
 async function workbookPart(archive: Archive): Promise<string> {
@@ -99,12 +101,14 @@ type NamedSheet = { readonly name: string; readonly id: string }
 async function readSheetNames(archive: Archive, part: string) {
   const sheets: NamedSheet[] = []
   let isFrom1904 = false
+  let isUncalculated = false
   await readSmallXml(archive.read(part), {
     name: archive.name,
     part,
     handler: {
       open(tag, attributes, depth) {
-        if (depth === 2 && tag === 'workbookPr') isFrom1904 = /^(?:1|true|on)$/.test(attributes.date1904 ?? '')
+        if (depth === 2 && tag === 'workbookPr') isFrom1904 = isTrue(attributes.date1904)
+        if (depth === 2 && tag === 'calcPr') isUncalculated = isTrue(attributes.fullCalcOnLoad)
         if (depth !== 3 || tag !== 'sheet') return
         sheets.push({ name: attributes.name ?? '', id: prefixedAttribute(attributes, 'id') ?? '' })
         if (sheets.length > maxSheets)
@@ -113,7 +117,11 @@ async function readSheetNames(archive: Archive, part: string) {
       close() {},
     },
   })
-  return { sheets, isFrom1904 }
+  return { sheets, isFrom1904, isUncalculated }
+}
+
+function isTrue(attribute = ''): boolean {
+  return /^(?:1|true|on)$/.test(attribute)
 }
 
 /** `type`: the last part of the type's address, such as `worksheet`. The addresses of the two editions of the standard differ. */

@@ -3,7 +3,7 @@ import { columnLetters, parseAddress } from '../../../src/connectors/xlsx/cell-a
 import { formatDigits, parseNumberFormat } from '../../../src/connectors/xlsx/number-formats.ts'
 import { plainNumber } from '../../../src/connectors/xlsx/numbers.ts'
 import { readCsv } from '../../helpers/sources/csv.ts'
-import { rowOf, workbookOf, xlsx } from '../../helpers/sources/workbooks.ts'
+import { rowOf, workbookOf, workbookParts, xlsx } from '../../helpers/sources/workbooks.ts'
 
 /** The cells of a row below a header, with the number formats of the styles 1, 2, and so on. */
 async function readCells(
@@ -217,6 +217,21 @@ describe('a formula', () => {
     )
 
     expect(faults).toEqual([0, 1, 2, 3].map((column) => ({ line: 2, column, reason: notStored })))
+  })
+
+  test('of a workbook that has to be calculated when it is opened is a broken cell', async () => {
+    const sheet = `${rowOf(1, 'a', 'b', 'c')}<row r="2"><c><f>DATE(2026,10,31)</f><v>0</v></c><c t="str"><f>""</f><v></v></c><c><v>7</v></c></row>`
+    const readWith = async (value: string) => {
+      const { 'xl/workbook.xml': text = '' } = workbookParts({ sheet })
+      const parts = { 'xl/workbook.xml': text.replace('</workbook>', `<calcPr fullCalcOnLoad="${value}"/></workbook>`) }
+      return await readCsv(await workbookOf({ sheet, parts }), xlsx)
+    }
+
+    expect((await readWith('0')).rows).toEqual([['0', '', '7']])
+    expect(await readWith('1')).toMatchObject({
+      rows: [['', '', '7']],
+      faults: [0, 1].map((column) => ({ line: 2, column, reason: notStored })),
+    })
   })
 
   test('with an error is a broken cell, beside others of its row', async () => {

@@ -18,6 +18,9 @@ ROWS = [
 FORMATS = {0: '00000', 3: 'dd/mm/yyyy', 4: 'yyyy-mm-dd', 5: 'd. mmmm yyyy hh:mm', 6: 'hh:mm', 8: '#,##0.00', 9: '0'}
 
 
+FORMULA_HEADER = ['Employee ID', 'Status', 'Termination Date']
+
+
 def with_openpyxl(name, is_from_1904):
     book = openpyxl.Workbook()
     if is_from_1904:
@@ -70,8 +73,29 @@ def with_libreoffice(name, ending, options=''):
     subprocess.run(['soffice', '--headless', '--convert-to', kind, '--outdir', 'made', name], check=True)
 
 
+def formulas_with_openpyxl(name):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in [FORMULA_HEADER, [1, 'active', None], [2, 'gone', '=DATE(2026,10,31)']]:
+        sheet.append(row)
+    sheet['C3'].number_format = 'yyyy-mm-dd'
+    book.save(name)
+
+
+def formulas_with_xlsxwriter(name):
+    book = xlsxwriter.Workbook(name)
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, FORMULA_HEADER)
+    sheet.write(1, 0, 1)
+    sheet.write_formula(1, 1, '="gone"')
+    sheet.write_formula(1, 2, '=DATE(2026,10,31)', book.add_format({'num_format': 'yyyy-mm-dd'}))
+    book.close()
+
+
 with_openpyxl('openpyxl.xlsx', False)
 with_openpyxl('openpyxl-1904.xlsx', True)
+formulas_with_openpyxl('openpyxl-formulas.xlsx')
+formulas_with_xlsxwriter('xlsxwriter-formulas.xlsx')
 with_xlsxwriter('xlsxwriter.xlsx', False, False)
 with_xlsxwriter('xlsxwriter-1904-inline.xlsx', True, True)
 for source, name in [('xlsxwriter.xlsx', 'libreoffice.xlsx'), ('xlsxwriter-1904-inline.xlsx', 'libreoffice-1904.xlsx')]:
