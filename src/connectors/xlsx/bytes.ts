@@ -1,6 +1,6 @@
 import type { ConnectorContext } from '../connector.ts'
 import { joinChunks } from '../file/chunks.ts'
-import { decodeFile } from '../file/decode/decode.ts'
+import { decodeFile, findOtherFormat, isZip } from '../file/decode/decode.ts'
 import { type ExportFile, readBytes } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
@@ -10,7 +10,6 @@ import type { ArchiveBytes } from './archive.ts'
 const headBytes = 1024
 /** A zip is read from its end, so one that was decrypted or unpacked is kept in memory up to this size. */
 const maxBufferedBytes = 64 * 1024 * 1024
-const zipMagic = 'PK'
 /** The beginning of old workbooks, and of the container that a workbook with a password is put into. */
 const oleMagic = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'
 const utf16Marks = ['\xff\xfe', '\xfe\xff']
@@ -20,7 +19,7 @@ type BytesOptions = { readonly signal: AbortSignal; readonly secret: ConnectorCo
 
 /**
  * Where the archive of a workbook can be read: in its file, or in memory if the file is encrypted or packed once more. Refuses a file that
- * is something else, by its first bytes.
+ * is something else, by its first bytes. An old workbook, or one with a password, is read to its end before that.
  */
 export async function locateArchive(
   file: ExportFile,
@@ -54,12 +53,14 @@ export async function locateArchive(
 /** Whether the file itself begins with these bytes, and was not unpacked. */
 async function startsAsDelivered(file: ExportFile, decoded: Buffer, signal: AbortSignal): Promise<boolean> {
   if (startsWith(decoded, oleMagic)) return false
-  for await (const chunk of readBytes(file, signal)) return startsWith(chunk, zipMagic)
+  for await (const chunk of readBytes(file, signal)) return isZip(chunk)
   return false
 }
 
 function requireZip(head: Buffer, name: string): void {
-  if (startsWith(head, zipMagic)) return
+  if (isZip(head)) return
+  const packed = findOtherFormat(head)
+  if (packed) throw unreadable(`${name} ${packed.problem}`, packed.help)
   const other = findOtherText(head.toString('utf8', 0, headBytes))
   if (other) throw unreadable(`${name} ${other.problem} and no workbook`, 'have it saved as .xlsx')
   if (!head.includes(0) || utf16Marks.some((mark) => startsWith(head, mark)))

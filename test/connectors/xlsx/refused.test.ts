@@ -56,6 +56,14 @@ describe('a file that is no workbook is refused by what it is', () => {
       () => Buffer.from('id;name\n1;M\xfcller\n', 'latin1'),
       'is text, as a CSV export is, and no workbook',
     ],
+    ['a CSV that begins with PK', () => Buffer.from('PKEY;name\n1;Ana\n'), 'is text, as a CSV export is'],
+    [
+      'an encrypted file',
+      () => Buffer.from('-----BEGIN PGP MESSAGE-----\n\nwcBMA\n-----END PGP MESSAGE-----\n'),
+      'is encrypted with OpenPGP: configure decrypt',
+    ],
+    ['a PDF', () => Buffer.from(`%PDF-1.4\n${'x'.repeat(2000)}`), 'is a PDF: have it exported as CSV'],
+    ['an archive', () => Buffer.from('7z\xbc\xaf\x27\x1c\0\0\0\0', 'latin1'), 'is a 7-Zip archive'],
     ['a compressed CSV', () => gzipSync('id;name\n1;Ana\n'), 'is text, as a CSV export is, and no workbook'],
     [
       'a page',
@@ -97,6 +105,12 @@ describe('a file that is no workbook is refused by what it is', () => {
     ],
   ])('%s', async ([, make, message]) => {
     expect(await refusalOf(await make(), xlsx)).toContain(`people.csv ${message}`)
+  })
+
+  test('a workbook where one in a zip is configured', async () => {
+    expect(await refusalOf(book, { ...xlsx, compression: 'zip' })).toBe(
+      'people.csv is an Excel workbook: take out compression: zip',
+    )
   })
 
   test('an old workbook, or one with a password, where a CSV is configured', async () => {

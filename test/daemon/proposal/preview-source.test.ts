@@ -46,6 +46,18 @@ test('a workbook is previewed as a whole, and a folder of workbooks becomes thei
   expect((await mixed.look('exports')).source).toEqual({ type: 'csv', path: 'exports/*.csv' })
 })
 
+test('a packed workbook is refused by what it is, and a text that begins with PK is none', async () => {
+  const book = await workbookOf({ sheet: rowOf(1, 'id', 'name') })
+  await using at = await workFolder({ 'people.xlsx.gz': gzipSync(book), 'people.zip': await zipOf({ 'a.xlsx': book }) })
+
+  for (const name of ['people.xlsx.gz', 'people.zip'])
+    await expect(at.look(name)).rejects.toThrow(
+      `${name} is a packed zip or workbook: unpack it to look at it here; a run reads a packed workbook with format: xlsx`,
+    )
+  const start = { name: 'people.csv', isWhole: false, signal: new AbortController().signal }
+  expect((await readHeadFromBytes(Buffer.from('PKEY;name\n1;Ana\n'), start)).isWorkbook).toBeUndefined()
+})
+
 test('a workbook of which only the beginning could be fetched is refused', async () => {
   const { signal } = new AbortController()
   const bytes = await workbookOf({ sheet: rowOf(1, 'id', 'name') })

@@ -82,8 +82,10 @@ export async function* decodeFile(
         return
       case 'zip': {
         const { unzipChunks, unzipFile } = await import('./zip.ts')
-        if (decrypt) yield* limitSize(unzipChunks(whole, name), limits)
-        else yield* limitSize(unzipFile(file, signal), { ...limits, compressedBytes: () => file.bytes })
+        const help =
+          format.format === 'xlsx' ? 'take out compression: zip' : 'write format: xlsx, or have it saved as CSV'
+        if (decrypt) yield* limitSize(unzipChunks(whole, name, help), limits)
+        else yield* limitSize(unzipFile(file, signal, help), { ...limits, compressedBytes: () => file.bytes })
         return
       }
       default:
@@ -96,7 +98,7 @@ export async function* decodeFile(
 
 function detectCompression(head: Buffer, name: string, { compression, format }: DecodeFormat): Compression {
   const isGzip = startsWith(head, gzipMagic)
-  const isZip = zipMagics.some((magic) => startsWith(head, magic))
+  const isZipFile = isZip(head)
   switch (compression) {
     case 'none':
       return 'plain'
@@ -104,18 +106,28 @@ function detectCompression(head: Buffer, name: string, { compression, format }: 
       if (!isGzip) throw unreadable(`${name} is no gzip file`, 'check compression')
       return 'gzip'
     case 'zip':
-      if (!isZip) throw unreadable(`${name} is no zip file`, 'check compression')
+      if (!isZipFile) throw unreadable(`${name} is no zip file`, 'check compression')
       return 'zip'
     case 'auto': {
       // A workbook is a zip itself, and who reads it knows what else the file may be.
       if (format === 'xlsx') return isGzip ? 'gzip' : 'plain'
-      const other = otherFormats.find(({ magic, at = 0 }) => startsWith(head.subarray(at), magic))
+      const other = findOtherFormat(head)
       if (other) throw unreadable(`${name} ${other.problem}`, other.help)
-      return isGzip ? 'gzip' : isZip ? 'zip' : 'plain'
+      return isGzip ? 'gzip' : isZipFile ? 'zip' : 'plain'
     }
     default:
       return compression satisfies never
   }
+}
+
+/** What a file is that is not read, by its first bytes; undefined if it may be read. */
+export function findOtherFormat(head: Buffer): Pick<OtherFormat, 'problem' | 'help'> | undefined {
+  return otherFormats.find(({ magic, at = 0 }) => startsWith(head.subarray(at), magic))
+}
+
+/** Whether bytes begin as a zip does. A text may begin with PK too. */
+export function isZip(head: Buffer): boolean {
+  return zipMagics.some((magic) => startsWith(head, magic))
 }
 
 function startsWith(head: Buffer, magic: string): boolean {

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { type Head, headBytes } from '../../discovery.ts'
 import { type ExportFile, exportFileAt, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
+
 import { ExportFormat } from '../format.ts'
-import { decodeFile } from './decode.ts'
+import { decodeFile, isZip } from './decode.ts'
+
 import { isWorkbookFile } from './zip.ts'
 
 /** Maximum size of a workbook that a preview reads. It is read from its end, and as a whole. */
@@ -15,7 +17,7 @@ type FetchedStart = { readonly name: string; readonly isWhole: boolean; readonly
 
 /** Decodes the beginning of an export whose first bytes were fetched. */
 export async function readHeadFromBytes(bytes: Buffer, { name, isWhole, signal }: FetchedStart): Promise<Head> {
-  if (!isWhole && bytes.toString('latin1', 0, 2) === 'PK')
+  if (!isWhole && isZip(bytes))
     throw unreadable(
       `${name} is a zip or a workbook of more than ${headBytes / 1024 / 1024} MiB, which is read from its end`,
       'look at a copy on this machine, or at a smaller export',
@@ -35,6 +37,11 @@ export async function readHead(file: ExportFile, signal: AbortSignal): Promise<H
   if (await isWorkbookFile(file)) return await readWorkbookBytes(file, signal)
   const decoded = decodeFile(file, ExportFormat.parse({}), { signal, secret: () => null })
   const { bytes, isWhole } = await readHeadBytes(decoded)
+  if (isZip(bytes))
+    throw unreadable(
+      `${file.name} is a packed zip or workbook`,
+      'unpack it to look at it here; a run reads a packed workbook with format: xlsx',
+    )
   const hasFinalLineEnd = isWhole ? endsInLineEnd(bytes) : await hasLineEndAtEnd(file, bytes)
   return { name: file.name, bytes, isWhole, hasFinalLineEnd }
 }

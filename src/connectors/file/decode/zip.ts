@@ -9,16 +9,16 @@ const maxBufferedBytes = 64 * 1024 * 1024
 /** The main part of a workbook is among the first ones. */
 const maxEntriesLookedAt = 1000
 
-/** Decompresses the only entry of a zip file. Ends normally only if its size and checksum are right. */
-export async function* unzipFile(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
+/** Decompresses the only entry of a zip file. Ends normally only if its size and checksum are right. `help`: advice if it is a workbook. */
+export async function* unzipFile(file: ExportFile, signal: AbortSignal, help: string): AsyncGenerator<Buffer> {
   await checkUnchanged(file, signal)
   await using handle = await openWithoutWaiting(file.path)
-  yield* onlyEntry(() => fromFdPromise(handle.fd, { autoClose: false, lazyEntries: true }), file.name)
+  yield* onlyEntry(() => fromFdPromise(handle.fd, { autoClose: false, lazyEntries: true }), file.name, help)
   await checkUnchanged(file, signal)
 }
 
 /** Decompresses the only entry of a zip that arrives as a stream. */
-export async function* unzipChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+export async function* unzipChunks(chunks: AsyncIterable<Buffer>, name: string, help: string): AsyncGenerator<Buffer> {
   const chunksSoFar: Buffer[] = []
   let totalBytes = 0
   for await (const chunk of chunks) {
@@ -30,7 +30,7 @@ export async function* unzipChunks(chunks: AsyncIterable<Buffer>, name: string):
       )
     chunksSoFar.push(chunk)
   }
-  yield* onlyEntry(() => fromBufferPromise(Buffer.concat(chunksSoFar), { lazyEntries: true }), name)
+  yield* onlyEntry(() => fromBufferPromise(Buffer.concat(chunksSoFar), { lazyEntries: true }), name, help)
 }
 
 /** Whether a file is an Excel workbook. A damaged one is none. */
@@ -45,10 +45,10 @@ export async function isWorkbookFile(file: ExportFile): Promise<boolean> {
   }
 }
 
-async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGenerator<Buffer> {
+async function* onlyEntry(open: () => Promise<ZipFile>, name: string, help: string): AsyncGenerator<Buffer> {
   try {
     const zip = await open()
-    const entry = await entryOf(zip, name)
+    const entry = await entryOf(zip, name, help)
     const content = await zip.openReadStreamPromise(entry)
     let checksum = 0
     for await (const chunk of content) {
@@ -61,10 +61,9 @@ async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGene
   }
 }
 
-async function entryOf(zip: ZipFile, name: string): Promise<Entry> {
+async function entryOf(zip: ZipFile, name: string, help: string): Promise<Entry> {
   if (zip.entryCount !== 1) {
-    if (await isWorkbook(zip))
-      throw unreadable(`${name} is an Excel workbook`, 'write format: xlsx, or have it saved as CSV')
+    if (await isWorkbook(zip)) throw unreadable(`${name} is an Excel workbook`, help)
     throw unreadable(`${name} is a zip with ${zip.entryCount} entries`, 'have exactly one file packed, without folders')
   }
   const entry = await firstEntry(zip)
