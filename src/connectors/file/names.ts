@@ -4,3 +4,6 @@ const collator = new Intl.Collator('en', { numeric: true })
 export function compareNames(one: string, other: string): number {
   return collator.compare(one, other) || (one < other ? -1 : Number(one > other))
 }
+
+/** How the name of the file begins that Excel puts beside a workbook while it is open. */
+export const lockMark = '~$'

@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import { type ExportFile, findStats, toExportFile } from '../file/export-file.ts'
 import { cannotRead, unreadable } from '../file/failures.ts'
+import { lockMark } from '../file/names.ts'
 
 const maxMatches = 100_000
 /** path.matchesGlob tries every way to spread a name over the wildcards: with three, a name of 255 letters takes tens of milliseconds. */
@@ -97,9 +98,15 @@ async function pathsOf({ folder, pattern, literal }: ExportPattern): Promise<rea
         `more than ${maxMatches} files in ${folder} match ${pattern}`,
         'archive or delete old exports, or name a narrower pattern',
       )
+    if (isLock(path) && !isLock(pattern)) continue
     paths.push(resolve(folder, path))
   }
   return paths
+}
+
+/** Whether Excel puts a file of this name beside a workbook that is open. */
+function isLock(path: string): boolean {
+  return basename(path).startsWith(lockMark)
 }
 
 function isBelow(path: string, folder: string): boolean {

@@ -1,10 +1,14 @@
+import { lockMark } from '../file/names.ts'
+
 /**
- * Whether the whole name matches the pattern, in which * stands for any text and ? for one character. Only a dot matches a leading dot.
+ * Whether the whole name matches the pattern, in which * stands for any text and ? for one character. Only a dot matches a leading dot,
+ * and only ~$ the beginning of the file that Excel puts beside an open workbook.
  * The names are the server's, so the time must stay bounded by the product of both lengths: path.matchesGlob needs minutes for a long
  * name and a pattern with five stars.
  */
 export function matchesName(name: string, pattern: string): boolean {
   if (name.startsWith('.') && !pattern.startsWith('.')) return false
+  if (name.startsWith(lockMark) && !pattern.startsWith(lockMark)) return false
   const characters = [...name]
   const patternCharacters = [...pattern]
   let at = 0

@@ -42,6 +42,15 @@ describe('the newest export', () => {
     expect(identityOf(await openIn(folder)).name).toBe('day-10.csv')
   })
 
+  test('is never the file that Excel puts beside an open workbook, unless the pattern names it', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people.csv', 'id\n1\n', { modifiedAt: monday })
+    await folder.write('~$people.csv', header, { modifiedAt: tuesday })
+
+    expect(identityOf(await openIn(folder)).name).toBe('people.csv')
+    expect(identityOf(await openIn(folder, { path: '~$*.csv' })).name).toBe('~$people.csv')
+  })
+
   test('is never a folder or a hidden file', async () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header, { modifiedAt: monday })

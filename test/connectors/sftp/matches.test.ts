@@ -17,6 +17,8 @@ describe('a pattern', () => {
     ['.people.csv', '.*', true],
     ['leute-straße-😀.csv', 'leute-stra?e-?.csv', true],
     ['a+b(1).csv', 'a+b(1).csv', true],
+    ['~$people.xlsx', '*.xlsx', false],
+    ['~$people.xlsx', '~$*', true],
     ['', '*', true],
     ['', '?', false],
   ])('says of %j whether %j matches', (name, pattern, expected) => {
