@@ -2,14 +2,14 @@ const secondsPerDay = 86_400
 /** The last day that Excel shows: 9999-12-31. */
 const maxSerial = 2_958_465
 const daysBetweenSystems = 1462
-/** Excel counts a 29 February 1900, which did not exist, so that its days before are one less. */
+/** Excel counts a 29 February 1900, which did not exist, so serials below 60 are one day lower. */
 const phantomDay = 60
 const msPerDay = secondsPerDay * 1000
 const firstDayMs = Date.UTC(1899, 11, 31)
 
-/** The last day whose text is stored, in the year 2078. */
-const maxStoredDay = 65_000
-const storedDays = new Map<number, string>()
+/** The last day whose text is cached, in the year 2078. */
+const maxCachedDay = 65_000
+const cachedDays = new Map<number, string>()
 
 /** A day and time as Excel counts them: days since the beginning of 1900, or of 1904. */
 type Serial = { readonly value: number; readonly isFrom1904: boolean }
@@ -22,6 +22,7 @@ type DateText = { readonly text: string } | { readonly reason: string }
  * alone. The number 0, which formulas make of blank cells, becomes 1900-01-00, as Excel shows it.
  */
 export function dateText({ value, isFrom1904 }: Serial, shows: 'date' | 'dateTime' | 'time'): DateText {
+  if (!Number.isFinite(value)) return { reason: 'the cell holds a date after the year 9999' }
   if (value < 0) return { reason: 'the cell holds a negative date, which Excel cannot show' }
   let day = Math.floor(value)
   let seconds = Math.round((value - day) * secondsPerDay)
@@ -47,8 +48,8 @@ export function isoDateText(text: string): DateText {
 
 /** The text of a day. Dates of people repeat, and writing each one anew would take a tenth of the time of reading a sheet. */
 function dayText(days: number): string {
-  if (days > maxStoredDay) return writtenDay(days)
-  return storedDays.getOrInsertComputed(days, writtenDay)
+  if (days > maxCachedDay) return writtenDay(days)
+  return cachedDays.getOrInsertComputed(days, writtenDay)
 }
 
 function writtenDay(days: number): string {

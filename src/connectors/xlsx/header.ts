@@ -13,7 +13,12 @@ const maxTitleCells = 2
 type HeaderOptions = { readonly name: string; readonly headerLine: number }
 
 /** The row that names the columns. The names reach to the last column of the first rows, so that a title hides none of them. */
-export type SheetHeader = { readonly headers: readonly string[]; readonly line: number }
+export type SheetHeader = {
+  readonly headers: readonly string[]
+  readonly line: number
+  /** How many columns are named, or filled in most of the first rows. A row with a cell in the next one may have been shifted. */
+  readonly usedColumns: number
+}
 
 /** The header among the first rows of a sheet. Refuses a title in its place, and a name that cannot be read. */
 export function headerOf(rows: readonly SheetRow[], { name, headerLine }: HeaderOptions): SheetHeader {
@@ -39,7 +44,13 @@ export function headerOf(rows: readonly SheetRow[], { name, headerLine }: Header
     )
   const width = Math.max(header.cells.length, ...below.map(({ cells }) => cells.length))
   checkWidth(width, { name, line: header.line })
-  return { headers: [...header.cells, ...Array<string>(width - header.cells.length).fill('')], line: header.line }
+  const headers = [...header.cells, ...Array<string>(width - header.cells.length).fill('')]
+  return { headers, line: header.line, usedColumns: Math.max(header.cells.length, usualWidth(below)) }
+}
+
+/** The width that more than half of some rows reach. */
+function usualWidth(rows: readonly SheetRow[]): number {
+  return rows.map(({ cells }) => cells.length).toSorted((a, b) => b - a)[Math.floor(rows.length / 2)] ?? 0
 }
 
 /** Refuses a header with more columns than are read. */

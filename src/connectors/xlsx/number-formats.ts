@@ -29,12 +29,27 @@ export function builtInFormat(id: number): NumberFormat {
 /** The format of a code such as `00000` or `dd.mm.yyyy`. Some writers translate the word General. */
 export function parseNumberFormat(code: string): NumberFormat {
   const { sections, hasCondition } = split(code)
-  const [first] = sections
+  // In front of others, a section such as `[=0]""` only hides a value.
+  const shown = hasCondition
+    ? sections.find(({ letters, pieces }) => letters !== '' || pieces.some(isPlace))
+    : undefined
+  const first = shown ?? sections[0]
   if (!first || first.isElapsed || /^standard$/i.test(code)) return plain
   if (first.letters !== '') return dateFormat(first.letters)
-  const isWorthwhile = first.pieces.filter((piece) => 'literal' in piece || piece.digit === '0').length > 1
-  if (first.isOther || hasCondition || !isWorthwhile || !first.pieces.some((piece) => 'digit' in piece)) return plain
-  return { kind: 'digits', pieces: first.pieces, hasOwnZero: sections.length > 2 }
+  // With one place for a zero the code adds a unit or separates thousands, and is no form of a key.
+  const placesDigits = first.pieces.filter((piece) => isPlace(piece) && piece.digit === '0').length > 1
+  if (first.isOther || hasCondition || !placesDigits) return plain
+  return { kind: 'digits', pieces: first.pieces.filter(isNoSeparator), hasOwnZero: sections.length > 2 }
+}
+
+function isPlace(piece: Piece): piece is Extract<Piece, { digit: string }> {
+  return 'digit' in piece
+}
+
+/** Whether a piece is no blank that sets thousands apart. */
+function isNoSeparator(piece: Piece, index: number, pieces: readonly Piece[]): boolean {
+  const before = pieces[index - 1]
+  return isPlace(piece) || !/^\s$/.test(piece.literal) || !before || !isPlace(before) || before.digit !== '#'
 }
 
 /** A whole number, given as its digits, in a format of digits. */

@@ -11,7 +11,7 @@ import { Tail } from '../file/tail.ts'
 import { maxRowsPerSlice } from '../json/slices.ts'
 import { type Archive, type ArchiveBytes, openArchive } from './archive.ts'
 import { locateArchive } from './bytes.ts'
-import { columnLetters, maxColumns } from './cell-address.ts'
+import { columnLetters, maxColumns, maxRows } from './cell-address.ts'
 import type { CellContext } from './cells.ts'
 import { headerOf, type SheetHeader, sampleRows } from './header.ts'
 import { readWorkbook, type Sheet, type Workbook } from './package.ts'
@@ -46,13 +46,20 @@ export async function openWorkbook(
   async function* rows() {
     textBytes = 0
     letters = 0
+    let lastLine = 0
     await using archive = await openArchive(source)
-    const content = readSheet(archive, { ...sheet, width: header.headers.length })
+    const content = readSheet(archive, { ...sheet, width: Math.max(header.headers.length, header.usedColumns + 1) })
     for await (const slice of rowsBelow(content.rows, { name, format, header, warnings })) {
       letters += cellBytes(slice)
+      lastLine = slice.at(-1)?.origin.line ?? lastLine
       yield slice
     }
-    refuseMerged(content.merged, header, name)
+    refuseMerged(content.merged, { name, format, header, lastLine })
+    if (lastLine === maxRows)
+      throw unreadable(
+        `${name} has a person in the last row that a sheet can have`,
+        'it was cut off there: have it sent as CSV',
+      )
     await archive.checkUnchanged()
     textBytes = content.bytes()
   }
@@ -122,10 +129,10 @@ function chooseSheet({ sheets }: Workbook, { name, sheet }: SheetChoice): Sheet 
     if (first && sheets.length === 1) return first
     throw unreadable(`${name} has ${sheets.length} sheets: ${namesOf(sheets)}`, 'name the one of the people with sheet')
   }
-  const chosen = typeof sheet === 'number' ? sheets[sheet - 1] : sheets.find((one) => one.name === sheet)
+  const chosen = sheets.find((one) => (typeof sheet === 'number' ? one.number : one.name) === sheet)
   if (chosen) return chosen
-  const wanted = typeof sheet === 'number' ? `number ${sheet}` : quoted(sheet)
-  const problem = `${name} has no sheet ${wanted}; it has ${pluralize(sheets.length, 'sheet')}: ${namesOf(sheets)}`
+  const label = typeof sheet === 'number' ? `number ${sheet} with rows` : quoted(sheet)
+  const problem = `${name} has no sheet ${label}; it has ${pluralize(sheets.length, 'sheet')}: ${namesOf(sheets)}`
   const similar = mostSimilar(
     [String(sheet)],
     sheets.map((one) => one.name),
@@ -170,16 +177,16 @@ async function* rowsBelow(
 ): AsyncGenerator<readonly SourceRow[]> {
   const { headers, line } = header
   const tail = format.footer || format.trailer ? new Tail<SheetRow>(name, format) : null
-  const maxRows = maxRowsPerSlice(headers)
+  const maxRowsInSlice = maxRowsPerSlice(headers)
   const firstLine = line + format.linesAfterHeader + 1
   let rows: SourceRow[] = []
   let characters = 0
   for await (const slice of slices) {
     for (const read of slice) {
       const row = read.line < firstLine || isBlankRow(read) ? undefined : tail ? tail.push(read) : read
-      if (row) rows.push(toSourceRow(row, name, headers.length))
+      if (row) rows.push(toSourceRow(row, name, header))
       characters += row?.characters ?? 0
-      if (rows.length < maxRows && characters < maxCharactersPerSlice) continue
+      if (rows.length < maxRowsInSlice && characters < maxCharactersPerSlice) continue
       yield rows
       rows = []
       characters = 0
@@ -189,18 +196,35 @@ async function* rowsBelow(
   if (rows.length > 0) yield rows
 }
 
-function toSourceRow({ cells, line, broken }: SheetRow, name: string, width: number): SourceRow {
-  const values = [...cells]
+function toSourceRow({ cells, line, broken }: SheetRow, name: string, header: SheetHeader): SourceRow {
+  const { usedColumns } = header
+  const width = header.headers.length
+  const values = cells.slice(0, width)
   while (values.length < width) values.push('')
-  return { values, origin: { file: name, line }, ...(broken.length > 0 && { cellFaults: broken }) }
+  const origin = { file: name, line }
+  if ((cells[usedColumns] ?? '') !== '' || broken.some(({ column }) => column === usedColumns)) {
+    const reason = `the row has a cell in column ${columnLetters(usedColumns)}, beside the last column with a name, so it may have been shifted`
+    return { values, origin, fault: { column: null, reason } }
+  }
+  return { values, origin, ...(broken.length > 0 && { cellFaults: broken }) }
 }
 
-/** Of cells that are merged over several rows only the first has the value; the others would state that there is none. */
-function refuseMerged(merged: readonly MergedCells[], { headers, line }: SheetHeader, name: string): void {
-  const first = merged.find(({ firstRow, column }) => firstRow > line && column < headers.length)
+type MergedOptions = Pick<RowsOptions, 'name' | 'format' | 'header'> & {
+  /** The last row of a person. Footers below it may be merged. */
+  readonly lastLine: number
+}
+
+/** Of merged cells only the first has a value; the others of a person would state that there is none. */
+function refuseMerged(merged: readonly MergedCells[], { name, format, header, lastLine }: MergedOptions): void {
+  const lastHeaderLine = header.line + format.linesAfterHeader
+  const first = merged.find(({ firstRow, lastRow, firstColumn, lastColumn }) => {
+    const columns = Math.min(lastColumn, header.headers.length - 1) - firstColumn + 1
+    const isOfPeople = lastRow > lastHeaderLine && firstRow <= lastLine
+    return isOfPeople && columns > 0 && columns * (lastRow - firstRow + 1) > 1
+  })
   if (!first) return
   throw unreadable(
-    `${name}: the cells ${first.text} are merged, so that only row ${first.firstRow} has their value`,
-    'have every row filled',
+    `${name}: the cells ${first.text} are merged, so that only ${columnLetters(first.firstColumn)}${first.firstRow} has their value`,
+    'have every cell filled, or write footer if they are no people',
   )
 }

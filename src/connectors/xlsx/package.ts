@@ -7,8 +7,8 @@ const contentTypesPart = '[Content_Types].xml'
 const usualWorkbookPart = 'xl/workbook.xml'
 const maxSheets = 10_000
 
-/** A worksheet of a workbook. Sheets of charts and dialogs have no rows and are not listed. */
-export type Sheet = { readonly name: string; readonly part: string }
+/** A worksheet of a workbook. Sheets of charts and dialogs have no rows and are not listed. `number`: which one it is of all sheets, from 1. */
+export type Sheet = { readonly name: string; readonly part: string; readonly number: number }
 
 /** The parts of a workbook that its rows are read from. */
 export type Workbook = {
@@ -59,10 +59,10 @@ export async function readWorkbook(archive: Archive): Promise<Workbook> {
   const { sheets, ...properties } = await readSheetNames(archive, part)
   const relations = await readRelations(archive, part)
   const ofType = (type: string) => relations.values().find((one) => one.type === type)?.target ?? null
-  const worksheets = sheets.flatMap(({ name: sheet, id }) => {
+  const worksheets = sheets.flatMap(({ name: sheet, id }, index) => {
     const relation = relations.get(id)
     if (!relation) throw unreadable(`${name} is a damaged workbook that lacks one of its sheets`, 'have it saved again')
-    return relation.type === 'worksheet' ? [{ name: sheet, part: relation.target }] : []
+    return relation.type === 'worksheet' ? [{ name: sheet, part: relation.target, number: index + 1 }] : []
   })
   if (worksheets.length === 0) throw unreadable(`${name} is a workbook without a sheet`, 'check the export')
   return { sheets: worksheets, sharedStrings: ofType('sharedStrings'), styles: ofType('styles'), ...properties }

@@ -22,18 +22,19 @@ export type SheetRow = {
   readonly characters: number
 }
 
-/** Cells that are one, and have one value. Rows count from 1 and columns from 0, both ends included. */
+/** A range of merged cells; only its first cell has a value. Rows count from 1 and columns from 0, both ends included. */
 export type MergedCells = {
   readonly text: string
   readonly firstRow: number
   readonly lastRow: number
-  readonly column: number
+  readonly firstColumn: number
+  readonly lastColumn: number
 }
 
 /** The rows of a sheet, and its merged cells, which follow them. */
 type SheetContent = {
   readonly rows: AsyncGenerator<readonly SheetRow[]>
-  /** Those that span several rows. Complete once the rows have been read. */
+  /** Complete once the rows have been read. */
   readonly merged: readonly MergedCells[]
   /** The size of the part so far. */
   readonly bytes: () => number
@@ -231,11 +232,13 @@ class SheetHandler {
   }
 
   #addMerged(text: string): void {
-    const [from = '', to = from] = text.split(':')
+    const [from = '', to = from] = text.split(':', 2)
     const first = parseAddress(from)
     const last = parseAddress(to)
-    if (!first || !last || this.merged.length >= maxMerged) throw this.#damaged('merged cells that are none')
-    if (last.row > first.row) this.merged.push({ text, firstRow: first.row, lastRow: last.row, column: first.column })
+    if (!first || !last || last.row < first.row || last.column < first.column || this.merged.length >= maxMerged)
+      throw this.#damaged('a merged range that is no address')
+    const rows = { firstRow: first.row, lastRow: last.row }
+    this.merged.push({ text, ...rows, firstColumn: first.column, lastColumn: last.column })
   }
 
   #tooLongText() {

@@ -54,6 +54,8 @@ describe('a number format', () => {
     ['[Red]0000;[Blue]-0000', '12', '0012'],
     ['_(000_)', '1', '001'],
     ['[$P-409]000', '1', 'P001'],
+    ['# 000', '12345', '12345'],
+    ['000 000', '12345', '012 345'],
   ] as const)('%s shows %s as %s', ([code, digits, text]) => {
     const format = parseNumberFormat(code)
 
@@ -67,6 +69,9 @@ describe('a number format', () => {
     '#',
     '0.00',
     '#,##0',
+    '#\\ ##0',
+    '0" Years"',
+    'General;0000',
     '0%',
     '0.00E+00',
     '# ?/?',
@@ -91,6 +96,7 @@ describe('a number format', () => {
     ['h:mm', 'time'],
     ['mm:ss.0', 'time'],
     ['h AM/PM', 'time'],
+    ['[=0]"";yyyy-mm-dd', 'date'],
   ] as const)('%s shows a %s', ([code, kind]) => {
     expect(parseNumberFormat(code)).toEqual({ kind })
   })
@@ -140,6 +146,12 @@ describe('a date', () => {
       '2025-11-30',
       '2025-12-01',
       '09:00:00',
+    ])
+  })
+
+  test('beyond all numbers is no time', async () => {
+    expect((await readCells(number('1e999', 3), { formats })).faults).toMatchObject([
+      { reason: 'the cell holds a date after the year 9999' },
     ])
   })
 

@@ -30,13 +30,29 @@ describe('the sheet', () => {
       'people and co',
       `it has 3 sheets: "2026", "Summary", "People & Co": did you mean sheet: 'People & Co'?`,
     ],
-    ['the number is too high', 4, 'people.csv has no sheet number 4; it has 3 sheets'],
+    ['the number is too high', 4, 'people.csv has no sheet number 4 with rows; it has 3 sheets'],
     ['the number is a name', 2026, "did you mean sheet: '2026'?"],
   ])('is refused if %s', async ([, sheet, message]) => {
     expect(await refusalOf(await workbookOf({ sheets }), { ...xlsx, sheet })).toContain(message)
   })
 
-  test('of a chart is none', async () => {
+  test('of a chart is none, and counts', async () => {
+    const kinds = ['chartsheet', 'worksheet', 'worksheet'].map(
+      (kind, index) =>
+        `<Relationship Id="rId${index + 1}" Type="x/${kind}" Target="worksheets/sheet${index + 1}.xml"/>`,
+    )
+    const book = await workbookOf({
+      sheets: { Chart: '<?xml version="1.0"?><chartsheet/>', People: people, Former: rowOf(1, 'x') },
+      parts: { 'xl/_rels/workbook.xml.rels': `<Relationships>${kinds.join('')}</Relationships>` },
+    })
+
+    expect((await readCsv(book, { ...xlsx, sheet: 2 })).rows).toEqual(rows)
+    expect(await refusalOf(book, { ...xlsx, sheet: 1 })).toContain(
+      'has no sheet number 1 with rows; it has 2 sheets: "People", "Former"',
+    )
+  })
+
+  test('of a chart is left out', async () => {
     const book = await workbookOf({
       sheets: { People: people, Chart: '<?xml version="1.0"?><chartsheet/>' },
       parts: {
@@ -70,7 +86,7 @@ describe('rows and columns', () => {
   })
 
   test('that are blank are left out, and others keep the number that Excel shows', async () => {
-    const sheet = `${rowOf(1, 'id', 'name')}<row r="2"/><row r="5"><c r="A5" s="1"/></row>${rowOf(17, '1', 'Ana')}${rowOf(1_048_576, '2', 'Ben')}`
+    const sheet = `${rowOf(1, 'id', 'name')}<row r="2"/><row r="5"><c r="A5" s="1"/></row>${rowOf(17, '1', 'Ana')}${rowOf(1_048_575, '2', 'Ben')}`
 
     const read = await readCsv(await workbookOf({ sheet }), xlsx)
 
@@ -78,7 +94,7 @@ describe('rows and columns', () => {
       ['1', 'Ana'],
       ['2', 'Ben'],
     ])
-    expect(read.lines).toEqual([17, 1_048_576])
+    expect(read.lines).toEqual([17, 1_048_575])
     expect(read.columnLabels).toEqual(['A / id', 'B / name'])
   })
 
@@ -91,6 +107,25 @@ describe('rows and columns', () => {
 
     expect(read.rows.at(-1)).toEqual(['58', ''])
     expect(read.faults).toEqual([])
+  })
+
+  test('that were shifted beyond the named columns cost their row, as in a CSV', async () => {
+    const sheet = (count: number) =>
+      rowOf(1, 'id', 'end') +
+      Array.from({ length: count }, (_, index) => rowOf(index + 2, `${index}`)).join('') +
+      rowOf(count + 2, 'x', '', '2026-10-31')
+    const reason = 'the row has a cell in column C, beside the last column with a name, so it may have been shifted'
+
+    for (const count of [10, 60])
+      expect((await readCsv(await workbookOf({ sheet: sheet(count) }), xlsx)).faults).toEqual([
+        { line: count + 2, column: null, reason },
+      ])
+  })
+
+  test('without a name that most rows fill are columns', async () => {
+    const sheet = `${rowOf(1, 'id', 'end')}${rowOf(2, '1', '', 'a')}${rowOf(3, '2', '', 'b')}${rowOf(4, '3')}`
+
+    expect(await readCsv(await workbookOf({ sheet }), xlsx)).toMatchObject({ headers: ['id', 'end', ''], faults: [] })
   })
 
   test('are read as the settings for titles, repeated headers, footers and trailers say', async () => {
@@ -160,19 +195,37 @@ describe('a title', () => {
 describe('merged cells', () => {
   const merged = (ref: string) => sheetOf(people, `<mergeCells count="1"><mergeCell ref="${ref}"/></mergeCells>`)
 
-  test('over several rows of people are refused', async () => {
-    expect(await refusalOf(await workbookOf({ sheet: merged('C2:C3') }), xlsx)).toBe(
-      'people.csv: the cells C2:C3 are merged, so that only row 2 has their value: have every row filled',
+  test.for([
+    ['C2:C3', 'C2'],
+    ['B3:C3', 'B3'],
+    ['B3:F3', 'B3'],
+    ['A1:A2', 'A1'],
+  ] as const)('of people are refused: %s', async ([ref, first]) => {
+    expect(await refusalOf(await workbookOf({ sheet: merged(ref) }), xlsx)).toBe(
+      `people.csv: the cells ${ref} are merged, so that only ${first} has their value: have every cell filled, or write footer if they are no people`,
     )
   })
 
-  test.for(['A1:C1', 'A1:A2', 'A3:C3', 'E2:F9'])('that hide no value of a person are read: %s', async (ref) => {
+  test.for(['A1:C1', 'C3:F3', 'E2:F9', 'A4:C9'])('that hide no value of a person are read: %s', async (ref) => {
     expect((await readCsv(await workbookOf({ sheet: merged(ref) }), xlsx)).rows).toEqual(rows)
+  })
+
+  test('of a second header and of a footer are read', async () => {
+    const content = [rowOf(1, 'id', 'name'), rowOf(2, '(key)'), rowOf(4, '1', 'Ana'), rowOf(5, 'Total')].join('')
+    const sheet = sheetOf(content, '<mergeCells><mergeCell ref="B2:B3"/><mergeCell ref="A5:B5"/></mergeCells>')
+    const form = { linesAfterHeader: 2, footer: { startsWith: 'Total' } }
+
+    expect((await readCsv(await workbookOf({ sheet }), { ...xlsx, ...form })).rows).toEqual([['1', 'Ana']])
   })
 })
 
 test.for<[string, string, string]>([
   ['without any row', '', 'people.csv holds no header: the first row of the sheet must name the columns'],
+  [
+    'that is full to the last row',
+    rowOf(1, 'id') + rowOf(1_048_576, '1'),
+    'people.csv has a person in the last row that a sheet can have: it was cut off there: have it sent as CSV',
+  ],
   [
     'with an error in its header',
     `<row r="1">${textCell('A1', 'id')}<c r="B1" t="e"><v>#REF!</v></c></row>`,
