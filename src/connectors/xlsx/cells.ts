@@ -35,17 +35,17 @@ const notStored: CellContent = {
 /** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */
 export function cellContent(cell: StoredCell, context: CellContext): CellContent {
   const { type, text, hasValue, hasFormula } = cell
-  // openpyxl writes an empty value for a formula that it did not calculate. Only a text may be empty.
+  // Some writers put an empty value beside a formula that they did not calculate. Only a text may be empty.
   if (hasFormula && context.isUncalculated) return notStored
   if (hasFormula && text === '' && !(hasValue && type === 'str')) return notStored
   if (!hasValue) return ''
   switch (type) {
     case 's':
-      return /^\d{1,9}$/.test(text) ? usable(context.strings.at(Number(text)) ?? null) : null
+      return /^\d{1,9}$/.test(text) ? textContent(context.strings.at(Number(text)) ?? null) : null
     case 'str':
-      return usable(decodeEscapes(text))
+      return textContent(decodeEscapes(text))
     case 'inlineStr':
-      return usable(text)
+      return textContent(text)
     case 'n':
       return text === '' ? '' : numberContent(text, cell.style, context)
     case 'b':
@@ -89,7 +89,7 @@ function contentOf(date: { readonly text: string } | { readonly reason: string }
   return 'text' in date ? date.text : date
 }
 
-function usable(text: string | null): CellContent {
+function textContent(text: string | null): CellContent {
   if (text === null) return null
   if (text.includes('\uFFFD'))
     return { reason: 'the cell holds U+FFFD, which stands for a character that was lost before the export was written' }

@@ -92,13 +92,13 @@ export async function readSheetStart(bytes: Buffer, { name, sheet, maxRows }: St
   const workbook = await readWorkbook(archive)
   const sheets = workbook.sheets.map((one) => one.name)
   if (sheet === undefined && sheets.length > 1) return { sheets, sheet: null, rows: [], isAll: false }
-  const chosen = chooseSheet(workbook, { name, sheet: sheetMeant(sheet, sheets) })
+  const chosen = chooseSheet(workbook, { name, sheet: parseSheetChoice(sheet, sheets) })
   const context = await readContext(archive, workbook)
   const { rows, isAll } = await firstRows(archive, { part: chosen.part, context, width: maxColumns }, maxRows)
   return { sheets, sheet: chosen.name, rows, isAll }
 }
 
-function sheetMeant(sheet: string | undefined, names: readonly string[]): ExportFormat['sheet'] {
+function parseSheetChoice(sheet: string | undefined, names: readonly string[]): ExportFormat['sheet'] {
   if (sheet === undefined || names.includes(sheet) || !/^\d{1,5}$/.test(sheet)) return sheet
   return Number(sheet)
 }

@@ -5,14 +5,14 @@ import { readXml } from './xml.ts'
 
 const maxStrings = 10_000_000
 const maxTextBytes = 128 * 1024 * 1024
-const firstTextBytes = 64 * 1024
-const firstStrings = 1024
+const initialTextBytes = 64 * 1024
+const initialStrings = 1024
 
 /** The texts that cells refer to by their number. They are kept as bytes, which take a fraction of the memory of as many strings. */
 export class SharedStrings {
-  #bytes: Buffer = Buffer.alloc(firstTextBytes)
+  #bytes: Buffer = Buffer.alloc(initialTextBytes)
   /** Where each text ends. */
-  #ends = new Uint32Array(firstStrings)
+  #ends = new Uint32Array(initialStrings)
   #count = 0
   #end = 0
 
