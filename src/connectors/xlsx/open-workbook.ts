@@ -11,7 +11,7 @@ import { Tail } from '../file/tail.ts'
 import { maxRowsPerSlice } from '../json/slices.ts'
 import { type Archive, type ArchiveBytes, openArchive } from './archive.ts'
 import { locateArchive } from './bytes.ts'
-import { columnLetters, maxColumns, maxRows } from './cell-address.ts'
+import { columnLetters, maxRows as lastSheetRow, maxColumns } from './cell-address.ts'
 import type { CellContext } from './cells.ts'
 import { headerOf, type SheetHeader, sampleRows } from './header.ts'
 import { readWorkbook, type Sheet, type Workbook } from './package.ts'
@@ -55,7 +55,7 @@ export async function openWorkbook(
       yield slice
     }
     refuseMerged(content.merged, { name, format, header, lastLine })
-    if (lastLine === maxRows)
+    if (lastLine === lastSheetRow)
       throw unreadable(
         `${name} has a person in the last row that a sheet can have`,
         'it was cut off there: have it sent as CSV',
