@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
 import { scimMapping } from '../../connectors/scim/mapping.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
@@ -216,9 +217,25 @@ function toFeed(
   return { feed, problems }
 }
 
-/** The key of a pushed person is read with each request, which waits for no expression. */
-function pushedProblems({ fields }: Mapping): { readonly path: string[]; readonly message: string }[] {
-  if (fields.identityId.expression === undefined) return []
-  const message = 'a source that is pushed needs a column as the key: name column, firstOf or template'
-  return [{ path: ['fields', 'identityId', 'expression'], message }]
+/**
+ * The key of a pushed person is read with each request, which waits for no expression. `active` is the only status: deleted users and former keys
+ * leave by it, whatever else their records say.
+ */
+function pushedProblems({
+  fields,
+  status,
+  statusMeans,
+}: Mapping): { readonly path: string[]; readonly message: string }[] {
+  const problems: { readonly path: string[]; readonly message: string }[] = []
+  if (fields.identityId.expression !== undefined) {
+    const message = 'a source that is pushed needs a column as the key: name column, firstOf or template'
+    problems.push({ path: ['fields', 'identityId', 'expression'], message })
+  }
+  const message =
+    'cannot be set for a source that is pushed: people leave on the day on which active is false or the user is deleted'
+  if (!isDeepStrictEqual(status, pushedStatus)) problems.push({ path: ['status'], message })
+  if (statusMeans !== 'now') problems.push({ path: ['statusMeans'], message })
+  return problems
 }
+
+const pushedStatus = Mapping.parse(scimMapping).status

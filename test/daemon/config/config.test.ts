@@ -580,6 +580,16 @@ describe('the feeds of a connection', () => {
       'connections.acme.also: needs a source that is read',
     ],
     [
+      'another status of people who are pushed',
+      `${pushed}      status: { column: userType, leftWhen: [Former] }\n`,
+      'people leave on the day on which active is false',
+    ],
+    [
+      'a status for a later date of people who are pushed',
+      `${pushed}      statusMeans: onDate\n`,
+      'people leave on the day on which active is false',
+    ],
+    [
       'an expression as the key of people who are pushed',
       `${pushed}      fields: { identityId: { expression: 'userName' } }\n`,
       'needs a column as the key',
