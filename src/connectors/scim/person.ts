@@ -1,4 +1,4 @@
-import { columnFinder } from '../../identity/mapping/headers.ts'
+import { columnFinder, normaliseHeader } from '../../identity/mapping/headers.ts'
 import { columnsOf, compileMapping, expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
 import { type FlatRecord, flattenRecord, type JsonValue, rowReader } from '../json/cells.ts'
 import { badRequest } from './errors.ts'
@@ -13,10 +13,10 @@ export type ScimPerson = {
   readonly identityId: string | null
 }
 
-/** What a user is seen with besides its own attributes. */
-type Surroundings = {
-  /** The key of the person who is the manager; null: the value that the sender wrote stays. */
-  readonly managerKey: string | null
+/** What the mapping reads of a user besides its own attributes. */
+type RelatedFacts = {
+  /** The key of the person who is the manager; null: the manager is not known; undefined: the value that the sender wrote stays. */
+  readonly managerKey: string | null | undefined
   /** The names of the user's groups; null if the mapping does not read them. */
   readonly groups: readonly string[] | null
 }
@@ -26,6 +26,9 @@ export function readsGroups(mapping: Mapping): boolean {
   const expressions = expressionsOf(mapping).map(({ text }) => text)
   return [...columnsOf(mapping).flat(), ...expressions].some((text) => /\bgroups\b/i.test(text))
 }
+
+/** Where a user names its manager. */
+export const managerPath = [enterpriseSchema, 'manager', 'value'] as const
 
 /** The ID by which a user names its manager; null if there is none. */
 export function managerOf(resource: ScimResource): string | null {
@@ -46,7 +49,7 @@ export function isActive(resource: ScimResource): boolean {
 export function toPerson(
   mapping: Mapping,
   resource: ScimResource,
-  { id, managerKey, groups }: Surroundings & { readonly id: string },
+  { id, managerKey, groups }: RelatedFacts & { readonly id: string },
 ): ScimPerson {
   const core = { ...filled(userSchema, primaryFirst(resource)), id, active: isActive(resource) }
   const whole = {
@@ -63,6 +66,21 @@ export function toPerson(
 /** The record of a person who is no longer active. */
 export function departed(record: ScimObject): ScimObject {
   return { ...record, active: false }
+}
+
+/**
+ * The record with this key, which is in use for the person although the mapping reads another one from the user now; null if no cell can
+ * state it, as where the key is made from several columns.
+ */
+export function withKey(mapping: Mapping, record: ScimObject, key: string): ScimObject | null {
+  if (keyOf(mapping, record) === key) return record
+  const { column, firstOf = [] } = mapping.fields.identityId
+  const [name] = [column ?? firstOf[0] ?? []].flat()
+  if (name === undefined) return null
+  const cells = Object.fromEntries(flattenRecord(asTexts(record)).cells)
+  const header = Object.keys(cells).find((one) => normaliseHeader(one) === normaliseHeader(name)) ?? name
+  const stated = { ...cells, [header]: key }
+  return keyOf(mapping, stated) === key ? stated : null
 }
 
 /** The key of a person. Only the key is mapped: the results of expressions are not known here. */
@@ -85,11 +103,11 @@ function lackingColumns(mapping: Mapping, { cells }: FlatRecord): ScimObject {
   return Object.fromEntries(lacking.map(([name = '']) => [name, null]))
 }
 
-function enterpriseOf(resource: ScimResource, managerKey: string | null): ScimObject {
+function enterpriseOf(resource: ScimResource, managerKey: string | null | undefined): ScimObject {
   const own = resource[enterpriseSchema]
   const enterprise = filled(enterpriseSchema, isScimObject(own) ? own : {})
   const { manager } = enterprise
-  if (managerKey === null || !isScimObject(manager)) return enterprise
+  if (managerKey === undefined || !isScimObject(manager)) return enterprise
   return { ...enterprise, manager: { ...manager, value: managerKey } }
 }
 

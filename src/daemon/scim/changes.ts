@@ -1,19 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { departed, managerOf, type ScimPerson, toPerson } from '../../connectors/scim/person.ts'
+import { ScimError } from '../../connectors/scim/errors.ts'
+import { departed, managerOf, managerPath, type ScimPerson, toPerson, withKey } from '../../connectors/scim/person.ts'
 import type { ScimObject, ScimResource } from '../../connectors/scim/resource.ts'
 import type { ScimSource } from '../../connectors/scim/settings.ts'
 import type { Mapping } from '../../identity/mapping/mapping.ts'
-import { addEvents, type NewEvent } from '../../store/inbox/inbox.ts'
+import { addEvents, mayTakeEffect, type NewEvent } from '../../store/inbox/inbox.ts'
+import { resolveKey } from '../../store/key-answers.ts'
+import { rosterEntry } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import { groupsOf } from '../../store/scim/members.ts'
 import {
+  activeReportsOf,
   beginChange,
   findOthersOf,
-  findResource,
+  findResourcesWithIds,
+  isResourceId,
+  knownKeys,
   renewVersions,
   type StoredResource,
 } from '../../store/scim/resources.ts'
 import type { InTurn } from '../../system/turns.ts'
+import type { ScimAnswer } from './answers.ts'
 
 /** A connection that is pushed over SCIM. */
 export type ScimFeed = {
@@ -32,42 +39,63 @@ export type ScimChange = {
   readonly feed: ScimFeed
   /** When the change is true. */
   readonly at: Date
+  /** The events that it has stored. */
+  readonly stored: { events: number }
 }
 
 /** A user as it is or will be stored. */
 export type UserState = { readonly id: string; readonly resource: ScimResource }
 
+/** An answer, and how many events were stored before it was given. */
+export type ChangeAnswer = ScimAnswer & { readonly events: number }
+
 /**
  * Makes a change and stores its events in one transaction, so that the resource that a sender reads and the event that a run plans never differ.
- * Returns once both are committed.
+ * Returns the answer once both are committed. The answer is read before: a failure of reading it undoes the change, so that the sender may repeat it.
  */
-export async function makeChange<T>(
+export async function makeChange(
   { db, now }: { readonly db: Db; readonly now: () => Date },
   feed: ScimFeed,
-  make: (change: ScimChange) => Promise<T>,
-): Promise<T> {
+  make: (change: ScimChange) => Promise<ScimAnswer>,
+): Promise<ChangeAnswer> {
   const work = async (tx: Db) => {
     const at = await beginChange(tx, { connection: feed.connection, now: now() })
-    return await make({ tx, feed, at })
+    const stored = { events: 0 }
+    const answer = await make({ tx, feed, at, stored })
+    return { ...answer, events: stored.events }
   }
   return await feed.inTurn(() => db.transaction().execute(work))
 }
 
 /** The person of a user. */
-export async function personOf(
-  { tx, feed }: Pick<ScimChange, 'tx' | 'feed'>,
-  { id, resource }: UserState,
-): Promise<ScimPerson> {
-  const { connection, mapping, readsGroups } = feed
-  const managerId = managerOf(resource)
-  const manager = managerId === null ? null : await findResource(tx, { connection, kind: 'User' }, managerId)
-  const groups = readsGroups ? await groupNamesOf(tx, { connection, id }) : null
-  return toPerson(mapping, resource, { id, managerKey: manager?.identityId ?? null, groups })
+export async function personOf(change: Pick<ScimChange, 'tx' | 'feed'>, user: UserState): Promise<ScimPerson> {
+  const toPersonOf = await personReader(change, [user])
+  return toPersonOf(user)
 }
 
-async function groupNamesOf(tx: Db, { connection, id }: { connection: string; id: string }): Promise<string[]> {
-  const groups = (await groupsOf(tx, { connection, userIds: [id] })).get(id) ?? []
-  return groups.map(({ display }) => display)
+/** Loads the managers and groups of users, and returns how to read their persons. */
+async function personReader(
+  { tx, feed }: Pick<ScimChange, 'tx' | 'feed'>,
+  users: readonly UserState[],
+): Promise<(user: UserState) => ScimPerson> {
+  const { connection, mapping, readsGroups } = feed
+  const managerIds = [...new Set(users.flatMap(({ resource }) => managerOf(resource) ?? []))]
+  const managers = await findResourcesWithIds(tx, { connection, kind: 'User' }, managerIds)
+  const unknown = managerIds.filter((id) => isResourceId(id) && !managers.has(id.toLowerCase()))
+  const keys = await knownKeys(tx, { connection, keys: unknown })
+  const groups = readsGroups ? await groupsOf(tx, { connection, userIds: users.map(({ id }) => id) }) : null
+  const keyOfManager = (id: string | null): string | null | undefined => {
+    const manager = id === null ? undefined : managers.get(id.toLowerCase())
+    if (manager !== undefined) return manager.identityId
+    // An ID of ours that no user has any more is nobody's key.
+    return id !== null && unknown.includes(id) && !keys.has(id) ? null : undefined
+  }
+  return ({ id, resource }) =>
+    toPerson(mapping, resource, {
+      id,
+      managerKey: keyOfManager(managerOf(resource)),
+      groups: groups && (groups.get(id) ?? []).map(({ display }) => display),
+    })
 }
 
 /** What a change of a user makes of its person. `before`: the user until now; null for a new one. `after`: null for a deleted one. */
@@ -78,21 +106,58 @@ type UserChange = {
 
 /**
  * Stores the event of a changed user. Somebody who has another active user stays as that user says. If the key of the user changes, the person
- * of the former key leaves in the same event.
+ * of the former key leaves in the same event. A user that is not active and was never employed is no event: it would join and leave.
  */
 export async function addUserEvent(change: ScimChange, { before, after }: UserChange): Promise<void> {
   const records: ScimObject[] = []
   if (before !== null && (after === null || isRekeyed(before, after.person))) {
-    const state = { id: before.id, resource: before.body as ScimResource }
-    const { record, identityId } = await personOf(change, state)
-    records.push((await otherRecordOf(change, { id: before.id, identityId })) ?? departed(record))
+    const record = await departureOf(change, before)
+    if (record !== null) records.push(record)
   }
   if (after !== null) {
     const { id, person, isActive } = after
-    const other = isActive ? null : await otherRecordOf(change, { id, identityId: person.identityId })
-    records.push(other ?? person.record)
+    const { identityId } = person
+    const other = isActive ? null : await otherRecordOf(change, { id, identityId })
+    const isEvent = isActive || other !== null || (await mayBeEmployed(change, { id, identityId, before }))
+    if (isEvent) records.push(other ?? person.record)
   }
-  await addRecords(change, [records])
+  if (records.length > 0) await addRecords(change, [records])
+}
+
+/** What is stated of the person of a user that is deleted or gets another key; null: nothing, because the person was never employed. */
+async function departureOf(change: ScimChange, before: StoredResource): Promise<ScimObject | null> {
+  const { id } = before
+  const { record, identityId: current } = await personOf(change, toState(before))
+  // The key under which the person was sent: the mapping may read another one since then.
+  const identityId = before.identityId ?? current
+  if (identityId === null) return null
+  const other = await otherRecordOf(change, { id, identityId })
+  if (other !== null) return other
+  if (!(await mayBeEmployed(change, { id, identityId, before }))) return null
+  const keyed = withKey(change.feed.mapping, record, identityId)
+  if (keyed !== null) return departed(keyed)
+  throw new ScimError(
+    503,
+    'the key of people was mapped otherwise when this user was stored: its operator has to map it as before',
+  )
+}
+
+type PossiblePerson = KeyOfUser & { readonly before: StoredResource | null }
+
+/** Whether a person that a user stated to be employed can be employed now: known, or in an event that may still take effect. */
+async function mayBeEmployed({ tx, feed }: ScimChange, { id, identityId, before }: PossiblePerson): Promise<boolean> {
+  if (identityId === null) return false
+  const { connection } = feed
+  const isSamePerson = before !== null && before.identityId === identityId
+  if (isSamePerson && (before.isActive || (await mayTakeEffect(tx, { connection, eventId: id })))) return true
+  const key = await resolveKey(tx, { connection, identityId })
+  return (await rosterEntry(tx, { connection, identityId: key })) !== null
+}
+
+/** Stores the events of the active users whose manager has another key than before. */
+export async function changeReportsOf(change: ScimChange, managerId: string): Promise<void> {
+  const { tx, feed } = change
+  await addStates(change, await activeReportsOf(tx, { connection: feed.connection, managerId, path: managerPath }))
 }
 
 /** Gives users whose groups have changed another version and, if the mapping reads groups, stores their events. */
@@ -101,15 +166,26 @@ export async function changeGroupsOf(change: ScimChange, userIds: Iterable<strin
   const ids = [...new Set(userIds)]
   await renewVersions(tx, { connection: feed.connection, kind: 'User', at }, ids)
   if (!feed.readsGroups) return
-  const events: ScimObject[][] = []
-  for (const id of ids) {
-    const user = await findResource(tx, { connection: feed.connection, kind: 'User' }, id)
-    // Somebody who has left has no groups that count.
-    if (user === null || !user.isActive) continue
-    const { record } = await personOf(change, { id: user.id, resource: user.body as ScimResource })
-    events.push([record])
-  }
-  await addRecords(change, events)
+  const users = await findResourcesWithIds(tx, { connection: feed.connection, kind: 'User' }, ids)
+  // Somebody who has left has no groups that count.
+  await addStates(
+    change,
+    ids.flatMap((id) => users.get(id) ?? []).filter(({ isActive }) => isActive),
+  )
+}
+
+/** Stores an event for each of these users as it is. */
+async function addStates(change: ScimChange, users: readonly StoredResource[]): Promise<void> {
+  const states = users.map(toState)
+  const toPersonOf = await personReader(change, states)
+  await addRecords(
+    change,
+    states.map((state) => [toPersonOf(state).record]),
+  )
+}
+
+function toState({ id, body }: StoredResource): UserState {
+  return { id, resource: body as ScimResource }
 }
 
 function isRekeyed({ identityId, isActive }: StoredResource, person: ScimPerson): boolean {
@@ -123,12 +199,15 @@ async function otherRecordOf(change: ScimChange, { id, identityId }: KeyOfUser):
   if (identityId === null) return null
   const { tx, feed } = change
   const [other] = await findOthersOf(tx, { connection: feed.connection, identityId, except: id })
-  if (other === undefined) return null
-  return (await personOf(change, { id: other.id, resource: other.body as ScimResource })).record
+  return other === undefined ? null : (await personOf(change, toState(other))).record
 }
 
-async function addRecords({ tx, feed, at }: ScimChange, events: readonly (readonly ScimObject[])[]): Promise<void> {
+async function addRecords(
+  { tx, feed, at, stored }: ScimChange,
+  events: readonly (readonly ScimObject[])[],
+): Promise<void> {
   const { connection } = feed
+  stored.events += events.length
   await addEvents(
     tx,
     events.map((records): NewEvent => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Filter } from 'scim2-parse-filter'
-import { badRequest } from '../../connectors/scim/errors.ts'
+import { badRequest, ScimError } from '../../connectors/scim/errors.ts'
 import { type PatchOperation, patchResource, readPatch } from '../../connectors/scim/patch.ts'
 import {
   isScimObject,
@@ -16,13 +16,15 @@ import { addMembers, type Member, membersOf, removeMembers } from '../../store/s
 import {
   deleteResource,
   findResource,
+  findResources,
   insertResource,
   type ResourceContent,
+  type ResourceKey,
   type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
-import { notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
-import { changeGroupsOf, makeChange, type ScimChange, type ScimFeed } from './changes.ts'
+import { notFound, requireVersion, type ScimRequest } from './answers.ts'
+import { type ChangeAnswer, changeGroupsOf, makeChange, type ScimChange, type ScimFeed } from './changes.ts'
 import { answerStored, type ScimContext } from './related.ts'
 
 const kind = 'Group'
@@ -32,10 +34,11 @@ export async function createGroup(
   ctx: ScimContext,
   feed: ScimFeed,
   { body, request }: { readonly body: ScimObject; readonly request: ScimRequest },
-): Promise<ScimAnswer> {
+): Promise<ChangeAnswer> {
   const { members: stated, resource } = withoutMembers(readResource(kind, body))
   const content = contentOf(resource)
-  const stored = await makeChange(ctx, feed, async (change) => {
+  return await makeChange(ctx, feed, async (change) => {
+    await refuseDuplicate(change, content)
     const id = randomUUID()
     const inserted = await insertResource(change.tx, {
       connection: feed.connection,
@@ -46,21 +49,20 @@ export async function createGroup(
     })
     if (inserted === null) throw new Error(`the group ${id} was not stored`)
     await changeGroupsOf(change, await addMembers(change.tx, { connection: feed.connection, groupId: id }, stated))
-    return inserted
+    return await answerStored({ db: change.tx }, feed, { status: 201, kind, stored: inserted, request })
   })
-  return await answerStored(ctx, feed, { status: 201, kind, stored, request })
 }
 
 type GroupRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
 
 /** Replaces a group and its members. */
-export async function replaceGroup(ctx: ScimContext, feed: ScimFeed, input: GroupRequest): Promise<ScimAnswer> {
+export async function replaceGroup(ctx: ScimContext, feed: ScimFeed, input: GroupRequest): Promise<ChangeAnswer> {
   const { members, resource } = withoutMembers(readResource(kind, input.body))
   return await changeGroup(ctx, feed, input, { next: () => resource, members: [{ removes: 'all', adds: members }] })
 }
 
 /** Changes parts of a group. */
-export async function patchGroup(ctx: ScimContext, feed: ScimFeed, input: GroupRequest): Promise<ScimAnswer> {
+export async function patchGroup(ctx: ScimContext, feed: ScimFeed, input: GroupRequest): Promise<ChangeAnswer> {
   const operations = readPatch(kind, input.body)
   const ofMembers = operations.filter(({ target }) => target.name === 'members' && target.extension === null)
   const others = operations.filter((operation) => !ofMembers.includes(operation))
@@ -73,15 +75,15 @@ export async function deleteGroup(
   ctx: ScimContext,
   feed: ScimFeed,
   { id, request }: Omit<GroupRequest, 'body'>,
-): Promise<ScimAnswer> {
-  await makeChange(ctx, feed, async (change) => {
+): Promise<ChangeAnswer> {
+  return await makeChange(ctx, feed, async (change) => {
     const before = await requireGroup(change, id)
     requireVersion(before, request)
     const members = await removeMembers(change.tx, { connection: feed.connection, groupId: before.id }, null)
     await deleteResource(change.tx, { connection: feed.connection, kind }, before.id)
     await changeGroupsOf(change, members)
+    return { status: 204 }
   })
-  return { status: 204 }
 }
 
 /** Members that are removed from a group, and then others that are added. */
@@ -97,9 +99,9 @@ async function changeGroup(
   feed: ScimFeed,
   { id, request }: GroupRequest,
   { next, members }: NextGroup,
-): Promise<ScimAnswer> {
+): Promise<ChangeAnswer> {
   const { connection } = feed
-  const stored = await makeChange(ctx, feed, async (change) => {
+  return await makeChange(ctx, feed, async (change) => {
     const before = await requireGroup(change, id)
     requireVersion(before, request)
     const resource = next(before.body as ScimResource)
@@ -116,12 +118,22 @@ async function changeGroup(
       const all = await membersOf(change.tx, { connection, groupIds: [before.id] })
       for (const { value } of all.get(before.id) ?? []) changed.add(value)
     }
-    if (isSame && changed.size === 0) return before
-    const updated = await updateResource(change.tx, { connection, kind, id: before.id, at: change.at, ...content })
+    const { tx, at } = change
+    const isUnchanged = isSame && changed.size === 0
+    const stored = isUnchanged ? before : await updateResource(tx, { connection, kind, id: before.id, at, ...content })
     await changeGroupsOf(change, changed)
-    return updated
+    return await answerStored({ db: tx }, feed, { status: 200, kind, stored, request })
   })
-  return await answerStored(ctx, feed, { status: 200, kind, stored, request })
+}
+
+/** Refuses a group that is there, so that a repeated request makes no second one: by its external ID, or by its name if it has none. */
+async function refuseDuplicate({ tx, feed }: ScimChange, { externalId, body }: ResourceContent): Promise<void> {
+  const { displayName } = body as ScimResource
+  const key = externalId === null ? { by: 'name', value: String(displayName) } : { by: 'externalId', value: externalId }
+  const same = await findResources(tx, { connection: feed.connection, kind }, key as ResourceKey)
+  if (same.length === 0) return
+  const detail = 'another group has this externalId or displayName: find it and change it'
+  throw new ScimError(409, detail, { scimType: 'uniqueness' })
 }
 
 async function requireGroup({ tx, feed }: ScimChange, id: string): Promise<StoredResource> {

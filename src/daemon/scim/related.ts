@@ -12,7 +12,7 @@ type OfKind = { readonly kind: ResourceKind; readonly request: ScimRequest }
 
 /** The resources with the members of groups, and the groups of users, where the request asks for them. */
 export async function withRelated(
-  { db }: ScimContext,
+  { db }: Pick<ScimContext, 'db'>,
   { connection }: ScimFeed,
   { kind, stored, request: { projection } }: OfKind & { readonly stored: readonly StoredResource[] },
 ): Promise<Presented[]> {
@@ -30,7 +30,7 @@ export async function withRelated(
 
 /** The answer with one stored resource. */
 export async function answerStored(
-  ctx: ScimContext,
+  ctx: Pick<ScimContext, 'db'>,
   feed: ScimFeed,
   { status, stored, ...of }: OfKind & { readonly status: 200 | 201; readonly stored: StoredResource },
 ): Promise<ScimAnswer> {

@@ -18,7 +18,7 @@ import { openTurns } from '../../system/turns.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { createInboxCapacity, type InboxCapacity } from '../webhooks/capacity.ts'
 import type { ScimAnswer, ScimRequest } from './answers.ts'
-import type { ScimFeed } from './changes.ts'
+import type { ChangeAnswer, ScimFeed } from './changes.ts'
 import { createGroup, deleteGroup, patchGroup, replaceGroup } from './groups.ts'
 import { type ListParameters, readList, readOne } from './lists.ts'
 import { createUser, deleteUser, patchUser, replaceUser } from './users.ts'
@@ -154,7 +154,7 @@ function discovery(
 function changing(
   { scope, feed, serving }: On,
   [method, url]: readonly ['POST' | 'PUT' | 'PATCH' | 'DELETE', string],
-  handler: Handler,
+  handler: (input: RequestInput) => Promise<ChangeAnswer>,
 ): void {
   const { inboxLimit, bodyLimitBytes: bodyLimit } = feed.settings
   const { maxUnderWay = 500 } = serving
@@ -170,9 +170,9 @@ function changing(
       using _turn = { [Symbol.dispose]: () => (underWay -= 1) }
       using reservation = serving.capacity.reserve(feed.connection, inboxLimit)
       if (reservation === null) throw full()
-      const answer = await handler(inputOf(request, feed, serving))
-      reservation.added()
-      serving.events.webhookStored({ connection: feed.connection, stored: 1, duplicates: 0 })
+      const { events: stored, ...answer } = await handler(inputOf(request, feed, serving))
+      reservation.added(stored)
+      if (stored > 0) serving.events.webhookStored({ connection: feed.connection, stored, duplicates: 0 })
       return send(reply, answer)
     },
   })

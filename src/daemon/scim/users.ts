@@ -15,8 +15,17 @@ import {
   type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
-import { notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
-import { addUserEvent, makeChange, personOf, type ScimChange, type ScimFeed, type UserState } from './changes.ts'
+import { notFound, requireVersion, type ScimRequest } from './answers.ts'
+import {
+  addUserEvent,
+  type ChangeAnswer,
+  changeReportsOf,
+  makeChange,
+  personOf,
+  type ScimChange,
+  type ScimFeed,
+  type UserState,
+} from './changes.ts'
 import { answerStored, type ScimContext } from './related.ts'
 
 const kind = 'User'
@@ -26,31 +35,30 @@ export async function createUser(
   ctx: ScimContext,
   feed: ScimFeed,
   { body, request }: { readonly body: ScimObject; readonly request: ScimRequest },
-): Promise<ScimAnswer> {
+): Promise<ChangeAnswer> {
   const stated = readResource(kind, body)
   const resource = { ...stated, active: isActive(stated) }
-  const stored = await makeChange(ctx, feed, async (change) => {
+  return await makeChange(ctx, feed, async (change) => {
     const state = { id: randomUUID(), resource }
     const { person, content } = await contentOf(change, state)
     const { connection } = feed
     const inserted = await insertResource(change.tx, { connection, kind, id: state.id, at: change.at, ...content })
     if (inserted === null) throw nameTaken()
     await addUserEvent(change, { before: null, after: { ...state, person, isActive: content.isActive } })
-    return inserted
+    return await answerStored({ db: change.tx }, feed, { status: 201, kind, stored: inserted, request })
   })
-  return await answerStored(ctx, feed, { status: 201, kind, stored, request })
 }
 
 type UserRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
 
 /** Replaces a user. A user that does not say whether it is active stays as it was. */
-export async function replaceUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ScimAnswer> {
+export async function replaceUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ChangeAnswer> {
   const stated = readResource(kind, input.body)
   return await changeUser(ctx, feed, input, () => stated)
 }
 
 /** Changes parts of a user. */
-export async function patchUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ScimAnswer> {
+export async function patchUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ChangeAnswer> {
   const operations = readPatch(kind, input.body)
   return await changeUser(ctx, feed, input, (before) => patchResource(kind, before, operations))
 }
@@ -60,8 +68,8 @@ export async function deleteUser(
   ctx: ScimContext,
   feed: ScimFeed,
   { id, request }: Omit<UserRequest, 'body'>,
-): Promise<ScimAnswer> {
-  await makeChange(ctx, feed, async (change) => {
+): Promise<ChangeAnswer> {
+  return await makeChange(ctx, feed, async (change) => {
     const before = await requireUser(change, id)
     requireVersion(before, request)
     await addUserEvent(change, { before, after: null })
@@ -71,37 +79,34 @@ export async function deleteUser(
     const groupIds = groups.map(({ value }) => value)
     await renewVersions(tx, { connection, kind: 'Group', at }, groupIds)
     await deleteResource(tx, { connection, kind }, before.id)
+    return { status: 204 }
   })
-  return { status: 204 }
 }
 
 async function changeUser(
   ctx: ScimContext,
   feed: ScimFeed,
   { id, request }: UserRequest,
-  next: (before: ScimResource) => ScimResource,
-): Promise<ScimAnswer> {
-  const stored = await makeChange(ctx, feed, async (change) => {
+  changedBy: (before: ScimResource) => ScimResource,
+): Promise<ChangeAnswer> {
+  return await makeChange(ctx, feed, async (change) => {
     const before = await requireUser(change, id)
     requireVersion(before, request)
     const known = before.body as ScimResource
-    const changed = next(known)
+    const changed = changedBy(known)
     const state = { id: before.id, resource: { ...changed, active: changed.active ?? isActive(known) } }
     const { person, content } = await contentOf(change, state)
     await refuseTakenName(change, state.id, content.name)
     // A repeated change is an event too, because an operator may have rejected the first one.
     await addUserEvent(change, { before, after: { ...state, person, isActive: content.isActive } })
-    const isSame = isDeepStrictEqual(known, state.resource) && before.identityId === content.identityId
-    if (isSame) return before
-    return await updateResource(change.tx, {
-      connection: feed.connection,
-      kind,
-      id: before.id,
-      at: change.at,
-      ...content,
-    })
+    const isRekeyed = before.identityId !== content.identityId
+    const isSame = isDeepStrictEqual(known, state.resource) && !isRekeyed
+    const { tx, at } = change
+    const next = { connection: feed.connection, kind, id: before.id, at, ...content } as const
+    const stored = isSame ? before : await updateResource(tx, next)
+    if (isRekeyed) await changeReportsOf(change, before.id)
+    return await answerStored({ db: tx }, feed, { status: 200, kind, stored, request })
   })
-  return await answerStored(ctx, feed, { status: 200, kind, stored, request })
 }
 
 async function contentOf(change: ScimChange, state: UserState) {

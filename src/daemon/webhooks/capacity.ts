@@ -6,8 +6,8 @@ export type InboxCapacity = {
   reserve(connection: string, limit: number): Reservation | null
 }
 
-/** Reserved room for an event. Call `added` once the event is stored; disposing ends the reservation. */
-type Reservation = Disposable & { added(): void }
+/** Reserved room for an event. Call `added` once it is stored, with how many events it became; disposing ends the reservation. */
+type Reservation = Disposable & { added(events?: number): void }
 
 type Gauge = {
   /** The last count of the store. */
@@ -52,8 +52,8 @@ export function createInboxCapacity(pendingCount: (connection: string) => Promis
     if (gauge.lastCount + gauge.added + gauge.reserved >= limit) return null
     gauge.reserved += 1
     return {
-      added() {
-        gauge.added += 1
+      added(events = 1) {
+        gauge.added += events
       },
       [Symbol.dispose]() {
         gauge.reserved -= 1

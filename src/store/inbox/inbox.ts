@@ -79,6 +79,22 @@ export async function pendingCount(db: Db, connection: string): Promise<number> 
   return count
 }
 
+/** Whether an event of the connection with this ID of its sender waits, is held or was rejected, so that it may still take effect. */
+export async function mayTakeEffect(
+  db: Db,
+  { connection, eventId }: { connection: string; eventId: string },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('inbox')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('state', 'in', ['pending', 'held', 'rejected'])
+    .where('event_id', '=', eventId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** The connections with events that no run has taken yet. */
 export async function pendingConnections(db: Db): Promise<FreshEvents[]> {
   const rows = await db

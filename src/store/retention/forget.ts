@@ -6,7 +6,7 @@ import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
 import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
-import { deleteUsersOf } from '../scim/resources.ts'
+import { deleteUsersOf, lockUsersOf } from '../scim/resources.ts'
 import { forgetInStatements } from '../statement/forget.ts'
 import { removedReason, withoutValues } from './retain.ts'
 
@@ -33,6 +33,8 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     if (active !== null)
       throw new Failure('conflict', `run ${active} of "${connection}" is active; repeat this when it has ended`)
     await refuseUnlessGone(tx, forgetting)
+    const keys = [identityId, ...(await laterKeys(tx, { connection, identityId }))]
+    await refuseReturning(tx, forgetting, keys)
 
     await sql`
       update roster set desired = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
@@ -63,9 +65,8 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       delete from run_accounts using runs
       where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id
         and runs.connection = ${connection}`.execute(tx)
-    const keys = [identityId, ...(await laterKeys(tx, { connection, identityId }))]
     for (const key of keys) await dropWaiting(tx, { connection, identityId: key })
-    await deleteUsersOf(tx, { connection, identityIds: keys })
+    await deleteUsersOf(tx, { connection, identityIds: keys, at: now })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await forgetInStatements(tx, { connection, keys })
     await sql`
@@ -108,6 +109,22 @@ async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forge
   // Both are the same object once the platform has acknowledged what HR states.
   if (entry.confirmed !== entry.desired)
     throw new Failure('conflict', `the platform has not acknowledged yet that person ${identityId} has left`)
+}
+
+/** A deleted user could no longer be deactivated by its sender, so a person whose return is under way is not forgotten. */
+async function refuseReturning(
+  tx: Db,
+  { connection, identityId }: Pick<Forgetting, 'connection' | 'identityId'>,
+  identityIds: readonly string[],
+): Promise<void> {
+  const returning = await lockUsersOf(tx, { connection, identityIds })
+  if (returning === 'active')
+    throw new Failure(
+      'conflict',
+      `the sender has person ${identityId} as an active user: deactivate the user there first`,
+    )
+  if (returning === 'waiting')
+    throw new Failure('conflict', `a change of person ${identityId} waits to be planned: repeat this afterwards`)
 }
 
 /** Removes what faults and rejected events quote of the person. */

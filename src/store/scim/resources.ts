@@ -28,13 +28,12 @@ export type ResourceContent = {
   readonly body: object
 }
 
-/** Attributes by which resources are resource. */
-type ResourceKey = { readonly by: 'id' | 'externalId' | 'name'; readonly value: string }
+/** An attribute by which resources are looked up, and its value. */
+export type ResourceKey = { readonly by: 'id' | 'externalId' | 'name'; readonly value: string }
 
-const maxSkewMs = 10 * 60_000
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Makes a connection known, so that it can be changed. */
+/** Registers a connection, so that it can be changed. */
 export async function ensureScimConnection(db: Db, connection: string): Promise<void> {
   await sql`
     insert into scim_connections (connection, changed_at) values (${connection}, to_timestamp(0))
@@ -43,16 +42,14 @@ export async function ensureScimConnection(db: Db, connection: string): Promise<
 
 /**
  * Waits until no other change of the connection is under way, and returns the time of this one: later than every change before, also if
- * the clocks of two processes differ. A clock that was far ahead is not followed.
+ * the clocks of two processes differ or a clock was set back. An earlier time would let older facts overtake a departure.
  */
 export async function beginChange(tx: Db, { connection, now }: { connection: string; now: Date }): Promise<Date> {
   const { rows } = await sql<{ at: Date }>`
-    update scim_connections set changed_at = case
-      when changed_at < ${now} or changed_at > ${new Date(now.getTime() + maxSkewMs)} then ${now}::timestamptz
-      else changed_at + interval '1 millisecond' end
+    update scim_connections set changed_at = greatest(${now}::timestamptz, changed_at + interval '1 millisecond')
     where connection = ${connection} returning changed_at as at`.execute(tx)
   const [row] = rows
-  if (row === undefined) throw new Error(`the SCIM connection ${connection} was never made known`)
+  if (row === undefined) throw new Error(`the SCIM connection ${connection} is not registered`)
   return row.at
 }
 
@@ -71,6 +68,62 @@ export async function findResource(
     .where('id', '=', id)
     .executeTakeFirst()
   return row === undefined ? null : toResource(row)
+}
+
+/** The resources with these IDs, by their IDs. Texts that are no ID of ours have none. */
+export async function findResourcesWithIds(
+  db: Db,
+  { connection, kind }: ResourcesOf,
+  ids: readonly string[],
+): Promise<Map<string, StoredResource>> {
+  const own = ids.filter(isResourceId)
+  if (own.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('scim_resources')
+    .selectAll()
+    .where('connection', '=', connection)
+    .where('kind', '=', kind)
+    .where(sql<boolean>`id = any(${own}::uuid[])`)
+    .execute()
+  return new Map(rows.map((row) => [row.id, toResource(row)]))
+}
+
+/** Whether a text has the form of the IDs of resources. */
+export function isResourceId(text: string): boolean {
+  return uuidForm.test(text)
+}
+
+/** Those of these keys that a user of the connection has. */
+export async function knownKeys(
+  db: Db,
+  { connection, keys }: { connection: string; keys: readonly string[] },
+): Promise<Set<string>> {
+  if (keys.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('scim_resources')
+    .select('identity_id')
+    .where('connection', '=', connection)
+    .where('kind', '=', 'User')
+    .where(sql<boolean>`identity_id = any(${keys}::text[])`)
+    .execute()
+  return new Set(rows.flatMap(({ identity_id: key }) => key ?? []))
+}
+
+/** The active users whose manager has this ID. `path`: where a user names its manager. Reads all users: no index helps. */
+export async function activeReportsOf(
+  db: Db,
+  { connection, managerId, path }: { connection: string; managerId: string; path: readonly string[] },
+): Promise<StoredResource[]> {
+  const rows = await db
+    .selectFrom('scim_resources')
+    .selectAll()
+    .where('connection', '=', connection)
+    .where('kind', '=', 'User')
+    .where('is_active', '=', true)
+    .where(sql<boolean>`body #>> ${path}::text[] = ${managerId}`)
+    .orderBy('ordinal')
+    .execute()
+  return rows.map(toResource)
 }
 
 /** The resources with this ID, external ID or name. */
@@ -185,18 +238,40 @@ export async function deleteResource(tx: Db, { connection, kind }: ResourcesOf, 
     .execute()
 }
 
-/** Deletes the users that are these people, without an event: nothing of them is kept. */
-export async function deleteUsersOf(
+/**
+ * Waits until no change of the connection is under way, and lets none begin before the end of the transaction. Returns how these people may
+ * still be employed: by an active user, or by a change of a user that waits for a run or a decision; null: not at all.
+ */
+export async function lockUsersOf(
   tx: Db,
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<'active' | 'waiting' | null> {
+  await sql`select from scim_connections where connection = ${connection} for update`.execute(tx)
+  const { rows } = await sql<{ isActive: boolean; isWaiting: boolean }>`
+    select is_active as "isActive", exists (
+      select 1 from inbox where inbox.connection = ${connection} and state in ('pending', 'held') and event_id = users.id::text
+    ) as "isWaiting"
+    from scim_resources users
+    where connection = ${connection} and kind = 'User' and identity_id = any(${identityIds}::text[])`.execute(tx)
+  if (rows.some(({ isActive }) => isActive)) return 'active'
+  return rows.some(({ isWaiting }) => isWaiting) ? 'waiting' : null
+}
+
+/** Deletes the users that are these people, without an event: nothing of them is kept. Their groups get another version. */
+export async function deleteUsersOf(
+  tx: Db,
+  { connection, identityIds, at }: { connection: string; identityIds: readonly string[]; at: Date },
 ): Promise<void> {
   await sql`
-    with gone as (
+    with deleted as (
       delete from scim_resources
       where connection = ${connection} and kind = 'User' and identity_id = any(${identityIds}::text[]) returning id
+    ), removed as (
+      delete from scim_members using deleted
+      where scim_members.connection = ${connection} and scim_members.member = deleted.id::text returning group_id
     )
-    delete from scim_members using gone
-    where scim_members.connection = ${connection} and scim_members.member = gone.id::text`.execute(tx)
+    update scim_resources set version = version + 1, changed_at = ${at}
+    where connection = ${connection} and kind = 'Group' and id in (select group_id from removed)`.execute(tx)
 }
 
 function columnsOf({ name, externalId, identityId, isActive, body }: ResourceContent) {

@@ -37,7 +37,8 @@ export async function requestEventRuns(ctx: SyncContext): Promise<void> {
 function isDue({ oldestReceivedAt, newestReceivedAt }: FreshEvents, { settings }: WebhookFeed, now: Date): boolean {
   const secondsSince = (instant: string): number => (now.getTime() - Date.parse(instant)) / 1000
   return (
-    secondsSince(newestReceivedAt) >= settings.quietSeconds ||
+    // Events are dated ahead of a clock that was set back: they do not wait until it is there again.
+    Math.abs(secondsSince(newestReceivedAt)) >= settings.quietSeconds ||
     secondsSince(oldestReceivedAt) >= settings.quietMostSeconds
   )
 }

@@ -9,7 +9,7 @@ import type { StoredEvent } from '../../../src/identity/record.ts'
 import { enterpriseSchema } from '../../helpers/sources/scim-server.ts'
 
 const custom = 'urn:acme:scim:2.0:User'
-const surroundings = { id: 'u1', managerKey: null, groups: null }
+const surroundings = { id: 'u1', managerKey: undefined, groups: null }
 const mappingWith = (patch: MappingPatch = {}) => Mapping.parse(mergePreset(scimMapping, patch))
 
 const ana: ScimResource = {
@@ -95,6 +95,7 @@ describe('a user as a person', () => {
 
   test('names its manager by key', async () => {
     expect(await observed(ana, {}, { managerKey: 'E9' } as object)).toMatchObject({ fields: { managerId: 'E9' } })
+    expect(await observed(ana, {}, { managerKey: null } as object)).toMatchObject({ fields: { managerId: null } })
   })
 
   test('has no key without the column', () => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { databases } from '../../helpers/servers/databases.ts'
 import { enterpriseSchema, oktaUser, openScim, patchOf } from '../../helpers/sources/scim-server.ts'
@@ -30,9 +31,9 @@ describe.each(databases)('changes on $name', ({ createDatabase }) => {
       '2026-11-20T03:00:00.000Z',
       // The clock of another process is behind: the order stays.
       '2026-11-20T03:00:00.001Z',
-      // A clock that was far ahead is not followed.
-      '2026-11-20T01:00:00.000Z',
-      '2026-11-20T01:00:00.001Z',
+      // A clock that was far ahead was set back: the deactivation stays the newest.
+      '2026-11-20T03:00:00.002Z',
+      '2026-11-20T03:00:00.003Z',
     ])
     expect(rows.map((row) => row.event_id)).toEqual([id, id, id, id])
     expect(await scim.events()).toMatchObject([
@@ -96,6 +97,40 @@ describe('a user whose key changes', () => {
   })
 })
 
+describe('after a change of the mapping of the key', () => {
+  test.each([
+    ['that is a column', { identityId: 'userName' }],
+    ['that is the first of several', { identityId: { firstOf: ['userName', 'externalId'], lowercase: true } }],
+  ])('the person of the former key leaves %s', async (_, fields) => {
+    await using scim = await openScim({ mapping: { fields } })
+    const { id } = await create(scim, 'ana@acme.example')
+    const { id: deleted } = await create(scim, 'bo@acme.example')
+    await scim.store.db.updateTable('scim_resources').set({ identity_id: sql`'old-' || external_id` }).execute()
+
+    await patch(scim, id, { op: 'replace', path: 'title', value: 'CEO' })
+    await scim.call({ method: 'DELETE', path: `/Users/${deleted}` })
+
+    expect((await scim.events()).slice(2)).toMatchObject([
+      [
+        { userName: 'old-00u-ana', active: false },
+        { userName: 'ana@acme.example', active: true, title: 'CEO' },
+      ],
+      { userName: 'old-00u-bo', active: false },
+    ])
+  })
+
+  test('a user is refused whose former key no column can state', async () => {
+    await using scim = await openScim({ mapping: { fields: { identityId: { template: '{externalId}-{userName}' } } } })
+    const { id } = await create(scim, 'ana@acme.example')
+    await scim.store.db.updateTable('scim_resources').set({ identity_id: 'old' }).execute()
+
+    const answer = await patch(scim, id, deactivate)
+
+    expect(answer).toMatchObject({ status: 503, body: { detail: expect.stringContaining('mapped otherwise') } })
+    expect(await scim.events()).toHaveLength(1)
+  })
+})
+
 describe('two users of one person', () => {
   test('the person stays while one of them is active', async () => {
     await using scim = await openScim()
@@ -130,14 +165,35 @@ describe('what a change does not say', () => {
     expect((await scim.events()).at(-1)).toMatchObject({ active: false })
   })
 
-  test('a new user without active is active, and one that is not has left', async () => {
+  test('a new user without active is active, and one that is not is no event until it is', async () => {
     await using scim = await openScim()
 
     const one = await create(scim, 'ana@acme.example', { active: undefined })
     const other = await create(scim, 'bo@acme.example', { active: false })
+    await patch(scim, other.id, { op: 'replace', path: 'externalId', value: 'E2' })
+    const before = await scim.events()
+    await patch(scim, other.id, { op: 'replace', path: 'active', value: true })
+    await patch(scim, other.id, deactivate)
+    await scim.call({ method: 'DELETE', path: `/Users/${other.id}` })
 
     expect([one.active, other.active]).toEqual([true, false])
-    expect(await scim.events()).toMatchObject([{ active: true }, { active: false }])
+    expect(before).toMatchObject([{ active: true }])
+    expect((await scim.events()).slice(1)).toMatchObject([
+      { externalId: 'E2', active: true },
+      { externalId: 'E2', active: false },
+      { externalId: 'E2', active: false },
+    ])
+  })
+
+  test('a user that is not active has left if its person is known, also after its events are gone', async () => {
+    await using scim = await openScim()
+    await sql`insert into roster (connection, identity_id, desired, as_of) values ('hr', '00u-bo', '{}', now())`.execute(
+      scim.store.db,
+    )
+
+    await create(scim, 'bo@acme.example', { active: false })
+
+    expect(await scim.events()).toMatchObject([{ externalId: '00u-bo', active: false }])
   })
 
   test('a repeated change is an event again, and no version', async () => {
@@ -163,6 +219,37 @@ test('a manager is named by the key of the manager', async () => {
     { [enterpriseSchema]: { manager: { value: '00u-bo' } } },
     { [enterpriseSchema]: { manager: { value: 'M-7' } } },
   ])
+})
+
+test('a manager who gets another key is named by it at once, and a deleted one by none', async () => {
+  await using scim = await openScim()
+  const boss = await create(scim, 'bo@acme.example')
+  const named = { [enterpriseSchema]: { manager: { value: boss.id } } }
+  const { id } = await create(scim, 'ana@acme.example', named)
+  const former = await create(scim, 'cem@acme.example', named)
+  await patch(scim, former.id, deactivate)
+
+  await patch(scim, boss.id, { op: 'replace', path: 'externalId', value: 'E9' })
+  await scim.call({ method: 'DELETE', path: `/Users/${boss.id}` })
+  await patch(scim, id, { op: 'replace', path: 'title', value: 'CEO' })
+
+  const manager = (value: string | null) => ({ externalId: '00u-ana', [enterpriseSchema]: { manager: { value } } })
+  expect((await scim.events()).slice(4)).toMatchObject([
+    [{ externalId: '00u-bo', active: false }, { externalId: 'E9' }],
+    manager('E9'),
+    { externalId: 'E9', active: false },
+    manager(null),
+  ])
+})
+
+test('a manager who is named by a key in the form of an ID keeps it', async () => {
+  await using scim = await openScim()
+  const key = '7f1c8d9e-0000-4000-8000-000000000001'
+  await create(scim, 'bo@acme.example', { externalId: key })
+
+  await create(scim, 'ana@acme.example', { [enterpriseSchema]: { manager: { value: key } } })
+
+  expect((await scim.events()).at(-1)).toMatchObject({ [enterpriseSchema]: { manager: { value: key } } })
 })
 
 describe('groups', () => {
@@ -208,5 +295,19 @@ describe('groups', () => {
       { userName: 'bo@acme.example', groups: '' },
       { userName: 'ana@acme.example', groups: '' },
     ])
+  })
+
+  test('take the room of all their events in the inbox', async () => {
+    await using scim = await openScim({ mapping: { fields: { isContractor } }, settings: { inboxLimit: 5 } })
+    const [ana, bo] = [await create(scim, 'ana@acme.example'), await create(scim, 'bo@acme.example')]
+
+    await group(scim, 'Contractors', ana.id, bo.id)
+    await group(scim, 'Empty')
+    const answers = [await group(scim, 'All', ana.id), await group(scim, 'Late', ana.id)]
+
+    expect(answers.map(({ status }) => status)).toEqual([201, 429])
+    expect(scim.loggedEvents.filter(({ event }) => event === 'webhook.stored')).toMatchObject(
+      [1, 1, 2, 1].map((stored) => ({ stored })),
+    )
   })
 })

@@ -15,6 +15,19 @@ const createGroup = async (displayName: string, ...members: readonly string[]) =
 }
 const read = async (path: string) => (await scim.call({ path })).body
 
+test('a repeated group is refused by its external ID, or by its name if it has none', async () => {
+  const post = async (body: object) => (await scim.call({ method: 'POST', path: '/Groups', body })).status
+
+  const statuses = [
+    await post({ displayName: 'Twice' }),
+    await post({ displayName: 'TWICE' }),
+    await post({ displayName: 'Twice', externalId: 'g1' }),
+    await post({ displayName: 'Other', externalId: 'g1' }),
+  ]
+
+  expect(statuses).toEqual([201, 409, 201, 409])
+})
+
 /** RFC 7643, section 4.1.2. */
 describe('the groups of a user', () => {
   test('are those that name the user, by their names, with every answer about the user', async () => {

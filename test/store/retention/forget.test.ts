@@ -230,11 +230,26 @@ test('what a sender pushed of a person who is forgotten is removed, and only tha
   await insertResource(db, { ...user, id: otherId, name: 'other', externalId: null, identityId: 'E0003', body: {} })
   const members = [canaryId, otherId].map((value) => ({ value, display: value === canaryId ? 'Canary' : null }))
   await addMembers(db, { connection: 'acme', groupId }, members)
+  const group = { connection: 'acme', kind: 'Group', at: world.clock.now, isActive: true, identityId: null } as const
+  await insertResource(db, { ...group, id: groupId, name: 'staff', externalId: null, body: {} })
+  const usersOfCanary = db.updateTable('scim_resources').where('id', '=', canaryId)
 
+  // The sender would get 404 for a deactivation that comes later.
+  await usersOfCanary.set({ is_active: true }).execute()
+  await expect(forget(world)).rejects.toThrow('deactivate the user there first')
+  await usersOfCanary.set({ is_active: false }).execute()
+  const event = { connection: 'acme', dedup_key: 'r', event_id: canaryId, received_at: world.clock.now }
+  await db
+    .insertInto('inbox')
+    .values({ ...event, body: Buffer.from('{}'), state: 'pending' })
+    .execute()
+  await expect(forget(world)).rejects.toThrow('waits to be planned')
+  await db.deleteFrom('inbox').execute()
   await forget(world)
 
   expect(await whereCanary(world)).toEqual([])
   expect(await findResource(db, user, canaryId)).toBeNull()
+  expect(await findResource(db, group, groupId)).toMatchObject({ version: 2 })
   expect(await findResource(db, user, otherId)).toMatchObject({ identityId: 'E0003' })
   expect((await membersOf(db, { connection: 'acme', groupIds: [groupId] })).get(groupId)).toEqual([
     { value: otherId, display: null },
