@@ -31,6 +31,14 @@ export function namesIn(ast: unknown): ReadonlySet<string> {
   return new Set(nodesOf(ast).flatMap(({ value }) => (typeof value === 'string' ? [value] : [])))
 }
 
+/** The columns that an expression names itself. */
+export function columnsIn(text: string): readonly string[] {
+  const parsed = parse(text)
+  if ('problem' in parsed) return []
+  const names = nodesOf(parsed.ast).flatMap(({ type, value }) => (type === 'name' ? [String(value)] : []))
+  return [...new Set(names)]
+}
+
 function parse(text: string): { readonly ast: unknown } | { readonly problem: string } {
   // Loaded here because few mappings hold an expression, and every command loads what checks them.
   const jsonata: typeof import('jsonata') = require('jsonata')

@@ -19,7 +19,7 @@ const errorSchema = 'urn:ietf:params:scim:api:messages:2.0:Error'
 type ScimErrorOptions = { readonly scimType?: ScimType; readonly headers?: Readonly<Record<string, string>> }
 
 /**
- * A request that is refused as RFC 7644 has it. The message is the `detail` for the sender: it may quote what the sender wrote, so it is not
+ * A request that is refused in the form of RFC 7644. The message is the `detail` for the sender: it may quote what the sender wrote, so it is not
  * logged.
  */
 export class ScimError extends Error {

@@ -2,7 +2,16 @@ import { filter as compileFilter, type Filter } from 'scim2-parse-filter'
 import { badRequest } from './errors.ts'
 import { knownFilter, readFilterText } from './patch-path.ts'
 import { coreAttributes, isScimObject, type ScimValue } from './resource.ts'
-import { type Attribute, attributesOf, coreSchemas, enterpriseSchema, type ScimKind, schemaNamed } from './schemas.ts'
+import {
+  type Attribute,
+  attributesOf,
+  coreSchemas,
+  enterpriseSchema,
+  findAttribute,
+  type ScimKind,
+  schemaNamed,
+  userSchema,
+} from './schemas.ts'
 
 /** The attributes by which resources are found. */
 type FilterKey = 'id' | 'externalId' | 'name'
@@ -47,11 +56,18 @@ function listCondition(kind: ScimKind, condition: Filter): (resource: ScimValue)
   const { attrPath } = condition
   const at = attrPath.lastIndexOf(':')
   const schema = at === -1 ? coreSchemas[kind] : schemaNamed(attrPath.slice(0, at))
-  const isEnterprise = schema === enterpriseSchema && kind === 'User'
-  const attributes = isEnterprise ? attributesOf(schema) : conditionAttributes(kind)
+  const isEnterprise = kind === 'User' && (schema === enterpriseSchema || (at === -1 && isOfEnterprise(attrPath)))
+  const attributes = isEnterprise ? attributesOf(enterpriseSchema) : conditionAttributes(kind)
   const known = knownFilter({ ...condition, attrPath: attrPath.slice(at + 1) }, attributes ?? [])
   const matches = matcher(known)
-  return (resource) => matches(isEnterprise && isScimObject(resource) ? (resource[schema] ?? {}) : resource)
+  return (resource) => matches(isEnterprise && isScimObject(resource) ? (resource[enterpriseSchema] ?? {}) : resource)
+}
+
+/** Whether only the enterprise extension has an attribute: Microsoft Entra names the manager without the URN. */
+function isOfEnterprise(path: string): boolean {
+  const [name = ''] = path.split('.')
+  const isIn = (schema: string) => findAttribute(attributesOf(schema) ?? [], name) !== undefined
+  return isIn(enterpriseSchema) && !isIn(userSchema)
 }
 
 function conditionAttributes(kind: ScimKind): readonly Attribute[] {

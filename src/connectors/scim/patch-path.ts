@@ -35,10 +35,11 @@ export function readPath(kind: ScimKind, path: string): PatchTarget {
   if (attributes === null) return openTarget({ extension, name, sub, filterText })
 
   const attribute = findAttribute(attributes, name)
-  if (attribute === undefined) throw badRequest('invalidPath', unknownAttribute(name, kind))
+  const holder = extension === null ? kind : 'the enterprise extension'
+  if (attribute === undefined) throw badRequest('invalidPath', unknownAttribute(name, kind, holder))
   const subAttribute = sub === undefined ? undefined : findAttribute(attribute.subAttributes, sub)
   if (sub !== undefined && subAttribute === undefined)
-    throw badRequest('invalidPath', unknownAttribute(`${attribute.name}.${sub}`, kind))
+    throw badRequest('invalidPath', unknownAttribute(`${attribute.name}.${sub}`, kind, holder))
   if (filterText !== undefined && !attribute.multiValued)
     throw badRequest('invalidPath', `${quoted(attribute.name)} holds one value, so that no filter can select any`)
   const filter = filterText === undefined ? null : knownFilter(readFilterText(filterText), attribute.subAttributes)

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Filter } from 'scim2-parse-filter'
 import { badRequest, quoted } from './errors.ts'
 import { matcher } from './filter.ts'
@@ -12,27 +11,40 @@ import {
   type ScimObject,
   type ScimResource,
   type ScimValue,
+  spelledExtension,
 } from './resource.ts'
-import { coreSchemas, isExtensionName, type ScimKind, schemaNamed } from './schemas.ts'
+import { coreSchemas, enterpriseSchema, isExtensionName, type ScimKind, schemaNamed } from './schemas.ts'
 
 const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 const verbs = ['add', 'replace', 'remove'] as const
 type Verb = (typeof verbs)[number]
 
+const maxOperations = 1000
+
 /** One operation of a patch on one attribute. `value` is what the sender wrote; null: nothing. */
-export type PatchOperation = { readonly verb: Verb; readonly target: PatchTarget; readonly value: ScimValue }
+export type PatchOperation = {
+  readonly verb: Verb
+  readonly target: PatchTarget
+  readonly value: ScimValue
+  /** The path, where it may also be the URN of a whole extension that no schema describes. */
+  readonly whole?: string
+}
 
 /**
  * Reads the operations of a patch (RFC 7644, section 3.5.2) in the forms of the standard, of Okta and of Microsoft Entra, which write verbs in
  * any case and values whose members are paths. Throws a SCIM error.
  */
 export function readPatch(kind: ScimKind, body: ScimObject): PatchOperation[] {
-  const { schemas, Operations: operations } = body
+  const { schemas } = body
+  const [, operations] = Object.entries(body).find(([name]) => name.toLowerCase() === 'operations') ?? []
   if (!Array.isArray(schemas) || !schemas.includes(patchSchema))
     throw badRequest('invalidSyntax', `schemas must hold ${patchSchema}`)
   if (!Array.isArray(operations) || operations.length === 0)
     throw badRequest('invalidSyntax', 'Operations must be a list of at least one operation')
-  return operations.flatMap((operation: ScimValue) => readOperation(kind, operation))
+  const read = operations.flatMap((operation: ScimValue) => readOperation(kind, operation))
+  if (read.filter(({ target }) => target.name !== 'members').length > maxOperations)
+    throw badRequest('invalidValue', `a patch has at most ${maxOperations} operations: send several`)
+  return read
 }
 
 /** The resource after these operations. Throws a SCIM error. */
@@ -42,8 +54,9 @@ export function patchResource(
   operations: readonly PatchOperation[],
 ): ScimResource {
   let patched: ScimResource = resource
-  for (const operation of operations) patched = applyOperation(patched, operation)
-  return readResource(kind, patched)
+  for (const operation of operations)
+    for (const one of resolved(kind, patched, operation)) patched = applyOperation(patched, one)
+  return withoutFormerManager(resource, readResource(kind, patched))
 }
 
 function readOperation(kind: ScimKind, operation: ScimValue): PatchOperation[] {
@@ -70,7 +83,16 @@ type StatedOperation = { readonly verb: Verb; readonly path: string; readonly va
 
 function readMember(kind: ScimKind, { verb, path, value }: StatedOperation): PatchOperation[] {
   if (path.toLowerCase() === 'password') return []
-  if (!isWholeSchema(path)) return [{ verb, target: readPath(kind, path), value }]
+  if (!isWholeSchema(path)) {
+    const target = readPath(kind, path)
+    const isOpen = isExtensionName(path) && target.attribute === null && target.filter === null && target.sub === null
+    return [{ verb, target, value, ...(isOpen && { whole: path }) }]
+  }
+  return wholeSchema(kind, { verb, path, value })
+}
+
+/** The operations on the members of a schema that a path names as a whole. */
+function wholeSchema(kind: ScimKind, { verb, path, value }: StatedOperation): PatchOperation[] {
   const schema = schemaNamed(path)
   if (value === null || verb === 'remove') {
     if (schema === coreSchemas[kind]) throw badRequest('noTarget', `a ${kind} cannot be without its attributes`)
@@ -91,9 +113,36 @@ function wholeExtension(schema: string): PatchTarget {
   return { extension: null, name: schema, attribute: null, filter: null, sub: null }
 }
 
+/** The operations that an operation means for this resource: Okta's own extensions are named like attributes of others. */
+function resolved(kind: ScimKind, resource: ScimResource, operation: PatchOperation): PatchOperation[] {
+  const { verb, target, value, whole } = operation
+  if (whole === undefined || target.extension === null) return [operation]
+  const has = (urn: string) => spelledExtension(resource, urn) in resource
+  const isWhole = has(whole) || (isScimObject(value) && !has(target.extension))
+  return isWhole ? wholeSchema(kind, { verb, path: whole, value }) : [operation]
+}
+
+/** The resource without the name of the former manager, unless the sender stated the name of the new one. */
+function withoutFormerManager(before: ScimResource, after: ScimResource): ScimResource {
+  const [former, manager] = [managerIn(before), managerIn(after)]
+  if (manager === null || former === null || former.value === manager.value) return after
+  const kept = Object.entries(manager).filter(([name, value]) => name === 'value' || former[name] !== value)
+  const enterprise = after[enterpriseSchema] as ScimObject
+  return { ...after, [enterpriseSchema]: { ...enterprise, manager: Object.fromEntries(kept) } }
+}
+
+function managerIn(resource: ScimResource): ScimObject | null {
+  const enterprise = resource[enterpriseSchema]
+  return isScimObject(enterprise) && isScimObject(enterprise.manager) ? enterprise.manager : null
+}
+
 function applyOperation(resource: ScimResource, operation: PatchOperation): ScimResource {
-  const { extension, name } = operation.target
-  if (extension === null) return { ...resource, [name]: changed(resource[name] ?? null, operation) }
+  const { extension: urn, name } = operation.target
+  if (urn === null) {
+    const spelled = isExtensionName(name) ? spelledExtension(resource, name) : name
+    return { ...resource, [spelled]: changed(resource[spelled] ?? null, operation) }
+  }
+  const extension = spelledExtension(resource, urn)
   const holder = resource[extension]
   const members = isScimObject(holder) ? holder : {}
   // No schema says how the names of this extension are spelled: those that are there win.
@@ -130,7 +179,7 @@ function changedMatches(before: ScimValue, { verb, target, filter, value }: Matc
   }
   const stated = sub === null ? readElement(target, value) : { [sub]: readSub(target, value) }
   if (values.some(matches)) return values.map((one) => (matches(one) ? merged(one, stated) : one))
-  // Microsoft Entra replaces and adds values of a type that is not there yet.
+  // An operation on a missing value creates it: Microsoft Entra replaces and adds values of a type that is not there yet.
   const traits = traitsOf(filter)
   if (traits === null || attribute?.multiValued === false)
     throw badRequest('noTarget', `no value of ${quoted(target.name)} passes the filter`)
@@ -168,15 +217,22 @@ function merged(value: ScimValue, stated: ScimObject): ScimValue {
 
 function withAdded(before: ScimValue, stated: ScimValue): ScimValue {
   const values = valuesOf(before)
-  const added = valuesOf(stated).filter((one) => !values.some((known) => isDeepStrictEqual(known, one)))
-  return [...values, ...added]
+  const known = new Set(values.map(canonicalText))
+  return [...values, ...valuesOf(stated).filter((one) => !known.has(canonicalText(one)))]
 }
 
 /** Without these values; without any if none is named. Some senders name what they remove in a value instead of a filter. */
 function withoutValues(before: ScimValue, named: ScimValue): ScimValue {
   if (named === null || !Array.isArray(before)) return null
-  const removed = valuesOf(named).map(identityOf)
-  return valuesOf(before).filter((one) => !removed.some((other) => isDeepStrictEqual(identityOf(one), other)))
+  const removed = new Set(valuesOf(named).map((one) => canonicalText(identityOf(one))))
+  return valuesOf(before).filter((one) => !removed.has(canonicalText(identityOf(one))))
+}
+
+/** Equal for equal values, whatever the order of their members. */
+function canonicalText(value: ScimValue): string {
+  const ordered = (_name: string, member: ScimValue) =>
+    isScimObject(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member
+  return JSON.stringify(value, ordered)
 }
 
 function identityOf(value: ScimValue): ScimValue {

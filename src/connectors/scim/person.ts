@@ -1,7 +1,7 @@
 import { columnFinder, normaliseHeader } from '../../identity/mapping/headers.ts'
 import { columnsOf, compileMapping, expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
 import { type FlatRecord, flattenRecord, type JsonValue, rowReader } from '../json/cells.ts'
-import { badRequest } from './errors.ts'
+import { badRequest, quoted } from './errors.ts'
 import { isScimObject, type ScimObject, type ScimResource, type ScimValue } from './resource.ts'
 import { attributesOf, enterpriseSchema, userSchema } from './schemas.ts'
 
@@ -11,6 +11,13 @@ export type ScimPerson = {
   readonly record: ScimObject
   /** The key of the person; null if the user lacks it. */
   readonly identityId: string | null
+}
+
+/** What is read of users. */
+type ColumnsRead = {
+  readonly mapping: Mapping
+  /** The columns that the expressions of the mapping name. */
+  readonly inExpressions: readonly string[]
 }
 
 /** What the mapping reads of a user besides its own attributes. */
@@ -47,7 +54,7 @@ export function isActive(resource: ScimResource): boolean {
  * too many values.
  */
 export function toPerson(
-  mapping: Mapping,
+  { mapping, inExpressions }: ColumnsRead,
   resource: ScimResource,
   { id, managerKey, groups }: RelatedFacts & { readonly id: string },
 ): ScimPerson {
@@ -59,7 +66,7 @@ export function toPerson(
   }
   const flat = flattenRecord(asTexts(whole))
   if (flat.fault) throw badRequest('invalidValue', `the user cannot be stored: ${flat.fault.reason}`)
-  const record = { ...whole, ...lackingColumns(mapping, flat) }
+  const record = { ...whole, ...lackingColumns({ mapping, inExpressions }, flat) }
   return { record, identityId: keyOf(mapping, record) }
 }
 
@@ -97,9 +104,14 @@ function keyOf(
 }
 
 /** Blank cells for the columns that the mapping reads and the user lacks: an absent cell would keep what is known. */
-function lackingColumns(mapping: Mapping, { cells }: FlatRecord): ScimObject {
+function lackingColumns({ mapping, inExpressions }: ColumnsRead, { cells, groups }: FlatRecord): ScimObject {
   const find = columnFinder([...cells.keys()])
-  const lacking = columnsOf(mapping).filter((names) => find(names).kind === 'none')
+  const ofExpressions = inExpressions.filter((name) => !groups.has(name))
+  const read = [...columnsOf(mapping), ...ofExpressions.map((name) => [name])]
+  const ambiguous = read.find((names) => find(names).kind === 'several')
+  if (ambiguous !== undefined)
+    throw badRequest('invalidValue', `the user has several attributes that could be ${quoted(ambiguous.join(', '))}`)
+  const lacking = read.filter((names) => find(names).kind === 'none')
   return Object.fromEntries(lacking.map(([name = '']) => [name, null]))
 }
 
@@ -123,13 +135,15 @@ function filled(schema: string, stated: ScimObject): ScimObject {
   return { ...stated, ...Object.fromEntries(assigned) }
 }
 
+/** Of the values of an attribute, the primary one is first, and otherwise that of work: a private address is not the person's. */
 function primaryFirst(resource: ScimResource): ScimObject {
   return Object.fromEntries(
     Object.entries(resource).map(([name, value]): [string, ScimValue] => {
       if (!Array.isArray(value)) return [name, value]
       const values = value as readonly ScimValue[]
-      const isPrimary = (one: ScimValue) => isScimObject(one) && one.primary === true
-      return [name, [...values.filter(isPrimary), ...values.filter((one) => !isPrimary(one))]]
+      const rankOf = (one: ScimValue) =>
+        isScimObject(one) && one.primary === true ? 0 : isScimObject(one) && one.type === 'work' ? 1 : 2
+      return [name, values.toSorted((a, b) => rankOf(a) - rankOf(b))]
     }),
   )
 }

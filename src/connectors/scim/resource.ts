@@ -23,7 +23,9 @@ export type ScimObject = { readonly [name: string]: ScimValue }
  */
 export type ScimResource = ScimObject
 
-const maxNameCharacters = 1000
+/** PostgreSQL indexes at most 2,700 bytes: these characters are 1,800 at most. */
+const maxNameCharacters = 600
+const maxValues = 1000
 const forbiddenNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Reads a body as strict JSON in UTF-8. Throws a SCIM error. */
@@ -36,18 +38,21 @@ export function readBody(bytes: Uint8Array): ScimObject {
     throw error
   }
   // Parsed once more, because numbers are numbers in SCIM. A number that a double cannot hold stays the text that was sent.
-  const value: ScimValue = JSON.parse(Buffer.from(bytes).toString('utf8'), exactNumber)
+  const value: ScimValue = JSON.parse(Buffer.from(bytes).toString('utf8'), readMember)
   if (!isScimObject(value)) throw badRequest('invalidSyntax', 'the body is no JSON object')
   return value
 }
 
-/** Reads what a sender states of a resource. Throws a SCIM error for attributes that the schema does not have, and for values of another type. */
+/**
+ * Reads what a sender states of a resource. Attributes that the schema does not have are ignored, so that none of them keeps a deactivation from
+ * being stored. Throws a SCIM error for values of another type.
+ */
 export function readResource(kind: ScimKind, stated: ScimObject): ScimResource {
   const core = coreAttributes(kind)
   const resource: Record<string, ScimValue> = {}
   for (const [name, value] of Object.entries(stated)) {
-    if (!isExtensionName(name)) addAttribute(resource, core, { name, value, of: kind })
-    else if (schemaNamed(name) === coreSchemas[kind]) addAll(resource, core, { value, of: kind })
+    if (!isExtensionName(name)) addAttribute(resource, core, { name, value })
+    else if (schemaNamed(name) === coreSchemas[kind]) addAll(resource, core, { name, value })
     else addExtension(resource, kind, { name, value })
   }
   return withOnePrimary(resource)
@@ -64,27 +69,39 @@ export function requireName(kind: ScimKind, resource: ScimResource): string {
   const name = resource[attribute]
   if (typeof name !== 'string') throw badRequest('invalidValue', `${attribute} is missing: every ${kind} needs one`)
   for (const text of [name, resource.externalId])
-    if (typeof text === 'string' && text.length > maxNameCharacters)
-      throw badRequest('invalidValue', `${attribute} or externalId is longer than ${maxNameCharacters} characters`)
+    if (typeof text === 'string') requireShort(text, `${attribute} or externalId`)
   return name
 }
 
+/** Refuses a text that no index of the store holds. */
+export function requireShort(text: string, name: string): void {
+  if (text.length > maxNameCharacters)
+    throw badRequest('invalidValue', `${name} is longer than ${maxNameCharacters} characters`)
+}
+
+type ReadOptions = {
+  /** Whether sub-attributes that the schema does not have are ignored, in place of refused. */
+  readonly ignoresUnknown?: boolean
+}
+
 /** The value as the attribute has it; null if it is not assigned. Throws a SCIM error for a value of another type. */
-export function readValue(attribute: Attribute, value: ScimValue): ScimValue {
-  if (!attribute.multiValued) return readSingle(attribute, value)
+export function readValue(attribute: Attribute, value: ScimValue, options: ReadOptions = {}): ScimValue {
+  if (!attribute.multiValued) return readSingle(attribute, value, options)
   const values = Array.isArray(value) ? (value as readonly ScimValue[]) : [value]
-  const read = values.map((one) => readSingle(attribute, one)).filter((one) => one !== null)
+  if (values.length > maxValues && attribute.name !== 'members')
+    throw badRequest('invalidValue', `${attribute.name} holds more than ${maxValues} values`)
+  const read = values.map((one) => readSingle(attribute, one, options)).filter((one) => one !== null)
   return read.length === 0 ? null : read
 }
 
 /** One value of an attribute, also of a list. Null if it is not assigned. */
-export function readSingle(attribute: Attribute, value: ScimValue): ScimValue {
+export function readSingle(attribute: Attribute, value: ScimValue, options: ReadOptions = {}): ScimValue {
   if (value === null || value === '') return null
   switch (attribute.type) {
     case 'boolean':
       return readBoolean(attribute, value)
     case 'complex':
-      return readComplex(attribute, value)
+      return readComplex(attribute, value, options)
     default:
       if (typeof value === 'string') return value
       if (typeof value === 'object') throw wrongType(attribute, 'a text')
@@ -118,47 +135,46 @@ export function isScimObject(value: ScimValue | undefined): value is ScimObject 
 }
 
 /** What to say of an attribute that a schema does not have. */
-export function unknownAttribute(name: string, of: string): string {
-  return `${of} has no attribute ${quoted(name)}: check its spelling, or send it in an extension such as urn:acme:scim:2.0:${of}`
+export function unknownAttribute(name: string, kind: ScimKind, holder: string = kind): string {
+  return `${holder} has no attribute ${quoted(name)}: check its spelling, or send it in an extension such as urn:acme:scim:2.0:${kind}`
 }
 
-type StatedAttribute = { readonly name: string; readonly value: ScimValue; readonly of: string }
+/** The extension of a resource with this URN, in the spelling that the resource has already: the case of URNs does not matter. */
+export function spelledExtension(resource: ScimObject, urn: string): string {
+  const folded = urn.toLowerCase()
+  return Object.keys(resource).find((name) => name.toLowerCase() === folded) ?? urn
+}
+
+type StatedAttribute = { readonly name: string; readonly value: ScimValue }
 
 function addAttribute(
   resource: Record<string, ScimValue>,
   attributes: readonly Attribute[],
-  { name, value, of }: StatedAttribute,
+  { name, value }: StatedAttribute,
 ): void {
   const attribute = findAttribute(attributes, name)
-  if (attribute === undefined) {
-    if (name.toLowerCase() === 'password') return
-    throw badRequest('invalidSyntax', unknownAttribute(name, of))
-  }
-  if (attribute.mutability === 'readOnly') return
-  const read = readValue(attribute, value)
+  if (attribute === undefined || attribute.mutability === 'readOnly') return
+  const read = readValue(attribute, value, { ignoresUnknown: true })
   if (read !== null) resource[attribute.name] = read
 }
 
 function addAll(
   resource: Record<string, ScimValue>,
   attributes: readonly Attribute[],
-  { value, of }: Omit<StatedAttribute, 'name'>,
+  { name: schema, value }: StatedAttribute,
 ): void {
   if (value === null) return
-  if (!isScimObject(value)) throw badRequest('invalidValue', `a schema of ${of} holds no object`)
-  for (const [name, member] of Object.entries(value)) addAttribute(resource, attributes, { name, value: member, of })
+  if (!isScimObject(value)) throw badRequest('invalidValue', `${quoted(schema)} holds no object`)
+  for (const [name, member] of Object.entries(value)) addAttribute(resource, attributes, { name, value: member })
 }
 
-function addExtension(
-  resource: Record<string, ScimValue>,
-  kind: ScimKind,
-  { name, value }: Omit<StatedAttribute, 'of'>,
-): void {
-  const schema = schemaNamed(name)
+function addExtension(resource: Record<string, ScimValue>, kind: ScimKind, { name, value }: StatedAttribute): void {
+  const schema = spelledExtension(resource, schemaNamed(name))
   const attributes = attributesOf(schema)
-  const extension: Record<string, ScimValue> = {}
+  const known = resource[schema]
+  const extension: Record<string, ScimValue> = isScimObject(known) ? { ...known } : {}
   if (attributes !== null && schema === enterpriseSchema && kind === 'User') {
-    addAll(extension, attributes, { value, of: 'the enterprise extension' })
+    addAll(extension, attributes, { name, value })
   } else {
     if (value !== null && !isScimObject(value)) throw badRequest('invalidValue', `${quoted(name)} holds no object`)
     Object.assign(extension, readUnknown(value))
@@ -173,7 +189,7 @@ function readBoolean(attribute: Attribute, value: ScimValue): boolean {
   throw wrongType(attribute, 'true or false')
 }
 
-function readComplex(attribute: Attribute, value: ScimValue): ScimValue {
+function readComplex(attribute: Attribute, value: ScimValue, { ignoresUnknown = false }: ReadOptions): ScimValue {
   // Many senders write the value alone, such as the manager's ID, or as a list of one.
   const single = Array.isArray(value) && value.length === 1 ? (value[0] as ScimValue) : value
   const stated = typeof single === 'object' ? single : { value: single }
@@ -182,8 +198,9 @@ function readComplex(attribute: Attribute, value: ScimValue): ScimValue {
   const members: Record<string, ScimValue> = {}
   for (const [name, member] of Object.entries(stated)) {
     const sub = findAttribute(attribute.subAttributes, name)
+    if (sub === undefined && ignoresUnknown) continue
     if (sub === undefined)
-      throw badRequest('invalidSyntax', unknownAttribute(`${attribute.name}.${name}`, 'the schema'))
+      throw badRequest('invalidSyntax', `${attribute.name} has no attribute ${quoted(name)}: check its spelling`)
     const read = readSingle(sub, member)
     if (read !== null) members[sub.name] = read
   }
@@ -211,7 +228,10 @@ function wrongType({ name }: Attribute, expected: string) {
   return badRequest('invalidValue', `${name} holds a value of another type: expected ${expected}`)
 }
 
-function exactNumber(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+function readMember(name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  for (const text of [name, value])
+    if (typeof text === 'string' && (text.includes('\0') || !text.isWellFormed()))
+      throw badRequest('invalidValue', 'the body holds a NUL character or half a character')
   return typeof value === 'number' && context?.source !== undefined && String(value) !== context.source
     ? context.source
     : value

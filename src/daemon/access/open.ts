@@ -36,6 +36,8 @@ export async function openAccess(server: Config['server'], { db, now, events }: 
   // The configured token may have changed since these sessions began.
   await endSessionsOf(db, configuredPrincipal)
   const attempts = createAttempts(events)
+  // Of their own: wrong tokens of senders behind one proxy do not lock people out who sign in.
+  const senderAttempts = createAttempts(events)
   const checkToken = createTokenCheck({ db, now, configured })
   const isSecure = publicUrl?.protocol === 'https:'
   const access = createAccess(
@@ -55,7 +57,7 @@ export async function openAccess(server: Config['server'], { db, now, events }: 
           : null
       return visit?.caller ?? (await admit(request))
     },
-    admitSender: admitSenders({ db, now }, attempts),
+    admitSender: admitSenders({ db, now }, senderAttempts),
     access,
     async announce(address) {
       const methods = [
@@ -68,7 +70,10 @@ export async function openAccess(server: Config['server'], { db, now, events }: 
       if (methods.length === 0) events.accessImpossible({ address })
       if (!isSecure) events.accessReadable({ address })
     },
-    [Symbol.dispose]: () => attempts[Symbol.dispose](),
+    [Symbol.dispose]() {
+      attempts[Symbol.dispose]()
+      senderAttempts[Symbol.dispose]()
+    },
   }
 }
 

@@ -70,13 +70,14 @@ export function admitSenders(
   attempts: Attempts,
 ): (request: FastifyRequest, connection: string) => Promise<string | null> {
   return async (request, connection) => {
-    await attempts.check(request.ip)
+    // A valid token is admitted whoever else fails from the address of a proxy.
     const match = await findToken(db, bearerOf(request), now())
     const isOwn = match?.token.role === 'scim' && match.token.connection === connection
     if (isOwn && match.ended === null) {
       await recordTokenUse(db, match.token, now())
       return null
     }
+    await attempts.check(request.ip)
     const reason = isOwn && match.ended !== null ? `${match.ended} token` : 'wrong or missing token'
     await attempts.failed(request.ip, `SCIM: ${reason}`)
     if (!isOwn) return 'send the bearer token that "rollcall token create --role scim" made for this connection'

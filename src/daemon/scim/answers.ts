@@ -88,7 +88,8 @@ function namesVersion(header: string, stored: StoredResource): boolean {
   return tags.includes('*') || tags.includes(versionOf(stored).replace(/^W\//, ''))
 }
 
-function versionOf({ version }: StoredResource): string {
+/** The version of a resource, as headers and `meta` state it. */
+export function versionOf({ version }: StoredResource): string {
   return `W/"${version}"`
 }
 

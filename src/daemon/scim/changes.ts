@@ -27,6 +27,8 @@ export type ScimFeed = {
   readonly connection: string
   readonly settings: Pick<ScimSource, 'inboxLimit' | 'bodyLimitBytes'>
   readonly mapping: Mapping
+  /** The columns that the expressions of the mapping name. */
+  readonly inExpressions: readonly string[]
   /** Changes of one connection wait here for one another, so that each process holds one connection of the database for them. */
   readonly inTurn: InTurn
   /** Whether the mapping reads the groups of a user, so that a change of a group is a change of its members. */
@@ -78,7 +80,7 @@ async function personReader(
   { tx, feed }: Pick<ScimChange, 'tx' | 'feed'>,
   users: readonly UserState[],
 ): Promise<(user: UserState) => ScimPerson> {
-  const { connection, mapping, readsGroups } = feed
+  const { connection, readsGroups } = feed
   const managerIds = [...new Set(users.flatMap(({ resource }) => managerOf(resource) ?? []))]
   const managers = await findResourcesWithIds(tx, { connection, kind: 'User' }, managerIds)
   const unknown = managerIds.filter((id) => isResourceId(id) && !managers.has(id.toLowerCase()))
@@ -91,7 +93,7 @@ async function personReader(
     return id !== null && unknown.includes(id) && !keys.has(id) ? null : undefined
   }
   return ({ id, resource }) =>
-    toPerson(mapping, resource, {
+    toPerson(feed, resource, {
       id,
       managerKey: keyOfManager(managerOf(resource)),
       groups: groups && (groups.get(id) ?? []).map(({ display }) => display),

@@ -8,6 +8,7 @@ import {
   readResource,
   readValue,
   requireName,
+  requireShort,
   type ScimObject,
   type ScimResource,
   type ScimValue,
@@ -162,6 +163,7 @@ function toMembers(value: ScimValue): Member[] {
   return values.map((one) => {
     if (!isScimObject(one) || typeof one.value !== 'string')
       throw badRequest('invalidValue', 'a member has no value, which is the ID of a user')
+    requireShort(one.value, 'the value of a member')
     return { value: one.value, display: typeof one.display === 'string' ? one.display : null }
   })
 }

@@ -2,6 +2,7 @@ import { badRequest } from '../../connectors/scim/errors.ts'
 import { readListFilter } from '../../connectors/scim/filter.ts'
 import { listResponse, readPage } from '../../connectors/scim/provider.ts'
 import type { ScimValue } from '../../connectors/scim/resource.ts'
+import { membersOf } from '../../store/scim/members.ts'
 import {
   findResource,
   findResources,
@@ -9,9 +10,12 @@ import {
   type ResourceKind,
   type StoredResource,
 } from '../../store/scim/resources.ts'
-import { isKnown, notFound, present, type ScimAnswer, type ScimRequest } from './answers.ts'
+import { isKnown, notFound, present, type ScimAnswer, type ScimRequest, versionOf } from './answers.ts'
 import type { ScimFeed } from './changes.ts'
-import { answerStored, type ScimContext, withRelated } from './related.ts'
+import { answerStored, includes, type ScimContext, withRelated } from './related.ts'
+
+/** Maximum number of groups in one answer that lists their members. */
+const maxGroupsWithMembers = 50
 
 /** The parameters of a list, each given once at most. */
 export type ListParameters = Readonly<Record<string, string | undefined>>
@@ -27,7 +31,7 @@ export async function readOne(
   const { connection } = feed
   const stored = await findResource(ctx.db, { connection, kind }, id)
   if (stored === null) throw notFound(kind)
-  if (isKnown(stored, request)) return { status: 304 }
+  if (isKnown(stored, request)) return { status: 304, headers: { etag: versionOf(stored) } }
   return await answerStored(ctx, feed, { status: 200, kind, stored, request })
 }
 
@@ -39,10 +43,12 @@ export async function readList(
 ): Promise<ScimAnswer> {
   const page = readPage(parameters)
   if (page === null) throw badRequest('invalidValue', 'startIndex and count must be whole numbers')
-  const { startIndex, count } = page
+  const { startIndex } = page
+  const hasMembers = kind === 'Group' && includes(request.projection, 'members')
+  const count = hasMembers ? Math.min(page.count, maxGroupsWithMembers) : page.count
   const { total, stored } = await findPage(ctx, feed, {
     kind,
-    filter: parameters.filter,
+    filter: parameters.filter || undefined,
     offset: startIndex - 1,
     count,
   })
@@ -69,6 +75,10 @@ async function findPage(
   }
   const { by, value, matches } = readListFilter(kind, filter)
   const candidates = await findResources(db, { connection, kind }, { by, value })
-  const passing = candidates.filter(({ id, body }) => matches({ ...(body as object), id } as ScimValue))
+  const members =
+    kind === 'Group' ? await membersOf(db, { connection, groupIds: candidates.map(({ id }) => id) }) : new Map()
+  const passing = candidates.filter(({ id, body }) =>
+    matches({ ...(body as object), id, ...(members.has(id) && { members: members.get(id) }) } as ScimValue),
+  )
   return { total: passing.length, stored: passing.slice(offset, offset + count) }
 }

@@ -38,7 +38,8 @@ export async function answerStored(
   return answerWith(status, { kind: of.kind, stored, ...presented[0] }, of.request)
 }
 
-function includes({ only, without }: Projection, attribute: string): boolean {
+/** Whether a request asks for an attribute. */
+export function includes({ only, without }: Projection, attribute: string): boolean {
   const isOf = (name: string) => name.replace(/^.*:/, '').split('.')[0] === attribute
   return !without.includes(attribute) && (only === null || only.some(isOf))
 }

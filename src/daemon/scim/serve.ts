@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { columnsIn } from '../../connectors/expressions/check.ts'
 import { badRequest, errorBody, ScimError, scimMediaType, scimPath } from '../../connectors/scim/errors.ts'
 import { readsGroups } from '../../connectors/scim/person.ts'
 import { readProjection } from '../../connectors/scim/projection.ts'
@@ -9,7 +10,7 @@ import { databaseFailure } from '../../database/failures.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { send as sendJson } from '../../http/server/app.ts'
 import { countRefusals, type RefusalCounts } from '../../http/server/refusal-counts.ts'
-import type { Mapping } from '../../identity/mapping/mapping.ts'
+import { expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
 import { pendingCount } from '../../store/inbox/inbox.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -64,7 +65,15 @@ export async function serveScim(app: FastifyInstance, { feeds, ...options }: Sci
     await ensureConnection(db, connection)
     await ensureScimConnection(db, connection)
     await capacity.count(connection)
-    const feed = { connection, settings, mapping, readsGroups: readsGroups(mapping), inTurn: openTurns() }
+    const inExpressions = expressionsOf(mapping).flatMap(({ text }) => columnsIn(text))
+    const feed = {
+      connection,
+      settings,
+      mapping,
+      inExpressions,
+      readsGroups: readsGroups(mapping),
+      inTurn: openTurns(),
+    }
     await app.register(async (scope) => serveFeed(scope, feed, { ...options, capacity, refusals }), {
       prefix: `${scimPath}/${connection}`,
     })
@@ -237,7 +246,7 @@ function knownError(error: unknown): ScimError | null {
   if (error instanceof ScimError) return error
   if (databaseFailure(error) !== null) {
     const headers = { 'retry-after': retryAfterSeconds }
-    return new ScimError(503, 'the change could not be stored; send it again', { headers })
+    return new ScimError(503, 'the store is away; send the request again', { headers })
   }
   if (error instanceof Refusal) return new ScimError(error.status, error.message, { headers: error.headers })
   const { statusCode, code } = error as { readonly statusCode?: number; readonly code?: string }

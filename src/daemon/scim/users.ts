@@ -3,7 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { ScimError } from '../../connectors/scim/errors.ts'
 import { patchResource, readPatch } from '../../connectors/scim/patch.ts'
 import { isActive } from '../../connectors/scim/person.ts'
-import { readResource, requireName, type ScimObject, type ScimResource } from '../../connectors/scim/resource.ts'
+import {
+  readResource,
+  requireName,
+  requireShort,
+  type ScimObject,
+  type ScimResource,
+} from '../../connectors/scim/resource.ts'
 import { groupsOf } from '../../store/scim/members.ts'
 import {
   deleteResource,
@@ -113,6 +119,7 @@ async function contentOf(change: ScimChange, state: UserState) {
   const { resource } = state
   const name = requireName(kind, resource)
   const person = await personOf(change, state)
+  if (person.identityId !== null) requireShort(person.identityId, 'the key of the person')
   const { externalId } = resource
   const content: ResourceContent = {
     name,

@@ -37,6 +37,8 @@ describe('a filter of users', () => {
     [`id eq "u1" and ${enterpriseSchema}:manager eq "m1"`, true],
     [`id eq "u1" and ${enterpriseSchema}:manager.value eq "m2"`, false],
     [`id eq "u1" and ${enterpriseSchema}:department eq "sales"`, true],
+    ['id eq "u1" and manager eq "m1"', true],
+    ['id eq "u1" and manager.value eq "m2"', false],
   ])('%s decides about the rest: %s', (text, expected) => {
     expect(readListFilter('User', text).matches(ana)).toBe(expected)
   })

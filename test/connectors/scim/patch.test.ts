@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ScimError } from '../../../src/connectors/scim/errors.ts'
 import { patchResource, readPatch } from '../../../src/connectors/scim/patch.ts'
 import type { ScimObject } from '../../../src/connectors/scim/resource.ts'
-import { enterpriseSchema, patchOf } from '../../helpers/sources/scim-server.ts'
+import { enterpriseSchema, patchOf, patchSchema } from '../../helpers/sources/scim-server.ts'
 
 const custom = 'urn:acme:scim:2.0:User'
 const work = { type: 'work', value: 'ana@acme.example', primary: true }
@@ -120,10 +120,68 @@ describe('a patch in the forms of Okta and Microsoft Entra', () => {
       },
     ],
     ['adds what is there', [{ op: 'add', path: 'emails', value: [work] }], {}],
+    [
+      'adds what is there with its members in another order',
+      [{ op: 'add', path: 'emails', value: [{ primary: true, value: 'ana@acme.example', type: 'work' }] }],
+      {},
+    ],
   ])('that %s', (_, operations, expected) => {
     const after = patched(operations)
 
     expect(after).toEqual(JSON.parse(JSON.stringify({ ...ana, ...expected })))
+  })
+
+  test.each<[string, object[], object]>([
+    ['by path', [{ op: 'replace', path: `${enterpriseSchema}:manager`, value: 'm2' }], { value: 'm2' }],
+    ['by its value', [{ op: 'replace', path: `${enterpriseSchema}:manager.value`, value: 'm2' }], { value: 'm2' }],
+    [
+      'and named',
+      [{ op: 'replace', value: { [enterpriseSchema]: { manager: { value: 'm2', displayName: 'Cem' } } } }],
+      { value: 'm2', displayName: 'Cem' },
+    ],
+    [
+      'and repeated',
+      [{ op: 'replace', path: `${enterpriseSchema}:manager`, value: 'm1' }],
+      { value: 'm1', displayName: 'Bo', $ref: 'r1' },
+    ],
+  ])('a manager who is replaced %s has no name of the former one', (_, operations, manager) => {
+    const before = { ...ana, [enterpriseSchema]: { manager: { value: 'm1', displayName: 'Bo', $ref: 'r1' } } }
+
+    expect(patched(operations, before)).toEqual({ ...ana, [enterpriseSchema]: { manager } })
+  })
+
+  test.each<[string, object, object]>([
+    ['changed by Okta', { op: 'replace', value: { 'urn:okta:acme:1.0:user:custom': { x: 2 } } }, { x: 2, y: 1 }],
+    ['changed by path', { op: 'replace', path: 'urn:okta:acme:1.0:user:custom', value: { y: 2 } }, { x: 1, y: 2 }],
+    ['changed in a part', { op: 'add', path: 'urn:okta:acme:1.0:user:custom:z', value: 3 }, { x: 1, y: 1, z: 3 }],
+    ['named in another case', { op: 'add', path: 'URN:okta:acme:1.0:USER:custom:z', value: 3 }, { x: 1, y: 1, z: 3 }],
+  ])('an extension whose name has a part after the usual last one is %s', (_, operation, expected) => {
+    const urn = 'urn:okta:acme:1.0:user:custom'
+
+    expect(patched([operation], { ...ana, [urn]: { x: 1, y: 1 } })).toEqual({ ...ana, [urn]: expected })
+  })
+
+  test('an extension of this kind is added and removed as a whole', () => {
+    const urn = 'urn:okta:acme:1.0:user:custom'
+
+    expect(patched([{ op: 'add', value: { [urn]: { x: 1 } } }])).toEqual({ ...ana, [urn]: { x: 1 } })
+    expect(patched([{ op: 'remove', path: urn }], { ...ana, [urn]: { x: 1 } })).toEqual(ana)
+  })
+
+  test('an extension is one in any case', () => {
+    const before = { ...ana, [custom]: { startDate: '2026-01-05' } }
+    const operations = [
+      { op: 'replace', path: 'urn:acme:scim:2.0:user:startDate', value: '2026-02-01' },
+      { op: 'add', value: { 'URN:acme:scim:2.0:user': { grade: 4 } } },
+    ]
+
+    expect(patched(operations, before)).toEqual({ ...ana, [custom]: { startDate: '2026-02-01', grade: 4 } })
+  })
+
+  test('names its operations in any case', () => {
+    const body = { schemas: [patchSchema], operations: [{ op: 'remove', path: 'active' }] }
+
+    expect(readPatch('User', body)).toHaveLength(1)
   })
 
   test('changes nothing of the resource before', () => {
@@ -133,6 +191,19 @@ describe('a patch in the forms of Okta and Microsoft Entra', () => {
 
     expect(ana).toEqual(before)
   })
+})
+
+test('an unknown attribute is named with the schema that lacks it', () => {
+  const messageOf = (path: string) => {
+    try {
+      return String(patched([{ op: 'replace', path, value: 'x' }]))
+    } catch (error) {
+      return (error as ScimError).message
+    }
+  }
+
+  expect(messageOf('team')).toMatch(/^User has no attribute "team": .*urn:acme:scim:2\.0:User$/)
+  expect(messageOf(`${enterpriseSchema}:team`)).toMatch(/^the enterprise extension has no .*urn:acme:scim:2\.0:User$/)
 })
 
 describe('a patch that cannot be applied', () => {
@@ -172,6 +243,17 @@ describe('a patch that cannot be applied', () => {
     ['a name of JavaScript', [{ op: 'add', path: `${custom}:__proto__.polluted`, value: true }], 'invalidPath'],
     ['another name of JavaScript', [{ op: 'add', value: { [custom]: { constructor: { a: 1 } } } }], 'invalidPath'],
     ['no operations', [], 'invalidSyntax'],
+    [
+      'too many operations',
+      Array.from({ length: 1001 }, () => ({ op: 'replace', path: 'title', value: 'x' })),
+      'invalidValue',
+    ],
+    [
+      'too many values',
+      [{ op: 'add', path: 'emails', value: Array.from({ length: 1001 }, (_, i) => ({ value: `a${i}` })) }],
+      'invalidValue',
+    ],
+    ['an unknown part of a value', [{ op: 'replace', path: 'name', value: { first: 'x' } }], 'invalidSyntax'],
   ])('because of %s', (_, operations, scimType) => {
     const attempt = () => patched(operations)
 

@@ -3,8 +3,16 @@ import { scimMapping } from '../../../src/connectors/scim/mapping.ts'
 import { departed, readsGroups, toPerson } from '../../../src/connectors/scim/person.ts'
 import type { ScimResource } from '../../../src/connectors/scim/resource.ts'
 import { changesOf, ScimSource } from '../../../src/connectors/scim/settings.ts'
+import { columnsIn } from '../../../src/connectors/expressions/check.ts'
+import { withExpressions } from '../../../src/connectors/expressions/expressions.ts'
 import { readEvents } from '../../../src/connectors/webhook/events.ts'
-import { compileMapping, Mapping, type MappingPatch, mergePreset } from '../../../src/identity/mapping/mapping.ts'
+import {
+  compileMapping,
+  expressionsOf,
+  Mapping,
+  type MappingPatch,
+  mergePreset,
+} from '../../../src/identity/mapping/mapping.ts'
 import type { StoredEvent } from '../../../src/identity/record.ts'
 import { enterpriseSchema } from '../../helpers/sources/scim-server.ts'
 
@@ -25,15 +33,21 @@ const ana: ScimResource = {
   [custom]: { startDate: '2026-01-05' },
 }
 
+const columnsRead = (mapping: Mapping) => ({
+  mapping,
+  inExpressions: expressionsOf(mapping).flatMap(({ text }) => columnsIn(text)),
+})
+
 /** What the mapping makes of a user once its event is read. */
 async function observed(resource: ScimResource, patch: MappingPatch = {}, around: Partial<typeof surroundings> = {}) {
   const mapping = mappingWith(patch)
-  const { record } = toPerson(mapping, resource, { ...surroundings, ...around })
+  const { record } = toPerson(columnsRead(mapping), resource, { ...surroundings, ...around })
   const event: StoredEvent = {
     ...{ id: '1', eventId: null, signedAt: null, receivedAt: '2026-11-20T03:00:00.000Z' },
     body: Buffer.from(JSON.stringify(record)),
   }
-  const reading = readEvents([event], changesOf(ScimSource.parse({ type: 'scim' })), { now: new Date() })
+  const read = readEvents([event], changesOf(ScimSource.parse({ type: 'scim' })), { now: new Date() })
+  const reading = withExpressions(read, expressionsOf(mapping))
   const compiled = compileMapping(mapping, reading.headers, { sparse: true })
   if (!compiled.ok) throw new Error(compiled.missing.join())
   for await (const rows of reading.rows) for (const row of rows) return compiled.map(row)
@@ -69,6 +83,32 @@ describe('a user as a person', () => {
     })
   })
 
+  test('has the address of work where none is primary', async () => {
+    const emails: readonly ScimResource[] = [
+      { type: 'home', value: 'ana@home.example' },
+      { value: 'a@b.example' },
+      { type: 'work', value: 'w@acme.example' },
+    ]
+
+    expect(await observed({ ...ana, emails })).toMatchObject({ fields: { email: 'w@acme.example' } })
+  })
+
+  test('loses what an expression reads and the user no longer has', async () => {
+    const { emails: _emails, ...less } = ana
+    const email = { expression: '`emails.0.type` = "work" ? `emails.0.value` : ""', optional: true }
+
+    expect(await observed(ana, { fields: { email } })).toMatchObject({ fields: { email: 'ana@acme.example' } })
+    expect(await observed(less, { fields: { email } })).toMatchObject({ fields: { email: null } })
+  })
+
+  test('whose mapped attribute has two spellings is refused', () => {
+    const mapping = mappingWith({ fields: { startedAt: `${custom}.startDate` } })
+
+    expect(() =>
+      toPerson(columnsRead(mapping), { ...ana, [custom]: { startDate: 'a', start_date: 'b' } }, surroundings),
+    ).toThrow(expect.objectContaining({ status: 400, scimType: 'invalidValue' }))
+  })
+
   test('loses a value of an extension that is gone', async () => {
     const patch = { fields: { startedAt: `${custom}.startDate`, jobTitle: { firstOf: [`${custom}.role`, 'title'] } } }
     const { [custom]: _custom, ...less } = ana
@@ -101,9 +141,9 @@ describe('a user as a person', () => {
   test('has no key without the column', () => {
     const { externalId: _externalId, ...less } = ana
 
-    expect(toPerson(mappingWith(), less, surroundings).identityId).toBeNull()
-    expect(toPerson(mappingWith(), ana, surroundings).identityId).toBe('E1')
-    expect(departed(toPerson(mappingWith(), ana, surroundings).record)).toMatchObject({
+    expect(toPerson(columnsRead(mappingWith()), less, surroundings).identityId).toBeNull()
+    expect(toPerson(columnsRead(mappingWith()), ana, surroundings).identityId).toBe('E1')
+    expect(departed(toPerson(columnsRead(mappingWith()), ana, surroundings).record)).toMatchObject({
       externalId: 'E1',
       active: false,
     })
@@ -115,7 +155,7 @@ describe('a user as a person', () => {
     ['too many values', { ...ana, [custom]: { many: Array.from({ length: 20_000 }, (_, i) => i) } }],
     ['too long a name', { ...ana, [custom]: { ['a'.repeat(300)]: 1 } }],
   ])('that holds %s is refused', (_, resource) => {
-    expect(() => toPerson(mappingWith(), resource, surroundings)).toThrow(
+    expect(() => toPerson(columnsRead(mappingWith()), resource, surroundings)).toThrow(
       expect.objectContaining({ status: 400, scimType: 'invalidValue' }),
     )
   })

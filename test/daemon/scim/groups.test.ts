@@ -28,6 +28,27 @@ test('a repeated group is refused by its external ID, or by its name if it has n
   expect(statuses).toEqual([201, 409, 201, 409])
 })
 
+test('a filter on members is answered, and lists with members are short', async () => {
+  const group = await createGroup('Filtered', 'm-1', 'm-2')
+  const total = async (member: string) =>
+    (await read(`/Groups?filter=${encodeURIComponent(`id eq "${group.id}" and members eq "${member}"`)}`)).totalResults
+  for (let i = 0; i < 60; i += 1) await createGroup(`Many ${i}`)
+
+  expect([await total('m-2'), await total('m-3')]).toEqual([1, 0])
+  expect((await read('/Groups?count=1000')).itemsPerPage).toBe(50)
+  expect((await read('/Groups?count=1000&excludedAttributes=members')).itemsPerPage).toBeGreaterThan(60)
+  expect((await read('/Groups?filter=')).itemsPerPage).toBe(50)
+})
+
+test('an answer without a body has the version of the resource', async () => {
+  const path = `/Groups/${(await createGroup('Known')).id}`
+  const etag = (await scim.call({ path })).headers.get('etag') ?? ''
+
+  const answer = await scim.call({ path, headers: { 'if-none-match': etag } })
+
+  expect([answer.status, answer.headers.get('etag')]).toEqual([304, etag])
+})
+
 /** RFC 7643, section 4.1.2. */
 describe('the groups of a user', () => {
   test('are those that name the user, by their names, with every answer about the user', async () => {
