@@ -67,7 +67,7 @@ function aliasCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function eventsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'events', 'List the events received by webhook', commonOptions, connectionOption)
+  add(program, 'events', 'List the events received by webhook or SCIM', commonOptions, connectionOption)
     .addOption(new Option('--state <state>', 'only events in this state').choices(Object.keys(eventStates)))
     .action(exitWith(async (options: EventsOptions) => (await import('../commands/events.ts')).events(options)))
 }

@@ -24,7 +24,7 @@ import { createGroup, deleteGroup, patchGroup, replaceGroup } from './groups.ts'
 import { type ListParameters, readList, readOne } from './lists.ts'
 import { createUser, deleteUser, patchUser, replaceUser } from './users.ts'
 
-/** What connections are pushed with. */
+/** What is served over SCIM, and with what. */
 type ScimOptions = {
   /** The connections that are pushed, by their names, which are in their paths. */
   readonly feeds: ReadonlyMap<string, { readonly settings: ScimSource; readonly mapping: Mapping }>
@@ -93,11 +93,11 @@ function refuseUnknown(scope: FastifyInstance, serving: Pick<Serving, 'admit' | 
 /** Answers all paths of a scope that have no route, under any host name: who reads the answer learns of no connection by it. */
 function anyPath(scope: FastifyInstance): void {
   const options = { config: { anyHost: true } }
-  const nothing = async () => {
+  const refuseUnknownPath = async () => {
     throw new ScimError(404, 'nothing is served here')
   }
-  scope.all('/', options, nothing)
-  scope.all('/*', options, nothing)
+  scope.all('/', options, refuseUnknownPath)
+  scope.all('/*', options, refuseUnknownPath)
 }
 
 function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): void {
@@ -111,15 +111,15 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): vo
     sendError(error, { request, reply, connection: feed.connection, serving }),
   )
   anyPath(scope)
-  const on = { scope, feed, serving }
+  const served = { scope, feed, serving }
 
-  reading(on, '/ServiceProviderConfig', async ({ request }) => ok(serviceProviderConfig(request.base)))
-  discovery(on, 'ResourceTypes', resourceTypes)
-  discovery(on, 'Schemas', schemas)
+  reading(served, '/ServiceProviderConfig', async ({ request }) => ok(serviceProviderConfig(request.base)))
+  discovery(served, 'ResourceTypes', resourceTypes)
+  discovery(served, 'Schemas', schemas)
   for (const kind of ['User', 'Group'] as const) {
     const path = `/${kind}s`
-    reading(on, path, ({ request, parameters }) => readList(ctx, feed, { kind, parameters, request }))
-    reading(on, `${path}/:id`, ({ request, id }) => readOne(ctx, feed, { kind, id, request }))
+    reading(served, path, ({ request, parameters }) => readList(ctx, feed, { kind, parameters, request }))
+    reading(served, `${path}/:id`, ({ request, id }) => readOne(ctx, feed, { kind, id, request }))
   }
   const changes: Readonly<
     Record<'Users' | 'Groups', readonly [typeof createUser, typeof replaceUser, typeof patchUser, typeof deleteUser]>
@@ -128,16 +128,20 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): vo
     Groups: [createGroup, replaceGroup, patchGroup, deleteGroup],
   }
   for (const [path, [create, replace, patch, remove]] of Object.entries(changes)) {
-    changing(on, ['POST', `/${path}`], ({ request, body }) => create(ctx, feed, { body: body(), request }))
-    changing(on, ['PUT', `/${path}/:id`], ({ request, id, body }) => replace(ctx, feed, { id, body: body(), request }))
-    changing(on, ['PATCH', `/${path}/:id`], ({ request, id, body }) => patch(ctx, feed, { id, body: body(), request }))
-    changing(on, ['DELETE', `/${path}/:id`], ({ request, id }) => remove(ctx, feed, { id, request }))
+    changing(served, ['POST', `/${path}`], ({ request, body }) => create(ctx, feed, { body: body(), request }))
+    changing(served, ['PUT', `/${path}/:id`], ({ request, id, body }) =>
+      replace(ctx, feed, { id, body: body(), request }),
+    )
+    changing(served, ['PATCH', `/${path}/:id`], ({ request, id, body }) =>
+      patch(ctx, feed, { id, body: body(), request }),
+    )
+    changing(served, ['DELETE', `/${path}/:id`], ({ request, id }) => remove(ctx, feed, { id, request }))
   }
 }
 
-type On = { readonly scope: FastifyInstance; readonly feed: ScimFeed; readonly serving: Serving }
+type ScimScope = { readonly scope: FastifyInstance; readonly feed: ScimFeed; readonly serving: Serving }
 
-function reading({ scope, feed, serving }: On, url: string, handler: Handler): void {
+function reading({ scope, feed, serving }: ScimScope, url: string, handler: Handler): void {
   scope.get(url, { config: { anyHost: true } }, async (request, reply) =>
     send(reply, await handler(inputOf(request, feed, serving))),
   )
@@ -145,15 +149,15 @@ function reading({ scope, feed, serving }: On, url: string, handler: Handler): v
 
 /** Documents about this service provider: a list, and each of them by its ID. */
 function discovery(
-  on: On,
+  served: ScimScope,
   name: string,
   documents: (base: string) => readonly (object & { readonly id: string })[],
 ): void {
-  reading(on, `/${name}`, async ({ request }) => {
+  reading(served, `/${name}`, async ({ request }) => {
     const resources = documents(request.base)
     return ok(listResponse({ resources, total: resources.length, startIndex: 1 }))
   })
-  reading(on, `/${name}/:id`, async ({ request, id }) => {
+  reading(served, `/${name}/:id`, async ({ request, id }) => {
     const document = documents(request.base).find((one) => one.id === id)
     if (document === undefined) throw new ScimError(404, 'there is no such document')
     return ok(document)
@@ -161,7 +165,7 @@ function discovery(
 }
 
 function changing(
-  { scope, feed, serving }: On,
+  { scope, feed, serving }: ScimScope,
   [method, url]: readonly ['POST' | 'PUT' | 'PATCH' | 'DELETE', string],
   handler: (input: RequestInput) => Promise<ChangeAnswer>,
 ): void {
@@ -174,11 +178,11 @@ function changing(
     bodyLimit,
     config: { anyHost: true },
     handler: async (request, reply) => {
-      if (underWay >= maxUnderWay) throw busy()
+      if (underWay >= maxUnderWay) throw tooManyChanges()
       underWay += 1
       using _turn = { [Symbol.dispose]: () => (underWay -= 1) }
       using reservation = serving.capacity.reserve(feed.connection, inboxLimit)
-      if (reservation === null) throw full()
+      if (reservation === null) throw inboxFull()
       const { events: stored, ...answer } = await handler(inputOf(request, feed, serving))
       reservation.added(stored)
       if (stored > 0) serving.events.webhookStored({ connection: feed.connection, stored, duplicates: 0 })
@@ -233,7 +237,7 @@ type Failed = {
 function sendError(error: unknown, { request, reply, connection, serving }: Failed): FastifyReply {
   const known = knownError(error)
   if (known === null) serving.events.unexpected({ during: 'scim', error })
-  const refused = known ?? fault()
+  const refused = known ?? internalError()
   if (connection !== null && loggedStatuses.has(refused.status)) {
     const reason = `SCIM: ${request.method} refused with ${[refused.status, refused.scimType ?? []].flat().join(' ')}`
     serving.refusals.count({ subject: connection, reason, sender: request.ip })
@@ -262,15 +266,15 @@ function unauthorized(reason: string): ScimError {
   return new ScimError(401, reason, { headers: { 'www-authenticate': 'Bearer' } })
 }
 
-function fault(): ScimError {
+function internalError(): ScimError {
   return new ScimError(500, 'the request failed for a reason on our side; send it again')
 }
 
-function busy(): ScimError {
+function tooManyChanges(): ScimError {
   return new ScimError(503, 'too many changes arrive at once', { headers: { 'retry-after': retryAfterSeconds } })
 }
 
-function full(): ScimError {
+function inboxFull(): ScimError {
   const headers = { 'retry-after': fullRetryAfterSeconds }
   return new ScimError(429, 'too many changes wait to be planned; send it again later', { headers })
 }

@@ -76,7 +76,7 @@ describe('a patch in the forms of Okta and Microsoft Entra', () => {
     ],
     [
       'names a manager as a list',
-      [{ op: 'Replace', path: `${enterpriseSchema}:manager.value`, value: 'm1' }],
+      [{ op: 'Replace', path: `${enterpriseSchema}:manager`, value: [{ value: 'm1' }] }],
       { [enterpriseSchema]: { department: 'Sales', manager: { value: 'm1' } } },
     ],
     [

@@ -246,6 +246,7 @@ describe('groups, as Microsoft validates them', () => {
     const body = { schemas: [groupSchema], externalId: randomUUID(), displayName, meta: { resourceType: 'Group' } }
 
     const created = await scim.call({ method: 'POST', path: '/Groups', body })
+    const duplicate = await scim.call({ method: 'POST', path: '/Groups', body })
     const path = `/Groups/${created.body.id}`
     const matches = await scim.call({
       path: `${filtered('/Groups', `displayName eq "${displayName.toUpperCase()}"`)}&excludedAttributes=members`,
@@ -263,6 +264,7 @@ describe('groups, as Microsoft validates them', () => {
     const deleted = await scim.call({ method: 'DELETE', path })
 
     expect(created).toMatchObject({ status: 201, body: { displayName, members: [] } })
+    expect(duplicate).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
     expect(matches.body).toMatchObject({ totalResults: 1, Resources: [{ id: created.body.id }] })
     expect(matches.body.Resources[0]).not.toHaveProperty('members')
     expect(added.body.members.map(({ value }: { value: string }) => value)).toEqual([one.id, other.id])

@@ -128,7 +128,7 @@ test('an address that failed too often gets the body of the standard, also at an
   expect(answer.headers).toMatch(/^retry-after: \d+/im)
 })
 
-test('a store that is away is named with the body of the standard, also at an unknown connection', async () => {
+test('a fault of the store is named with the body of the standard, also at an unknown connection', async () => {
   await using served = await openScim()
   await served.store.pool.query('drop table access_tokens cascade')
 
