@@ -84,6 +84,16 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
+    test('that are dated ahead of a clock that was set back do not wait for their time', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'))
+
+      await later(world, -7200)
+
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', trigger: 'webhook' })
+    })
+
     test('that are too wide to be read together become two runs, without rejecting any', async () => {
       await using opened = await open()
       const { world, client } = opened
