@@ -4,6 +4,7 @@ import { matcher } from './filter.ts'
 import { type PatchTarget, readPath } from './patch-path.ts'
 import {
   isScimObject,
+  maxValues,
   readResource,
   readSingle,
   readUnknown,
@@ -218,7 +219,10 @@ function merged(value: ScimValue, stated: ScimObject): ScimValue {
 function withAdded(before: ScimValue, stated: ScimValue): ScimValue {
   const values = valuesOf(before)
   const known = new Set(values.map(canonicalText))
-  return [...values, ...valuesOf(stated).filter((one) => !known.has(canonicalText(one)))]
+  const all = [...values, ...valuesOf(stated).filter((one) => !known.has(canonicalText(one)))]
+  // Refused before the next operation reads them all again.
+  if (all.length > maxValues) throw badRequest('invalidValue', `an attribute holds at most ${maxValues} values`)
+  return all
 }
 
 /** Without these values; without any if none is named. Some senders name what they remove in a value instead of a filter. */

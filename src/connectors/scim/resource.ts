@@ -25,7 +25,8 @@ export type ScimResource = ScimObject
 
 /** PostgreSQL indexes at most 2,700 bytes: these characters are 1,800 at most. */
 const maxNameCharacters = 600
-const maxValues = 1000
+/** Maximum number of values of one attribute, besides the members of a group. */
+export const maxValues = 1000
 const forbiddenNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Reads a body as strict JSON in UTF-8. Throws a SCIM error. */

@@ -253,6 +253,15 @@ describe('a patch that cannot be applied', () => {
       [{ op: 'add', path: 'emails', value: Array.from({ length: 1001 }, (_, i) => ({ value: `a${i}` })) }],
       'invalidValue',
     ],
+    [
+      'too many values of several operations',
+      Array.from({ length: 2 }, (_, part) => ({
+        op: 'add',
+        path: `${custom}:tags`,
+        value: Array.from({ length: 600 }, (_, i) => `${part}-${i}`),
+      })),
+      'invalidValue',
+    ],
     ['an unknown part of a value', [{ op: 'replace', path: 'name', value: { first: 'x' } }], 'invalidSyntax'],
   ])('because of %s', (_, operations, scimType) => {
     const attempt = () => patched(operations)
