@@ -1,5 +1,5 @@
-import type { Archive } from './archive.ts'
 import { unreadable } from '../file/failures.ts'
+import type { Archive } from './archive.ts'
 import { builtInFormat, type NumberFormat, parseNumberFormat } from './number-formats.ts'
 import { readSmallXml } from './xml.ts'
 

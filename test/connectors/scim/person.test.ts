@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { columnsIn } from '../../../src/connectors/expressions/check.ts'
+import { withExpressions } from '../../../src/connectors/expressions/expressions.ts'
 import { scimMapping } from '../../../src/connectors/scim/mapping.ts'
 import { departed, readsGroups, toPerson } from '../../../src/connectors/scim/person.ts'
 import type { ScimResource } from '../../../src/connectors/scim/resource.ts'
 import { changesOf, ScimSource } from '../../../src/connectors/scim/settings.ts'
-import { columnsIn } from '../../../src/connectors/expressions/check.ts'
-import { withExpressions } from '../../../src/connectors/expressions/expressions.ts'
 import { readEvents } from '../../../src/connectors/webhook/events.ts'
 import {
   compileMapping,
