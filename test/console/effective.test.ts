@@ -54,8 +54,8 @@ async function open() {
   await claimWalk(db, { compared, always: true, now })
   await storeFindings(db, ghosts, { walk: 1, at: now })
   await storeCoverage(db, [{ connection: 'okta', people: 11, effective: 9, at: now }])
-  await endWalk(db, { compared, nextAt: now, walkedAt: now, syncedAt: now, unreadable: 1, failure: null })
-  await endWalk(db, { compared, nextAt: now, failure: 'the list may have been cut' })
+  await endWalk(db, { compared, number: 1, nextAt: now, walkedAt: now, syncedAt: now, unreadable: 1, failure: null })
+  await endWalk(db, { compared, number: 1, nextAt: now, failure: 'the list may have been cut' })
   const console = await openConsole(world)
   return {
     see: async (role: string, path: string) => (await createVisitor(console.url, `ana.${role}`).get(path)).text,

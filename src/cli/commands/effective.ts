@@ -114,10 +114,31 @@ export async function effectiveFix(keys: readonly string[], options: EffectiveFi
       session.output.printResult(await session.control.fixEffective({ body }), renderEffectiveFixed)
       return 0
     }
-    const findings = (await readFindings(session, options)).filter(({ person }) => keys.includes(person))
+    const findings = await readFixable(session, keys, options)
     session.output.printResult({ findings }, renderEffectiveQuestion)
     throw new Failure('usage', 'nothing was changed; repeat the command with --yes')
   })
+}
+
+/** The findings that a reset of these people would mend. Throws what the reset would refuse. */
+async function readFixable(
+  { control, output }: Session,
+  keys: readonly string[],
+  options: EffectiveFixOptions,
+): Promise<EffectiveFinding[]> {
+  const values = output.mayShowValues(options)
+  const { connection } = options
+  const fixable: EffectiveFinding[] = []
+  for (const person of keys) {
+    const { data } = await control.listEffective({ query: { connection, person, values } })
+    if (data.length === 0)
+      throw new Failure('not_found', `there is no finding about ${person}; rollcall effective lists them`)
+    const own = data.filter(({ canReset, personId }) => canReset && personId !== null)
+    if (own.length === 0)
+      throw new Failure('conflict', `a reset of the sync does not help ${person}; rollcall effective says what helps`)
+    fixable.push(...own)
+  }
+  return fixable
 }
 
 /** The coverage of each connection, and each finding in three lines. */
@@ -140,8 +161,8 @@ export function renderEffective(
   return [
     ...(isOfDirectory ? [] : [compared]),
     ...connections.map(
-      ({ connection, percent, effective: shown, people }) =>
-        `${paint('bold', escapeText(connection))}: ${percent} % (${shown} of ${pluralize(people, 'person', 'people')}) are shown as HR implies`,
+      ({ connection, percent, effective: asImplied, people }) =>
+        `${paint('bold', escapeText(connection))}: ${percent} % (${asImplied} of ${pluralize(people, 'person', 'people')}) are shown as HR implies`,
     ),
     ...directories.map((directory) => directoryLine(directory, paint)),
     ...findings.flatMap((finding) => findingLines(finding, paint)),
@@ -173,7 +194,6 @@ export function renderEffectiveQuestion(
   { findings }: { readonly findings: readonly EffectiveFinding[] },
   paint: Paint,
 ): string {
-  if (findings.length === 0) return 'there is no finding about these people'
   return [
     'The platform would update these people again at its next identity sync, as HR states them:',
     ...findings.flatMap((finding) => findingLines(finding, paint)),

@@ -197,7 +197,7 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
     .argument('<person...>', 'the people, as the list names them')
     .requiredOption('--reason <text>', 'why, for the record')
     .option('--yes', 'do it; without it, only show whom it would concern')
-    .option('--show-values', candidatesHelp)
+    .option('--show-values', 'include names and e-mails; otherwise keys only')
     .action(
       // Commander gives options that both commands know, such as --config, to the one above.
       exitWith(async (keys: string[], _options: EffectiveFixOptions, command: Command) =>

@@ -36,14 +36,16 @@ ${filterForm({
 <div id="list">${card({
       title: 'People',
       id: 'effective',
-      content: html`${comparedText(coverage, context)}${findingsTable(findings.data, context)}${paging({
-        label: 'Pages of people',
-        path,
-        query: { connection },
-        after: fields('after'),
-        next: findings.next,
-        anchor: 'effective',
-      })}`,
+      content: html`${comparedText(coverage, context)}${findingsTable(findings.data, { context, isCompared: coverage.comparedAt !== null || findings.data.length > 0 })}${paging(
+        {
+          label: 'Pages of people',
+          path,
+          query: { connection },
+          after: fields('after'),
+          next: findings.next,
+          anchor: 'effective',
+        },
+      )}`,
     })}</div>`
     return { title: 'Shown as HR implies', content, section: 'problems' }
   })
@@ -59,8 +61,8 @@ function readFindings({ control, caller }: PageContext, fields: Fields) {
 
 function comparedText({ comparedAt, syncedAt, failure }: EffectiveCoverage, { now }: PageContext): Html {
   if (comparedAt === null)
-    return html`<p>Nobody was compared with the platform so far. Rollcall compares everybody after the next identity sync of the platform.</p>`
-  return html`<p>Compared ${formatRelativeTime(comparedAt, now)}${syncedAt !== null && html`, after the identity sync of ${formatInstant(syncedAt)}`}.${failure !== null && html` <strong class="bad">The newest comparison failed (<code>${failure}</code>); the list is from the one before.</strong>`}</p>`
+    return html`<p>Nobody was compared with the platform so far. ${failure === null ? 'Rollcall compares everybody within an hour of the first delivery.' : html`<strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`
+  return html`<p>Compared ${formatRelativeTime(comparedAt, now)}${syncedAt !== null && html`, after the identity sync of ${formatInstant(syncedAt)}`}.${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}. The list is from the one before.</strong>`}</p>`
 }
 
 function directoryText(
@@ -91,7 +93,10 @@ export function coverageSentences(
   )
 }
 
-function findingsTable(findings: readonly EffectiveFinding[], context: PageContext): Html {
+function findingsTable(
+  findings: readonly EffectiveFinding[],
+  { context, isCompared }: { readonly context: PageContext; readonly isCompared: boolean },
+): Html {
   const columns: readonly Column<EffectiveFinding>[] = [
     {
       name: 'Person',
@@ -125,7 +130,7 @@ function findingsTable(findings: readonly EffectiveFinding[], context: PageConte
     caption: 'People whom the platform, or a directory, does not show as HR implies',
     columns,
     rows: findings,
-    empty: 'Everybody is shown as HR implies.',
+    empty: isCompared ? 'Everybody is shown as HR implies.' : 'No findings, because nobody was compared.',
   })
 }
 

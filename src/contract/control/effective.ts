@@ -18,7 +18,7 @@ export const effectiveCauses = {
     helps: 'correct the e-mail in HR or on the Personnel page of the platform, so that both are the same',
   },
   matched_to_other: {
-    text: 'another key with another name has the same e-mail, and its record decides about the person',
+    text: 'another key, which is not known to have the same name, has the same e-mail, and its record decides about the person',
     helps: 'correct the e-mail of one of the two in HR',
   },
   sync_paused: {
@@ -52,12 +52,15 @@ export const effectiveCauses = {
   },
   stated_by_nobody: {
     text: 'the platform shows a person as employed whom no connection states',
-    helps:
-      'ask HR about the person; rollcall effective fix lets the identity sync decide, if the status was set by hand',
+    helps: 'ask HR about the person, or correct the status on the Personnel page of the platform',
   },
   kind_unknown: {
     text: 'the platform shows the person as unknown, because HR does not state whether they are a contractor',
     helps: 'map isContractor',
+  },
+  not_looked_up: {
+    text: 'the platform does not show the person as HR implies, and their record was not read so far',
+    helps: 'wait: the next comparisons read those first who wait longest; rollcall effective --compare does it now',
   },
   account_of_leaver: {
     text: 'an account is enabled although its person has left',
@@ -118,7 +121,7 @@ export const EffectiveCoverage = z
     failure: z
       .string()
       .nullable()
-      .describe('Why the newest comparison could not be finished; what was found before stays.'),
+      .describe('Why the newest comparison could not be finished, in words; what was found before stays.'),
     connections: z.array(
       z.object({
         connection: z.string(),
@@ -215,7 +218,7 @@ export const effectiveOperations = operations({
     path: '/effective/compare',
     permission: 'operator',
     summary:
-      'Compare everybody now, and every list of accounts. It reads only, and takes one request for each 500 people.',
+      'Compare everybody now, and every list of accounts. It reads only, and takes one request for each 500 people, and at most 45 for those whom these do not explain.',
     query: z.object({
       directory: z.string().optional().describe('Compares only the accounts of this directory.'),
     }),

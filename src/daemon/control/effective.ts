@@ -5,6 +5,7 @@ import {
   effectiveCauses,
   type effectiveOperations,
 } from '../../contract/control/effective.ts'
+import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { EffectiveCause, Evidence } from '../../identity/effective/cause.ts'
@@ -109,7 +110,7 @@ function findingView(
     ...(values && { name: name ?? evidence.values?.logins?.[0] ?? null }),
     cause,
     text: effectiveCauses[cause].text,
-    evidence: [evidenceText(evidence, values), ...nextSyncText(cause, evidence)].join(' · '),
+    evidence: [evidenceText(evidence, values), ...nextSyncText(cause, evidence, now)].join(' · '),
     helps: effectiveCauses[cause].helps,
     canReset,
     firstSeenAt: firstSeenAt.toISOString(),
@@ -120,10 +121,11 @@ function findingView(
 /** The platform's identity sync runs once a night. */
 const syncEveryMs = 24 * 60 * 60_000
 
-function nextSyncText(cause: EffectiveCause, { at }: Evidence): string[] {
+function nextSyncText(cause: EffectiveCause, { at }: Evidence, now: Date): string[] {
   if (cause !== 'not_synced' || !at) return []
-  const nextAt = new Date(Date.parse(at) + syncEveryMs).toISOString()
-  return [`that was the newest identity sync; the next is due by ${minuteOf(nextAt)}`]
+  const nextAt = new Date(Date.parse(at) + syncEveryMs)
+  const next = nextAt < now ? 'is overdue since' : 'is usually due by'
+  return [`that was the newest identity sync; the next ${next} ${minuteOf(nextAt.toISOString())}`]
 }
 
 function minuteOf(at: string): string {
@@ -145,11 +147,15 @@ const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
   never: 'no identity sync has ever run',
 }
 
+function dayOf(at: string | null): string {
+  return at === null ? 'none' : at.slice(0, 10)
+}
+
 /** The evidence in one line. Personal values only if they are asked for. */
 function evidenceText(evidence: Evidence, withValues: boolean): string {
   const { expected, shown, fields, at, note, otherConnectionId, otherKey, otherPeople, values } = evidence
   const { emails = [], logins = [], by, reason } = (withValues && values) || {}
-  const { leftAt, lastSignInAt, accounts = 1, candidateKeys = [] } = evidence
+  const { leftAt, lastSignInAt, accounts = 1, candidateKeys = [], dates = [] } = evidence
   const parts = [
     leftAt && `left ${leftAt.slice(0, 10)}`,
     accounts > 1 && pluralize(accounts, 'account'),
@@ -160,6 +166,7 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
     shown !== undefined && `shown is ${shown}`,
     note !== undefined && notes[note],
     fields !== undefined && `edited: ${fields.join(', ')}`,
+    ...dates.map((date) => `${date.field} is ${dayOf(date.expected)} in HR, and is shown as ${dayOf(date.shown)}`),
     at && minuteOf(at),
     otherConnectionId !== undefined && `connection ${otherConnectionId} of the platform`,
     otherKey !== undefined && `key ${otherKey}`,
@@ -192,7 +199,7 @@ async function coverageOf({ store: { db }, platform, connections, ...sync }: Syn
     comparedAt: walk?.walkedAt?.toISOString() ?? null,
     syncedAt: walk?.syncedAt?.toISOString() ?? null,
     requests: walk?.requests ?? 0,
-    failure: walk?.failure ?? null,
+    failure: failureText(walk?.failure ?? null),
     connections: coverage
       .filter(({ connection }) => connections.has(connection))
       .map(({ connection, people, effective }) => {
@@ -208,6 +215,15 @@ async function coverageOf({ store: { db }, platform, connections, ...sync }: Syn
       }),
     directories,
   }
+}
+
+/** Why a comparison could not be finished, in words. */
+function failureText(code: string | null): string | null {
+  if (code === null) return null
+  if (code === 'person_missing') return 'the platform does not offer the list of its personnel (404)'
+  if (code === 'timed_out') return 'the platform did not answer in time'
+  const known = Object.entries(deliveryFailures).find(([name]) => name === code)
+  return known?.[1].when ?? 'of an unexpected error, which the log of the daemon has'
 }
 
 async function listView(db: SyncContext['store']['db'], directory: string, coverage: readonly Coverage[]) {

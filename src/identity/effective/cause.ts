@@ -14,6 +14,7 @@ export type EffectiveCause =
   | 'duplicate_person'
   | 'stated_by_nobody'
   | 'kind_unknown'
+  | 'not_looked_up'
   | 'account_of_leaver'
   | 'account_unknown'
   | 'account_missing'
@@ -38,7 +39,12 @@ export type ShownPerson = {
 }
 
 /** The identity record of a person on the platform; `unknown`: it was not looked up, or could not be read. */
-export type ShownRecord = 'missing' | 'unknown' | { readonly updatedAt: string; readonly separatedAt: string | null }
+export type ShownRecord = 'missing' | 'unknown' | RecordFacts
+type RecordFacts = {
+  readonly updatedAt: string
+  readonly startedAt: string | null
+  readonly separatedAt: string | null
+}
 
 /** The newest identity sync of the platform. `unknown`: its events cannot be read; null: none has run. */
 export type LastSync = Date | null | 'unknown'
@@ -53,6 +59,10 @@ type PersonFacts = {
   /** The person with that e-mail, or with the record of this key; null: there is none. */
   readonly shown: ShownPerson | null
   readonly record: ShownRecord
+  /** The list of changed records was too long to be read to its end, so that a record that was not read may be one of them. */
+  readonly mayHaveChanged: boolean
+  /** The platform shows somebody under another e-mail by a record of the same connection, who may be this person. */
+  readonly mayBeMatched: boolean
   /** The HRIS connection that Rollcall delivers the person to. */
   readonly connectionId: number
   readonly lastSync: LastSync
@@ -69,6 +79,12 @@ export type Evidence = {
   readonly expected?: string
   readonly shown?: string
   readonly fields?: readonly string[]
+  /** Dates that differ, as HR states them and as they are shown. */
+  readonly dates?: readonly {
+    readonly field: string
+    readonly expected: string | null
+    readonly shown: string | null
+  }[]
   readonly at?: string | null
   /** The platform's connection that decides instead. */
   readonly otherConnectionId?: number
@@ -114,10 +130,12 @@ function finding(
   return { cause, evidence: { ...statuses, ...evidence }, personId: shown?.personId ?? null, canReset }
 }
 
-function causeOfAbsence(person: PersonFacts): EffectiveFinding {
+function causeOfAbsence(person: PersonFacts): EffectiveFinding | null {
   const { record, candidates, email, lastSync } = person
   if (record === 'missing') return finding(person, 'record_missing', {})
+  if (person.mayBeMatched) return null
   if (isUnsynced(person)) return finding(person, 'not_synced', syncEvidence(lastSync))
+  if (record === 'unknown') return finding(person, 'not_looked_up', {})
   return notMatched(person, email === null ? 'no_email' : undefined, candidates)
 }
 
@@ -143,9 +161,10 @@ function outOfScope(person: PersonFacts, shown: ShownPerson): EffectiveFinding {
   return finding(person, 'out_of_scope', { at, values: { reason, by: reasonBy ?? person.edit?.by ?? null } }, true)
 }
 
-/** While a status is set by hand, the platform ignores what HR states. */
-function causeOfHandStatus(person: PersonFacts, shown: ShownPerson, isAsExpected: boolean): EffectiveFinding {
+/** While a status is set by hand, the platform ignores what HR states. Somebody who has left may be former on purpose. */
+function causeOfHandStatus(person: PersonFacts, shown: ShownPerson, isAsExpected: boolean): EffectiveFinding | null {
   const { record, edit, facts, now } = person
+  if (isFormer(shown.status) && isFormer(expectedStatus(facts, now))) return null
   const at = shown.statusUpdatedAt
   const evidence = { at, fields: ['employmentStatus'], values: { by: edit?.by ?? null } }
   const isNewer = typeof record === 'object' && at !== null && Date.parse(record.updatedAt) > Date.parse(at)
@@ -156,13 +175,23 @@ function causeOfHandStatus(person: PersonFacts, shown: ShownPerson, isAsExpected
 
 function causeOfDates(person: PersonFacts, shown: ShownPerson): EffectiveFinding | null {
   if (shown.hrisConnectionId !== person.connectionId || person.lastSync === 'unknown' || isUnsynced(person)) return null
-  const fields = (['startedAt', 'separatedAt'] as const).filter((field) => {
-    const stated = person.facts[field]
+  const { edit, facts, record } = person
+  const fields = differingDates(facts, shown)
+  if (fields.length === 0) return null
+  const dates = fields.map((field) => ({ field, expected: facts[field] ?? null, shown: shown[field] }))
+  if (record === 'missing') return finding(person, 'record_missing', { dates })
+  if (record === 'unknown' && edit === null) return finding(person, 'not_looked_up', { dates })
+  if (record !== 'unknown' && differingDates(facts, record).length > 0)
+    return finding(person, 'overwritten', { note: 'record_differs', dates })
+  return finding(person, 'set_by_hand', { fields, dates, at: edit?.at ?? null, values: { by: edit?.by ?? null } }, true)
+}
+
+/** The dates that HR states and that differ in a record or for a shown person. */
+function differingDates(facts: EmploymentFacts, shown: Pick<ShownPerson, 'startedAt' | 'separatedAt'>) {
+  return (['startedAt', 'separatedAt'] as const).filter((field) => {
+    const stated = facts[field]
     return stated !== undefined && instantOf(stated) !== instantOf(shown[field])
   })
-  if (fields.length === 0) return null
-  const { edit } = person
-  return finding(person, 'set_by_hand', { fields, at: edit?.at ?? null, values: { by: edit?.by ?? null } }, true)
 }
 
 function instantOf(at: string | null): number | null {
@@ -173,6 +202,8 @@ function causeOfStatus(person: PersonFacts, shown: ShownPerson): EffectiveFindin
   const { record, lastSync, facts, connectionId, now, candidates } = person
   const { hrisConnectionId, idpConnectionId } = shown
   if (record === 'missing') return finding(person, 'record_missing', {})
+  if (record === 'unknown' && !isUnsynced(person) && !isReset(person, shown))
+    return finding(person, 'not_looked_up', {})
   if (hrisConnectionId !== null && hrisConnectionId !== connectionId && !isUnsynced(person))
     return finding(person, 'overwritten', { otherConnectionId: hrisConnectionId })
   if (isUnsynced(person) || isReset(person, shown)) return finding(person, 'not_synced', syncEvidence(lastSync))
@@ -187,35 +218,53 @@ function causeOfStatus(person: PersonFacts, shown: ShownPerson): EffectiveFindin
   return finding(person, 'overwritten', { note: 'record_differs' })
 }
 
+/** The platform's identity sync runs once a night; a day of grace follows. */
+const syncGraceMs = 48 * 60 * 60_000
+
+/** The newest identity sync; if it is not known, a time after which none may have run. */
+function effectiveSync(lastSync: LastSync, now: Date): Date | null {
+  return lastSync === 'unknown' ? new Date(now.getTime() - syncGraceMs) : lastSync
+}
+
 /** Whether the newest identity sync came before the newest change of the record, or before the day that changes the status. */
-function isUnsynced({ lastSync, record, facts, shown, now }: PersonFacts): boolean {
-  if (lastSync === 'unknown') return false
-  if (lastSync === null) return true
-  if (typeof record === 'object' && Date.parse(record.updatedAt) > lastSync.getTime()) return true
-  const before = expectedStatus(facts, lastSync)
+function isUnsynced({ lastSync, record, mayHaveChanged, facts, shown, now }: PersonFacts): boolean {
+  const syncedAt = effectiveSync(lastSync, now)
+  if (syncedAt === null || (record === 'unknown' && mayHaveChanged)) return true
+  if (typeof record === 'object' && Date.parse(record.updatedAt) > syncedAt.getTime()) return true
+  const before = expectedStatus(facts, syncedAt)
   return shown !== null && before !== expectedStatus(facts, now) && showsStatus(shown.status, before)
 }
 
 /** Whether the person, whose status is not set by hand any more, changed after the newest identity sync: their sync was reset. */
-function isReset({ lastSync }: PersonFacts, { statusUpdatedAt, updatedAt }: ShownPerson): boolean {
-  return lastSync instanceof Date && statusUpdatedAt === null && Date.parse(updatedAt) > lastSync.getTime()
+function isReset({ lastSync, now }: PersonFacts, { statusUpdatedAt, updatedAt }: ShownPerson): boolean {
+  const syncedAt = effectiveSync(lastSync, now)
+  return syncedAt !== null && statusUpdatedAt === null && Date.parse(updatedAt) > syncedAt.getTime()
 }
 
 function syncEvidence(lastSync: LastSync): Evidence {
-  return lastSync instanceof Date ? { at: lastSync.toISOString() } : { note: 'never' }
+  if (lastSync === 'unknown') return {}
+  return lastSync === null ? { note: 'never' } : { at: lastSync.toISOString() }
 }
 
-/** Whether a shown person needs an explanation beyond the list, so that their record and edits are looked up. */
+/** Whether the list alone shows that a person is as HR implies, so that no record or edit has to be looked up. */
 export function isAsImplied({
   facts,
   shown,
   connectionId,
   now,
 }: Pick<PersonFacts, 'facts' | 'shown' | 'connectionId' | 'now'>): boolean {
-  if (shown === null || shown.statusUpdatedAt !== null) return false
-  if (!showsStatus(shown.status, expectedStatus(facts, now))) return false
-  if (shown.hrisConnectionId !== connectionId) return true
-  return (['startedAt', 'separatedAt'] as const).every(
-    (field) => facts[field] === undefined || instantOf(facts[field]) === instantOf(shown[field]),
-  )
+  if (shown === null) return false
+  const expected = expectedStatus(facts, now)
+  if (shown.statusUpdatedAt !== null) return isFormer(shown.status) && isFormer(expected)
+  if (!showsStatus(shown.status, expected)) return false
+  return shown.hrisConnectionId !== connectionId || differingDates(facts, shown).length === 0
+}
+
+/** Whether a finding means that the person, whom HR states, is shown otherwise, and not that they may be later. */
+export function isShownOtherwise({
+  cause,
+  evidence: { shown, expected },
+}: Pick<EffectiveFinding, 'cause' | 'evidence'>): boolean {
+  if (cause === 'duplicate_person') return false
+  return cause !== 'sync_paused' || shown === undefined || expected === undefined || !showsStatus(shown, expected)
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { EffectiveCause, EffectiveFinding, Evidence } from '../../identity/effective/cause.ts'
 import { desiredName } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
+import { storableJson } from './storable-json.ts'
 
 /**
  * A finding and whom it is about. `connection`: the connection, or the directory that was compared. `identityId` null: no connection states
@@ -41,13 +42,17 @@ export async function storeFindings(db: Db, findings: readonly NewFinding[], { w
     personConnection: each.personConnection ?? each.connection,
     subject: subjectOf(each),
   }))
+  const single = new Map(
+    rows.map((row) => [[row.connection, row.personConnection, row.subject, row.cause].join('\0'), row]),
+  )
+  const stored = storableJson([...single.values()])
   await sql`
     insert into effective_findings
       (connection, person_connection, subject, identity_id, person_id, cause, evidence, can_reset, first_seen_at, last_seen_at,
         seen_in)
     select connection, "personConnection", subject, "identityId", "personId", cause, evidence, "canReset", ${at}, ${at},
       ${walk}::integer
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as found(connection text, "personConnection" text,
+    from jsonb_to_recordset(${stored}::jsonb) as found(connection text, "personConnection" text,
       subject text, "identityId" text, "personId" bigint, cause text, evidence jsonb, "canReset" boolean)
     on conflict (connection, person_connection, subject, cause) do update set identity_id = excluded.identity_id,
       person_id = excluded.person_id, evidence = excluded.evidence, can_reset = excluded.can_reset,
@@ -123,7 +128,10 @@ type AlertedFindings = { readonly name: string; readonly people: number; readonl
 /** The platform's identity sync runs once a night; a day of grace follows before a wait for it is alerted. */
 const graceHours = 48
 
-/** The connections with more findings than the threshold. A wait for the next identity sync counts after two days. */
+/**
+ * The connections with more findings than the threshold. A wait for the next identity sync, or to be looked up, counts after two days. A paused
+ * sync of somebody who is shown right does not count.
+ */
 export async function alertedFindings(
   db: Db,
   { connections, above, now }: { readonly connections: readonly string[]; readonly above: number; readonly now: Date },
@@ -132,7 +140,8 @@ export async function alertedFindings(
     select connection as name, count(distinct subject)::int as people, min(first_seen_at) as since
     from effective_findings
     where connection = any(${connections})
-      and (cause <> 'not_synced' or first_seen_at <= ${now}::timestamptz - ${graceHours} * interval '1 hour')
+      and not (cause = 'sync_paused' and replace(evidence ->> 'shown', 'SPECIAL_', '') = evidence ->> 'expected')
+      and (cause not in ('not_synced', 'not_looked_up') or first_seen_at <= ${now}::timestamptz - ${graceHours} * interval '1 hour')
     group by connection having count(distinct subject) > ${above}`.execute(db)
   return rows
 }

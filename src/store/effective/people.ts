@@ -3,13 +3,17 @@ import type { StatedPerson } from '../../identity/effective/accounts.ts'
 import type { EmploymentFacts } from '../../identity/effective/expected.ts'
 import { desiredValue } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
+import { storableJson } from './storable-json.ts'
 
-/** A person whom the platform has acknowledged as HR states them. */
-export type DeliveredPerson = EmploymentFacts & { readonly identityId: string; readonly email: string | null }
+/** A person whom HR states. `isPending`: the platform has not acknowledged the newest facts. */
+export type DeliveredPerson = EmploymentFacts & {
+  readonly identityId: string
+  readonly email: string | null
+  readonly isPending: boolean
+}
 
 /**
- * The people of a connection whom the platform has acknowledged as HR states them, in key order, page by page. Retracted and forgotten
- * people are left out, and people with changes to send.
+ * The people of a connection in key order, page by page, also those with changes to send. Retracted and forgotten people are left out.
  */
 export async function* deliveredPeople(
   db: Db,
@@ -21,13 +25,13 @@ export async function* deliveredPeople(
       select identity_id as "identityId", ${desiredValue('email')} as email,
         ${desiredValue('startedAt')} as "startedAt", ${desiredValue('separatedAt')} as "separatedAt",
         (${desiredValue('isContractor')})::boolean as "isContractor",
-        desired ? 'startedAt' as "statesStart"
+        desired ? 'startedAt' as "statesStart",
+        exists (
+          select from out_of_sync
+          where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id) as "isPending"
       from roster
       where connection = ${connection} and identity_id > ${after} and desired is not null
         and retracted_at is null and forgotten_at is null
-        and not exists (
-          select from out_of_sync
-          where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id)
       order by identity_id limit ${pageSize}`.execute(db)
     const last = rows.at(-1)
     if (last === undefined) return
@@ -72,6 +76,8 @@ export type FoldedName = { readonly firstName: string; readonly lastName: string
 
 /** A key and its name. */
 type NamedKey = FoldedName & { readonly connection: string; readonly identityId: string }
+/** A key with a name, and whether it has changes to send. */
+type KnownName = NamedKey & { readonly isPending: boolean }
 
 const foldedName = sql`
   lower(coalesce(${desiredValue('firstName')}, '')) as "firstName", lower(coalesce(${desiredValue('lastName')}, '')) as "lastName"`
@@ -93,15 +99,18 @@ export async function namesOf(
 export async function peopleNamed(
   db: Db,
   { connections, names }: { readonly connections: readonly string[]; readonly names: readonly FoldedName[] },
-): Promise<NamedKey[]> {
+): Promise<KnownName[]> {
   if (names.length === 0) return []
-  const { rows } = await sql<NamedKey>`
-    select * from (
+  const { rows } = await sql<KnownName>`
+    select known.*, exists (
+      select from out_of_sync
+      where out_of_sync.connection = known.connection and out_of_sync.identity_id = known."identityId") as "isPending"
+    from (
       select connection, identity_id as "identityId", ${foldedName} from roster
       where connection = any(${connections}) and desired is not null and retracted_at is null) as known
     where ("firstName", "lastName") in (
       select name."firstName", name."lastName"
-      from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as name("firstName" text, "lastName" text))
+      from jsonb_to_recordset(${storableJson(names)}::jsonb) as name("firstName" text, "lastName" text))
     order by connection, "identityId"`.execute(db)
   return rows
 }

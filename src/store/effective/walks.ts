@@ -49,6 +49,8 @@ export async function claimWalk(
 /** How a comparison ended. Undefined members stay as they are. */
 type WalkEnd = {
   readonly compared: string
+  /** The number of the claim. */
+  readonly number: number
   readonly nextAt: Date
   readonly walkedAt?: Date
   readonly syncedAt?: Date | null
@@ -57,10 +59,20 @@ type WalkEnd = {
   readonly failure: string | null
 }
 
-/** Ends a claim with the outcome and the time of the next comparison. */
+/** Whether no other process has taken a comparison since it was claimed under this number. If so, none takes it until the transaction ends. */
+export async function holdsClaim(
+  tx: Db,
+  { compared, number }: { readonly compared: string; readonly number: number },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select compared from effective_walks where compared = ${compared} and walks = ${number} for update`.execute(tx)
+  return rows.length > 0
+}
+
+/** Ends a claim with the outcome and the time of the next comparison, unless another process has taken it since. */
 export async function endWalk(
   db: Db,
-  { compared, nextAt, walkedAt, syncedAt, requests, unreadable, failure }: WalkEnd,
+  { compared, number, nextAt, walkedAt, syncedAt, requests, unreadable, failure }: WalkEnd,
 ): Promise<void> {
   await db
     .updateTable('effective_walks')
@@ -75,6 +87,7 @@ export async function endWalk(
       ...(unreadable !== undefined && { unreadable }),
     })
     .where('compared', '=', compared)
+    .where('walks', '=', number)
     .execute()
 }
 

@@ -5,16 +5,17 @@ import {
   isAsImplied,
   type LastSync,
   type ShownPerson,
-  type ShownRecord,
 } from '../../identity/effective/cause.ts'
-import { isCurrent } from '../../identity/effective/expected.ts'
-import type { NewFinding } from '../../store/effective/findings.ts'
+import { type EmploymentFacts, expectedStatus, isCurrent, isFormer } from '../../identity/effective/expected.ts'
+import { listFindings, type NewFinding, type StoredFinding } from '../../store/effective/findings.ts'
 import { namesOf, peopleNamed } from '../../store/effective/people.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Endpoint } from '../target/endpoint.ts'
-import { readChangedRecords, readEdits, readRecord } from './details.ts'
+import { readEdits } from './details.ts'
+import { readRecords, type Suspect } from './records.ts'
 import {
   type ComparedConnection,
+  decidingFirst,
   type ExpectedPerson,
   nameKey,
   type RosterBook,
@@ -35,15 +36,7 @@ type Comparison = {
   readonly now: Date
 }
 
-/** A person who is not shown as implied, before the reason is known. */
-type Suspect = {
-  readonly person: ExpectedPerson
-  readonly shown: ShownPerson | null
-  readonly overruledBy: string | null
-  readonly candidates: readonly ShownPerson[]
-}
-
-/** Compares everybody in the book with everybody shown, and yields what differs. */
+/** Compares everybody in the book with everybody shown, and names what differs. */
 export async function compareEveryone(
   comparison: Comparison,
   book: RosterBook,
@@ -60,7 +53,7 @@ type Meeting = {
   readonly suspects: Suspect[]
   /** People of several keys with one e-mail, the one whose record decides first. */
   readonly shared: (readonly ExpectedPerson[])[]
-  /** Shown people whose e-mail no connection of Rollcall states, unless another HRIS connection states them. */
+  /** Shown people whose e-mail no connection of Rollcall states, unless another source states them. */
   readonly strangers: ShownPerson[]
 }
 
@@ -78,20 +71,32 @@ async function meet(
       if (shown.hrisConnectionId === null || ours.has(shown.hrisConnectionId)) meeting.strangers.push(shown)
       continue
     }
+    // Which record decides is open until the platform has acknowledged all of them.
+    if (people.some(({ isPending }) => isPending)) continue
     if (people.length > 1) meeting.shared.push(people)
-    if (!isImplied(person, shown, now)) meeting.suspects.push({ person, shown, ...plain })
+    if (!isAnyImplied(people, shown, now)) meeting.suspects.push({ person, shown, ...plain })
   }
   return meeting
 }
 
-const plain = { overruledBy: null, candidates: [] } as const
+const plain = { overruledBy: null, candidates: [], mayBeMatched: false } as const
+
+/** Whether the person is shown as the record implies that decides. Of records with the same rank, the platform takes one that HR cannot know. */
+function isAnyImplied([lead, ...others]: readonly ExpectedPerson[], shown: ShownPerson, now: Date): boolean {
+  if (lead === undefined) return true
+  const order = decidingFirst(shown, now)
+  return [lead, ...others.filter((other) => order(lead, other) === 0)].some((one) => isImplied(one, shown, now))
+}
 
 function isImplied(person: ExpectedPerson, shown: ShownPerson, now: Date): boolean {
   return isAsImplied({ facts: person, shown, connectionId: person.connection.endpoint.connectionId, now })
 }
 
-/** People with the e-mail of somebody with another name. The same name is one person with several keys. */
-async function findOverruled({ db }: Comparison, shared: Meeting['shared']): Promise<Suspect[]> {
+/**
+ * People with the e-mail of somebody with another name. The same name is one person with several keys. Somebody who has left and whose address
+ * was given on, or who returned under another key, needs nothing.
+ */
+async function findOverruled({ db, now }: Comparison, shared: Meeting['shared']): Promise<Suspect[]> {
   const names = new Map(
     (await namesOf(db, shared.flat().map(storedKey))).map((named) => [keyOf(named), nameKey(named)]),
   )
@@ -99,9 +104,22 @@ async function findOverruled({ db }: Comparison, shared: Meeting['shared']): Pro
     lead === undefined
       ? []
       : others
-          .filter((person) => names.get(keyOf(storedKey(person))) !== names.get(keyOf(storedKey(lead))))
-          .map((person) => ({ person, shown: null, overruledBy: lead.identityId, candidates: [] })),
+          .filter((person) => {
+            const [name, leadName] = [person, lead].map((one) => names.get(keyOf(storedKey(one))) ?? null)
+            return (name === null || name !== leadName) && !isFollowed(person, lead, now)
+          })
+          .map((person) => ({ ...plain, person, shown: null, overruledBy: lead.identityId })),
   )
+}
+
+function isFollowed(person: EmploymentFacts, lead: EmploymentFacts, now: Date): boolean {
+  if (!isFormer(expectedStatus(person, now))) return false
+  const [started, leadStarted] = [instantOf(person.startedAt), instantOf(lead.startedAt)]
+  return started === null || leadStarted === null || leadStarted > started
+}
+
+function instantOf(at: string | null | undefined): number | null {
+  return at ? Date.parse(at) : null
 }
 
 function storedKey({ connection, identityId }: ExpectedPerson) {
@@ -114,7 +132,7 @@ function keyOf({ connection, identityId }: { readonly connection: string; readon
 
 /**
  * People whose e-mail the platform does not show. Somebody with the same name whose record is of the same connection is the person under
- * another e-mail; others with that name are candidates.
+ * another e-mail; others with that name are candidates. Where names do not tell who is who, somebody with a record may be each of them.
  */
 async function findAbsent(
   { db, now }: Comparison,
@@ -124,12 +142,16 @@ async function findAbsent(
   const byName = Map.groupBy(strangers, (shown) => nameKey(shown))
   const names = new Map((await namesOf(db, absent.map(storedKey))).map((named) => [keyOf(named), nameKey(named)]))
   const taken = new Set<ShownPerson>()
+  const own = Map.groupBy(strangers, ({ hrisConnectionId }) => hrisConnectionId)
   const suspects = absent.flatMap((person): Suspect[] => {
     const name = names.get(keyOf(storedKey(person))) ?? null
     const candidates = name === null ? [] : (byName.get(name) ?? []).filter((each) => !taken.has(each))
     const shown = samePerson(person, candidates)
+    const { connectionId } = person.connection.endpoint
+    const mayBe = name === null ? (own.get(connectionId) ?? []) : candidates
+    const mayBeMatched = mayBe.some(({ hrisConnectionId }) => hrisConnectionId === connectionId)
     for (const each of shown === null ? candidates : [shown]) taken.add(each)
-    if (shown === null) return [{ person, shown, overruledBy: null, candidates }]
+    if (shown === null) return [{ person, shown, overruledBy: null, candidates, mayBeMatched }]
     return isImplied(person, shown, now) ? [] : [{ person, shown, ...plain }]
   })
   return { suspects, strangers: strangers.filter((shown) => !taken.has(shown)) }
@@ -137,60 +159,79 @@ async function findAbsent(
 
 function samePerson(person: ExpectedPerson, candidates: readonly ShownPerson[]): ShownPerson | null {
   const own = candidates.filter(({ hrisConnectionId }) => hrisConnectionId === person.connection.endpoint.connectionId)
-  const since = (at: string | null | undefined): number | null => (at ? Date.parse(at) : null)
-  const [only, second] = own.length > 1 ? own.filter((each) => since(each.startedAt) === since(person.startedAt)) : own
+  const started = instantOf(person.startedAt)
+  const [only, second] = own.length > 1 ? own.filter((each) => instantOf(each.startedAt) === started) : own
   return second === undefined ? (only ?? null) : null
 }
 
 /** Looks up what the list does not show of these people, and names each cause. */
 async function explain(comparison: Comparison, suspects: readonly Suspect[]): Promise<NewFinding[]> {
   const { endpoint, lastSync, now } = comparison
-  const records = await readRecords(comparison, suspects)
+  const known = await findKnown(comparison, suspects)
+  const knownOf = ({ person }: Suspect) => known.get(keyOf(storedKey(person)))
+  const order = suspects.toSorted((a, b) => byWaiting(knownOf(a), knownOf(b)))
+  const { records, incomplete } = await readRecords(comparison, order)
   const edited = suspects.flatMap(({ shown }) => (shown === null ? [] : [shown.personId]))
   const edits: ReadonlyMap<number, HandEdit> = await readEdits(endpoint, new Set(edited))
   return suspects.flatMap((suspect): NewFinding[] => {
     const { person, shown } = suspect
     const { connection, identityId } = person
+    const record = records.get(suspect) ?? 'unknown'
     const finding = findCause({
       ...suspect,
       facts: person,
       email: person.email,
-      record: records.get(suspect) ?? 'unknown',
+      record,
+      mayHaveChanged: incomplete.has(connection),
       connectionId: connection.endpoint.connectionId,
       lastSync,
       edit: (shown && edits.get(shown.personId)) ?? null,
       now,
     })
-    return finding === null ? [] : [{ ...finding, connection: connection.name, identityId }]
+    if (finding === null) return []
+    const explained = record === 'unknown' ? asKnown(finding, knownOf(suspect)) : finding
+    return [{ ...explained, connection: connection.name, identityId }]
   })
 }
 
-/** Records that changed since the last identity sync come from lists; others are looked up, up to a number. */
-async function readRecords(
-  { connections, lastSync, maxLookUps }: Comparison,
+/** What the comparison before found about these people, by key. */
+async function findKnown(
+  { db, connections }: Comparison,
   suspects: readonly Suspect[],
-): Promise<ReadonlyMap<Suspect, ShownRecord>> {
-  const records = new Map<Suspect, ShownRecord>()
-  const changed = new Map<ComparedConnection, ReadonlyMap<string, ShownRecord>>()
-  for (const connection of connections) {
-    const isConcerned = suspects.some(({ person }) => person.connection === connection)
-    if (isConcerned && lastSync instanceof Date)
-      changed.set(connection, await readChangedRecords(connection.endpoint, lastSync))
-  }
-  let lookUps = 0
-  for (const suspect of suspects) {
-    const { person, overruledBy } = suspect
-    if (overruledBy !== null) continue
-    const known = changed.get(person.connection)?.get(person.identityId)
-    if (known === undefined && lookUps++ >= maxLookUps) continue
-    records.set(suspect, known ?? (await readRecord(person.connection.endpoint, person.identityId)))
-  }
-  return records
+): Promise<ReadonlyMap<string, StoredFinding>> {
+  if (suspects.length === 0) return new Map()
+  const findings = await listFindings(db, {
+    connections: connections.map(({ name }) => name),
+    keys: suspects.map(({ person }) => person.identityId),
+    limit: suspects.length * 3,
+  })
+  const known = findings.filter(({ cause }) => cause !== 'duplicate_person')
+  return new Map(known.map((each) => [`${each.connection}\0${each.identityId}`, each]))
 }
 
-/** People shown as current whom no connection states: a second entry of a known person, or nobody's. */
+/** Who waits longest for a look-up goes first, then who was never explained. */
+function byWaiting(a: StoredFinding | undefined, b: StoredFinding | undefined): number {
+  const rank = (known: StoredFinding | undefined) => (known === undefined ? 1 : known.cause === 'not_looked_up' ? 0 : 2)
+  return rank(a) - rank(b) || (a?.firstSeenAt.getTime() ?? 0) - (b?.firstSeenAt.getTime() ?? 0)
+}
+
+/** The known explanation of somebody who was not looked up this time, if the platform and HR still state the same. */
+function asKnown(finding: EffectiveFinding, known: StoredFinding | undefined): EffectiveFinding {
+  if (known === undefined || known.cause === 'not_synced') return finding
+  const { expected, shown } = finding.evidence
+  if (known.evidence.expected !== expected || known.evidence.shown !== shown) return finding
+  const isOfHand = known.canReset && finding.canReset && known.evidence.at === finding.evidence.at
+  if (finding.cause !== 'not_looked_up' && !isOfHand) return finding
+  const { cause, evidence, personId, canReset } = known
+  return { cause, evidence, personId: finding.personId ?? personId, canReset }
+}
+
+/** People shown as current whom nobody states: second entries of a known person, or nobody's. */
 async function findUnstated({ db, connections }: Comparison, strangers: readonly ShownPerson[]): Promise<NewFinding[]> {
-  const current = strangers.filter(({ status }) => isCurrent(status))
+  const current = strangers.filter(
+    ({ status, hrisConnectionId, idpConnectionId }) =>
+      isCurrent(status) && hrisConnectionId === null && idpConnectionId === null,
+  )
   const [first] = connections
   if (first === undefined || current.length === 0) return []
   const names = current.map(({ firstName, lastName }) => ({
@@ -199,18 +240,30 @@ async function findUnstated({ db, connections }: Comparison, strangers: readonly
   }))
   const named = await peopleNamed(db, { connections: connections.map(({ name }) => name), names })
   const byName = new Map(named.map((each) => [nameKey(each), each]))
-  return current.map((shown) => {
-    const owner = connections.find(({ endpoint }) => endpoint.connectionId === shown.hrisConnectionId) ?? first
+  const ofName = Map.groupBy(current, (shown) => {
     const name = nameKey(shown)
-    const known = name === null ? undefined : byName.get(name)
-    return known === undefined
-      ? { ...unstated(shown, 'stated_by_nobody'), connection: owner.name, identityId: null }
-      : { ...unstated(shown, 'duplicate_person'), connection: known.connection, identityId: known.identityId }
+    return name === null ? undefined : byName.get(name)
+  })
+  return [...ofName].flatMap(([known, people]): NewFinding[] => {
+    if (known === undefined)
+      return people.map((shown) => ({
+        ...unstated([shown], 'stated_by_nobody'),
+        connection: first.name,
+        identityId: null,
+      }))
+    // The platform may show somebody with changes to send under the e-mail of before.
+    if (known.isPending) return []
+    const { connection, identityId } = known
+    return [{ ...unstated(people, 'duplicate_person'), connection, identityId }]
   })
 }
 
-function unstated(shown: ShownPerson, cause: 'stated_by_nobody' | 'duplicate_person'): EffectiveFinding {
-  const { personId, status, statusUpdatedAt: at, email } = shown
-  const evidence = { shown: status, at, otherPeople: [personId], values: { emails: [email] } }
-  return { cause, evidence, personId, canReset: at !== null }
+/** HR states nothing about them, so a reset would leave them as unknown. */
+function unstated(people: readonly ShownPerson[], cause: 'stated_by_nobody' | 'duplicate_person'): EffectiveFinding {
+  const [one] = people
+  const personId = people.length === 1 ? (one?.personId ?? null) : null
+  const otherPeople = people.map((each) => each.personId)
+  const values = { emails: people.map(({ email }) => email) }
+  const evidence = { ...(one && { shown: one.status, at: one.statusUpdatedAt }), otherPeople, values }
+  return { cause, evidence, personId, canReset: false }
 }

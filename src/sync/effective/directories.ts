@@ -12,6 +12,7 @@ import {
   type ClaimedWalk,
   claimWalk,
   endWalk,
+  holdsClaim,
   listCoverage,
   storeCoverage,
   walkOfDirectory,
@@ -55,12 +56,13 @@ export async function compareDirectory(
   const now = ctx.now()
   const walk = await claimWalk(db, { compared, always, now, claimMinutes })
   if (walk === null) return null
+  const claim = { compared, number: walk.number }
   const nextAt = directory.nextAt(now) ?? now
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   try {
     const done = await compare(ctx, directory, { walk, signal: limited })
     await endWalk(db, {
-      compared,
+      ...claim,
       nextAt,
       walkedAt: now,
       syncedAt: done.asOf,
@@ -69,11 +71,17 @@ export async function compareDirectory(
     })
     return { findings: done.findings, failure: null }
   } catch (error) {
-    const failure = error instanceof Failure ? error.message : limited.aborted ? 'the reading took too long' : 'failed'
-    await endWalk(db, { compared, nextAt, failure })
+    // The end of this process is no failure of the list.
+    const failure = signal.aborted ? walk.failure : failureOf(error, limited)
+    await endWalk(db, { ...claim, nextAt, failure })
     if (!(error instanceof Failure) && !limited.aborted) throw error
     return { findings: 0, failure }
   }
+}
+
+function failureOf(error: unknown, limited: AbortSignal): string {
+  if (error instanceof Failure) return error.message
+  return limited.aborted ? 'the reading took too long' : 'failed'
 }
 
 type Work = { readonly walk: ClaimedWalk; readonly signal: AbortSignal }
@@ -87,6 +95,7 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
   const findings = compareAccounts({ people: await peopleOf(ctx), accounts, at: asOf })
   const stored = findings.map((finding) => toFinding(name, finding))
   await db.transaction().execute(async (tx) => {
+    if (!(await holdsClaim(tx, { compared: walkOfDirectory(name), number: walk.number }))) return
     for (let at = 0; at < stored.length; at += storedAtOnce)
       await storeFindings(tx, stored.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
     await removeMended(tx, { connections: [name], walk: walk.number })

@@ -1,7 +1,14 @@
 import { WalkInterrupted } from '../../http/client/walk.ts'
-import type { LastSync } from '../../identity/effective/cause.ts'
+import { isShownOtherwise, type LastSync } from '../../identity/effective/cause.ts'
 import { type NewFinding, removeMended, removeOfOthers, storeFindings } from '../../store/effective/findings.ts'
-import { type ClaimedWalk, type Coverage, claimWalk, endWalk, storeCoverage } from '../../store/effective/walks.ts'
+import {
+  type ClaimedWalk,
+  claimWalk,
+  type Coverage,
+  endWalk,
+  holdsClaim,
+  storeCoverage,
+} from '../../store/effective/walks.ts'
 import type { SyncContext } from '../context/context.ts'
 import { classifyRefusal } from '../rate-limit/classify-answers.ts'
 import type { Endpoint } from '../target/endpoint.ts'
@@ -43,27 +50,28 @@ export async function compareEffective(ctx: SyncContext, options: CompareOptions
   const walk = await claimWalk(db, { compared: platform, always: options.always, now })
   if (walk === null) return null
   const endpoint = everybodyEndpoint(ctx, options.signal)
+  const claim = { compared: platform, number: walk.number }
   const nextAt = new Date(now.getTime() + pollMs)
   try {
     const lastSync = await readLastSync(endpoint)
     if (!options.always && !isDue(walk, lastSync, now)) {
-      await endWalk(db, { compared: platform, nextAt, failure: walk.failure })
+      await endWalk(db, { ...claim, nextAt, failure: walk.failure })
       return null
     }
     const compared = await compare(ctx, { ...options, endpoint, lastSync, walk, now })
+    if (compared === null) return null
     const syncedAt = lastSync instanceof Date ? lastSync : null
+    const { requests } = compared
     await endWalk(db, {
-      compared: platform,
-      nextAt,
-      walkedAt: now,
-      syncedAt,
-      failure: null,
-      requests: compared.requests,
+      ...{ ...claim, nextAt, failure: null, requests },
+      // Without a connection there is nobody to compare.
+      ...(compared.isCompared && { walkedAt: now, syncedAt }),
     })
-    return { ...compared, failure: null }
+    return { findings: compared.findings, requests, failure: null }
   } catch (error) {
-    const failure = failureOf(error, endpoint)
-    await endWalk(db, { compared: platform, nextAt, failure, requests: endpoint.requests })
+    // The end of this process is no failure of the comparison.
+    const failure = options.signal.aborted ? walk.failure : failureOf(error, endpoint)
+    await endWalk(db, { ...claim, nextAt, failure, requests: endpoint.requests })
     if (!(error instanceof WalkInterrupted) && !endpoint.signal.aborted) throw error
     return { findings: 0, requests: endpoint.requests, failure }
   }
@@ -96,26 +104,39 @@ type Work = CompareOptions & {
   readonly now: Date
 }
 
-async function compare(
-  ctx: SyncContext,
-  work: Work,
-): Promise<{ readonly findings: number; readonly requests: number }> {
+/** `isCompared`: there is a connection of people. */
+type Compared = { readonly findings: number; readonly requests: number; readonly isCompared: boolean }
+
+/** Compares and stores the result. Null: another process has begun a newer comparison, so that this one is dropped. */
+async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
   const { endpoint, lastSync, walk, now, pageSize, maxLookUps = defaultMaxLookUps } = work
   const { db } = ctx.store
   const connections = await openConnections(ctx, endpoint)
+  if (connections.length === 0) {
+    await removeOfOthers(db, namesOf(ctx))
+    return { findings: 0, requests: endpoint.requests, isCompared: false }
+  }
   const book = await readRosterBook(db, { connections, ...(pageSize !== undefined && { pageSize }) })
   const comparison = { db, endpoint, connections, lastSync, maxLookUps, now }
   const findings = await compareEveryone(comparison, book, shownPeople(endpoint, pageSize))
   const names = connections.map(({ name }) => name)
-  await db.transaction().execute(async (tx) => {
+  const isStored = await db.transaction().execute(async (tx) => {
+    if (!(await holdsClaim(tx, { compared: ctx.platform.baseUrl, number: walk.number }))) return false
     for (let at = 0; at < findings.length; at += storedAtOnce)
       await storeFindings(tx, findings.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
     await removeMended(tx, { connections: names, walk: walk.number })
-    await removeOfOthers(tx, [...ctx.connections.keys(), ...(ctx.directories?.keys() ?? [])])
+    await removeOfOthers(tx, namesOf(ctx))
     await storeCoverage(tx, coverageOf(book, findings, now))
+    return true
   })
+  if (!isStored) return null
   const requests = connections.reduce((sum, each) => sum + each.endpoint.requests, endpoint.requests)
-  return { findings: findings.length, requests }
+  return { findings: findings.length, requests, isCompared: true }
+}
+
+/** The connections and directories of the configuration. */
+function namesOf({ connections, directories }: SyncContext): string[] {
+  return [...connections.keys(), ...(directories?.keys() ?? [])]
 }
 
 /** The connections of people that exist on the platform. One that cannot be opened is left as it was. */
@@ -131,7 +152,9 @@ async function openConnections(ctx: SyncContext, { platform, signal }: Endpoint)
 
 function coverageOf({ people }: RosterBook, findings: readonly NewFinding[], at: Date): Coverage[] {
   return [...people].map(([connection, count]) => {
-    const keys = findings.flatMap((each) => (each.connection === connection ? (each.identityId ?? []) : []))
+    const keys = findings
+      .filter((each) => each.connection === connection && isShownOtherwise(each))
+      .flatMap(({ identityId }) => identityId ?? [])
     return { connection, people: count, effective: count - new Set(keys).size, at }
   })
 }

@@ -31,6 +31,7 @@ export async function fixEffective(
   const findings = await listFindings(db, { connections, keys, limit: 10_000 })
   const fixable = findings.filter(({ canReset, personId }) => canReset && personId !== null)
   requireFixable(keys, { findings, fixable })
+  requireOneConnection(fixable)
   await db.transaction().execute(async (tx) => {
     const details = { reason }
     const entries = fixable.map(({ connection: name, subject }) => ({
@@ -57,6 +58,19 @@ function requireFixable(keys: readonly string[], { findings, fixable }: Findings
       'conflict',
       `a reset of the sync does not help ${others.join(', ')}, because nobody edited them by hand; rollcall effective says what helps`,
     )
+}
+
+/** A key may be that of other people in other connections. */
+function requireOneConnection(fixable: readonly StoredFinding[]): void {
+  const byKey = Map.groupBy(fixable, ({ subject }) => subject)
+  for (const [key, findings] of byKey) {
+    const connections = [...new Set(findings.map(({ connection }) => connection))]
+    if (connections.length > 1)
+      throw new Failure(
+        'conflict',
+        `${key} is a key of several connections: ${connections.join(', ')}; name one of them`,
+      )
+  }
 }
 
 async function resetSync({ platform }: SyncContext, personnelIds: number[], signal: AbortSignal): Promise<number> {

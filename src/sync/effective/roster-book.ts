@@ -14,6 +14,7 @@ export type ExpectedPerson = DeliveredPerson & { readonly connection: ComparedCo
 export type RosterBook = {
   readonly byEmail: Map<string, ExpectedPerson[]>
   readonly withoutEmail: ExpectedPerson[]
+  /** The number of people of each connection without changes to send: those who are compared. */
   readonly people: ReadonlyMap<string, number>
 }
 
@@ -28,7 +29,7 @@ export async function readRosterBook(
   for (const connection of connections) {
     let count = 0
     for await (const page of deliveredPeople(db, connection.name, pageSize)) {
-      count += page.length
+      count += page.filter(({ isPending }) => !isPending).length
       for (const person of page) {
         const expected = { ...person, connection }
         if (person.email === null) withoutEmail.push(expected)
@@ -48,15 +49,20 @@ export function takeOut(book: RosterBook, shown: ShownPerson, now: Date): readon
   const email = shown.email.toLowerCase()
   const people = book.byEmail.get(email) ?? []
   book.byEmail.delete(email)
-  const isElsewhere = ({ connection }: ExpectedPerson) =>
-    connection.endpoint.connectionId === shown.hrisConnectionId ? 0 : 1
-  const byRecord = leadingFirst(now)
-  return people.length < 2 ? people : people.toSorted((a, b) => isElsewhere(a) - isElsewhere(b) || byRecord(a, b))
+  return people.length < 2 ? people : people.toSorted(decidingFirst(shown, now))
 }
 
-/** The people whom the platform has not shown so far. */
+/** The order in which records decide about a shown person. */
+export function decidingFirst(shown: ShownPerson, now: Date) {
+  const connectionRank = ({ connection }: ExpectedPerson) =>
+    connection.endpoint.connectionId === shown.hrisConnectionId ? 0 : 1
+  const byRecord = leadingFirst(now)
+  return (a: ExpectedPerson, b: ExpectedPerson): number => connectionRank(a) - connectionRank(b) || byRecord(a, b)
+}
+
+/** The people whom the platform has not shown so far, without those with changes to send. */
 export function remaining({ byEmail, withoutEmail }: RosterBook): readonly ExpectedPerson[] {
-  return [...[...byEmail.values()].flat(), ...withoutEmail]
+  return [...[...byEmail.values()].flat(), ...withoutEmail].filter(({ isPending }) => !isPending)
 }
 
 /** A text that two people with the same name share; null without a name. */
