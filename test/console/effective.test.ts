@@ -56,8 +56,12 @@ async function open() {
   await storeCoverage(db, [{ connection: 'okta', people: 11, effective: 9, at: now }])
   await endWalk(db, { compared, number: 1, nextAt: now, walkedAt: now, syncedAt: now, unreadable: 1, failure: null })
   await endWalk(db, { compared, number: 1, nextAt: now, failure: 'the list may have been cut' })
+  const ofPlatform = { compared: world.sync.platform.baseUrl, now }
+  await claimWalk(db, { ...ofPlatform, always: true })
+  await endWalk(db, { ...ofPlatform, number: 1, nextAt: now, failure: 'permission_missing' })
   const console = await openConsole(world)
   return {
+    db,
     see: async (role: string, path: string) => (await createVisitor(console.url, `ana.${role}`).get(path)).text,
     async [Symbol.asyncDispose]() {
       await console[Symbol.asyncDispose]()
@@ -86,4 +90,33 @@ test('whoever may not see personal values sees keys and digests only', async () 
 
   expect(page).toMatch(/E0003.*account 0123456789abcdef/s)
   expect(page).not.toMatch(/Person 3|x\.example/)
+})
+
+test('a comparison that never succeeded says why, and asserts nothing about people', async () => {
+  await using company = await open()
+
+  const page = await company.see('operator', '/effective?connection=acme')
+
+  expect(page).toContain('Nobody was compared with the platform so far.')
+  expect(page).toContain('The newest comparison failed: the API key lacks a permission (403).')
+  expect(page).not.toContain('Everybody is shown as HR implies')
+})
+
+test('the form of a reset names only what a reset mends', async () => {
+  await using company = await open()
+  const person = { connection: 'acme', identityId: 'E0003' } as const
+  const evidence = {
+    fields: ['startedAt'],
+    dates: [{ field: 'startedAt', expected: null, shown: '2020-01-06T00:00:00.000Z' }],
+  }
+  const findings: readonly NewFinding[] = [
+    { ...person, cause: 'set_by_hand', personId: 3, canReset: true, evidence },
+    { ...person, cause: 'duplicate_person', personId: 4, canReset: false, evidence: { otherPeople: [4] } },
+  ]
+  await storeFindings(company.db, findings, { walk: 1, at: new Date() })
+
+  const form = await company.see('operator', '/effective/fix?connection=acme&person=E0003')
+
+  expect(form).toContain('startedAt is none in HR, and is shown as 2020-01-06')
+  expect(form).not.toContain('a second person')
 })

@@ -114,31 +114,43 @@ export async function effectiveFix(keys: readonly string[], options: EffectiveFi
       session.output.printResult(await session.control.fixEffective({ body }), renderEffectiveFixed)
       return 0
     }
-    const findings = await readFixable(session, keys, options)
+    const findings = fixableFindings(keys, await readFindingsOf(session, keys, options))
     session.output.printResult({ findings }, renderEffectiveQuestion)
     throw new Failure('usage', 'nothing was changed; repeat the command with --yes')
   })
 }
 
-/** The findings that a reset of these people would mend. Throws what the reset would refuse. */
-async function readFixable(
+/** The findings about these people, asked for one by one. */
+async function readFindingsOf(
   { control, output }: Session,
   keys: readonly string[],
   options: EffectiveFixOptions,
 ): Promise<EffectiveFinding[]> {
   const values = output.mayShowValues(options)
   const { connection } = options
-  const fixable: EffectiveFinding[] = []
-  for (const person of keys) {
-    const { data } = await control.listEffective({ query: { connection, person, values } })
-    if (data.length === 0)
-      throw new Failure('not_found', `there is no finding about ${person}; rollcall effective lists them`)
-    const own = data.filter(({ canReset, personId }) => canReset && personId !== null)
+  const findings: EffectiveFinding[] = []
+  for (const person of keys)
+    findings.push(...(await control.listEffective({ query: { connection, person, values } })).data)
+  return findings
+}
+
+/** The findings that a reset of these people would mend. Throws what the reset would refuse. */
+export function fixableFindings(keys: readonly string[], findings: readonly EffectiveFinding[]): EffectiveFinding[] {
+  return keys.flatMap((key) => {
+    const own = findings.filter(({ person }) => person === key)
+    const fixable = own.filter(({ canReset, personId }) => canReset && personId !== null)
     if (own.length === 0)
-      throw new Failure('conflict', `a reset of the sync does not help ${person}; rollcall effective says what helps`)
-    fixable.push(...own)
-  }
-  return fixable
+      throw new Failure('not_found', `there is no finding about ${key}; rollcall effective lists them`)
+    if (fixable.length === 0)
+      throw new Failure('conflict', `a reset of the sync does not help ${key}; rollcall effective says what helps`)
+    const connections = [...new Set(fixable.map(({ connection }) => connection))]
+    if (connections.length > 1)
+      throw new Failure(
+        'conflict',
+        `${key} is a key of several connections: ${connections.join(', ')}; name one with --connection`,
+      )
+    return fixable
+  })
 }
 
 /** The coverage of each connection, and each finding in three lines. */

@@ -79,7 +79,7 @@ function directoryText(
 
 /** One sentence for each compared connection. */
 export function coverageSentences(
-  { connections, comparedAt }: EffectiveCoverage,
+  { connections, comparedAt, failure }: EffectiveCoverage,
   now: Date,
 ): ReadonlyMap<string, Html> {
   return new Map(
@@ -87,7 +87,7 @@ export function coverageSentences(
       const others = html`<a href="${address(path, { connection })}">${findings > 0 ? html`<strong class="bad">${pluralize(findings, 'finding')}</strong>` : 'no findings'}</a>`
       return [
         connection,
-        html`<p class="wide"><b>Shown as HR implies</b> ${percent} %: ${number(effective)} of ${pluralize(people, 'delivered person', 'delivered people')}; ${others}. ${comparedAt !== null && html`Compared ${formatRelativeTime(comparedAt, now)}.`}</p>`,
+        html`<p class="wide"><b>Shown as HR implies</b> ${percent} %: ${number(effective)} of ${pluralize(people, 'delivered person', 'delivered people')}; ${others}. ${comparedAt !== null && html`Compared ${formatRelativeTime(comparedAt, now)}.`}${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`,
       ]
     }),
   )
@@ -139,8 +139,10 @@ const fix: Action = {
   operation: 'fixEffective',
   ask: async ({ control }, fields) => {
     const [connection, person] = [fields('connection'), fields('person')]
-    const { data } = await control.listEffective({ query: { connection, person } })
-    if (data.length === 0) throw new Failure('not_found', `there is no finding about ${person} any more`)
+    const all = await control.listEffective({ query: { connection, person } })
+    const data = all.data.filter(({ canReset }) => canReset)
+    if (data.length === 0)
+      throw new Failure('not_found', `there is no finding about ${person} any more that a reset mends`)
     return {
       title: `Reset the sync of ${person}?`,
       explanation: html`${data.map(({ text, evidence }) => html`<p>${capital(text)}. <span class="hint">${evidence}</span></p>`)}

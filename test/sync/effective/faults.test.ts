@@ -399,9 +399,10 @@ test('changed records, look-ups and events together take at most 45 requests mor
   await opened.edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' })
   let extra = 0
   between(opened.world, (client) => ({
-    listHrisUserIdentities: async (...input) => {
+    listHrisUserIdentities: async (input, ...rest) => {
       extra++
-      const answer = await client.listHrisUserIdentities(...input)
+      const { cursor: _cursor, ...query } = input.query ?? {}
+      const answer = await client.listHrisUserIdentities({ ...input, query }, ...rest)
       if (answer.status !== 200) return answer
       const [one] = answer.body.data
       const updatedAt = '2999-01-01T00:00:00.000Z'
