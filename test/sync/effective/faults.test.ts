@@ -434,3 +434,17 @@ test('the end of this process is no failure of a comparison', async () => {
 
   expect(await findWalk(opened.storeDb, opened.world.sync.platform.baseUrl)).toMatchObject({ failure: null })
 })
+
+test('a reset of a key that several connections have asks which one is meant', async () => {
+  await using opened = await open()
+  const { sync } = opened.world
+  const [acme] = sync.connections.values()
+  const finding = { identityId: 'E0003', personId: 3, canReset: true, cause: 'set_by_hand', evidence: {} } as const
+  const findings = ['acme', 'globex'].map((connection) => ({ ...finding, connection }))
+  await storeFindings(opened.storeDb, findings, { walk: 1, at: new Date() })
+  const connections = new Map([...sync.connections, ['globex', acme as NonNullable<typeof acme>]])
+
+  const reset = fixEffective({ ...sync, connections }, { keys: ['E0003'], reason: 'x', by: 'ana', signal })
+
+  await expect(reset).rejects.toThrow('E0003 is a key of several connections: acme, globex')
+})

@@ -39,7 +39,7 @@ test('a comparison of 100,000 people takes less than 250 requests and 60 seconds
       'firstName', 'Nth ' || n, 'isContractor', false, 'separatedAt', null), now()
     from generate_series(1, ${size}::int) as n`.execute(world.sync.store.db)
   await databaseOperator(platformDb).syncIdentities({ body: { account: name } })
-  // Sixty people are out of scope by hand, and one is missing.
+  // Sixty people are out of scope by hand.
   await sql`
     update platform.personnel set employment_status = 'OUT_OF_SCOPE', status_updated_at = now(), not_human_reason = 'a robot'
     where id in (select person.id from platform.personnel as person join platform.users on users.id = user_id
