@@ -79,7 +79,8 @@ export async function endWalk(
     .set({
       claimed_until: null,
       next_at: nextAt,
-      failure,
+      // PostgreSQL stores no NUL, and a reason may quote a list.
+      failure: failure?.replaceAll('\0', '\uFFFD') ?? null,
       failed_at: failure === null ? null : sql`coalesce(failed_at, now())`,
       ...(walkedAt !== undefined && { walked_at: walkedAt }),
       ...(syncedAt !== undefined && { synced_at: syncedAt }),

@@ -142,7 +142,7 @@ async function findAbsent(
   const byName = Map.groupBy(strangers, (shown) => nameKey(shown))
   const names = new Map((await namesOf(db, absent.map(storedKey))).map((named) => [keyOf(named), nameKey(named)]))
   const taken = new Set<ShownPerson>()
-  const named = new Set<ShownPerson>()
+  const namesakes = new Set<ShownPerson>()
   const own = Map.groupBy(strangers, ({ hrisConnectionId }) => hrisConnectionId)
   const suspects = absent.flatMap((person): Suspect[] => {
     const name = names.get(keyOf(storedKey(person))) ?? null
@@ -152,11 +152,11 @@ async function findAbsent(
     const mayBe = name === null ? (own.get(connectionId) ?? []) : candidates
     const mayBeMatched = mayBe.some(({ hrisConnectionId }) => hrisConnectionId === connectionId)
     if (shown !== null) taken.add(shown)
-    for (const each of shown === null ? candidates : [shown]) named.add(each)
+    for (const each of shown === null ? candidates : [shown]) namesakes.add(each)
     if (shown === null) return [{ person, shown, overruledBy: null, candidates, mayBeMatched }]
     return isImplied(person, shown, now) ? [] : [{ person, shown, ...plain }]
   })
-  return { suspects, strangers: strangers.filter((shown) => !named.has(shown)) }
+  return { suspects, strangers: strangers.filter((shown) => !namesakes.has(shown)) }
 }
 
 function samePerson(person: ExpectedPerson, candidates: readonly ShownPerson[]): ShownPerson | null {

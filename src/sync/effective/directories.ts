@@ -61,6 +61,7 @@ export async function compareDirectory(
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   try {
     const done = await compare(ctx, directory, { walk, signal: limited })
+    if (done === null) return null
     await endWalk(db, {
       ...claim,
       nextAt,
@@ -86,6 +87,7 @@ function failureOf(error: unknown, limited: AbortSignal): string {
 
 type Work = { readonly walk: ClaimedWalk; readonly signal: AbortSignal }
 
+/** Compares and stores the result. Null: another process has begun a newer comparison, so that this one is dropped. */
 async function compare(ctx: SyncContext, directory: Directory, { walk, signal }: Work) {
   const { db } = ctx.store
   const { name } = directory
@@ -94,8 +96,8 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
   const { accounts, unreadable, asOf } = await readAccounts(directory, { now: ctx.now, signal, accountsBefore })
   const findings = compareAccounts({ people: await peopleOf(ctx), accounts, at: asOf })
   const stored = findings.map((finding) => toFinding(name, finding))
-  await db.transaction().execute(async (tx) => {
-    if (!(await holdsClaim(tx, { compared: walkOfDirectory(name), number: walk.number }))) return
+  const isStored = await db.transaction().execute(async (tx) => {
+    if (!(await holdsClaim(tx, { compared: walkOfDirectory(name), number: walk.number }))) return false
     for (let at = 0; at < stored.length; at += storedAtOnce)
       await storeFindings(tx, stored.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
     await removeMended(tx, { connections: [name], walk: walk.number })
@@ -103,8 +105,9 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
     await storeCoverage(tx, [
       { connection: name, people: accounts.length, effective: accounts.length - wrong, at: now },
     ])
+    return true
   })
-  return { findings: findings.length, unreadable, asOf }
+  return isStored ? { findings: findings.length, unreadable, asOf } : null
 }
 
 /** Everybody whom the connections of people state. */

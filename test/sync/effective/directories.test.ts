@@ -5,7 +5,7 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { findConditions } from '../../../src/store/alerts/conditions.ts'
 import { listFindings } from '../../../src/store/effective/findings.ts'
-import { findWalk, walkOfDirectory } from '../../../src/store/effective/walks.ts'
+import { claimWalk, findWalk, walkOfDirectory } from '../../../src/store/effective/walks.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import type { Directory, SyncContext } from '../../../src/sync/context/context.ts'
 import { compareDirectories, compareDirectory, compareEffective } from '../../../src/sync/sync.ts'
@@ -318,5 +318,48 @@ describe('a comparison with a directory', () => {
     await forgetPerson(opened.db, forgetting)
 
     expect(await opened.causes()).toEqual([])
+  })
+})
+
+describe('a comparison with a list', () => {
+  const okta = shapes.okta as Shape
+  /** Somebody whom HR does not know, in a list with everybody else. */
+  const listWith = (login: string): List => ({
+    headers: okta.headers,
+    rows: [
+      ...staff(10).map((_person, index) => okta.row({ index, email: `e${index + 1}@acme.example`, isEnabled: true })),
+      { 'User Id': 'x1', Login: login, Email: login, Status: 'ACTIVE', 'Last Login': '' },
+    ],
+  })
+
+  test('is dropped if another process has overtaken it', async () => {
+    const company = await open(staff(10), listWith('temp@x.example'))
+    const { connector } = company.directory.feed
+    const compared = walkOfDirectory('accounts')
+    const slow: Connector = {
+      ...connector,
+      open: async (...input) => {
+        const now = new Date(company.world.clock.now.getTime() + 60 * 60_000)
+        await claimWalk(company.db, { compared, always: true, now })
+        return await connector.open(...input)
+      },
+    }
+    const directory = { ...company.directory, feed: { ...company.directory.feed, connector: slow } }
+
+    const result = await compareDirectory(company.sync, directory, { always: true, signal })
+
+    expect([result, await company.causes()]).toEqual([null, []])
+    const { now } = company.world.clock
+    expect(await claimWalk(company.db, { compared, always: true, now })).toBeNull()
+    await company.world[Symbol.asyncDispose]()
+  })
+
+  test('stores logins with half a character or NUL without it', async () => {
+    const company = await open(staff(10), listWith('te\0mp\ud83d'))
+
+    await compareDirectory(company.sync, company.directory, { always: true, signal })
+
+    expect((await company.findings()).map(({ cause }) => cause)).toEqual(['account_unknown'])
+    await company.world[Symbol.asyncDispose]()
   })
 })
