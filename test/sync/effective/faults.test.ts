@@ -448,3 +448,22 @@ test('a reset of a key that several connections have asks which one is meant', a
 
   await expect(reset).rejects.toThrow('E0003 is a key of several connections: acme, globex')
 })
+
+test('nothing is found in a healthy company with leavers, future hires, namesakes, rehires and people without names', async () => {
+  const common = { title: 'Engineer', start: '2019-01-07', status: 'Active' }
+  await using opened = await open([
+    ...people,
+    { ...common, id: 'H1', email: 'h1@acme.example', first: 'Leaver', leavingDate: '2025-11-17' },
+    { ...common, id: 'H2', email: 'h2@acme.example', first: 'Future', start: '2027-03-01' },
+    { ...common, id: 'H3', email: 'h3@acme.example', first: 'Namesake' },
+    { ...common, id: 'H4', email: 'h4@acme.example', first: 'Namesake' },
+    { ...common, id: 'H5', email: 'h5@acme.example', first: 'Rehired', start: '2015-01-05', leavingDate: '2016-01-04' },
+    { ...common, id: 'H6', email: 'h5@acme.example', first: 'Rehired', start: '2020-01-06' },
+    { ...common, id: 'H7', email: 'h7@acme.example' },
+  ])
+
+  await opened.compare()
+
+  expect(await opened.causes()).toEqual([])
+  expect(await opened.coverage()).toMatchObject({ people: 20, effective: 20 })
+})
