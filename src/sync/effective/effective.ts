@@ -3,8 +3,8 @@ import { isShownOtherwise, type LastSync } from '../../identity/effective/cause.
 import { type NewFinding, removeMended, removeOfOthers, storeFindings } from '../../store/effective/findings.ts'
 import {
   type ClaimedWalk,
-  claimWalk,
   type Coverage,
+  claimWalk,
   endWalk,
   holdsClaim,
   storeCoverage,
