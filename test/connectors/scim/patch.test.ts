@@ -258,7 +258,7 @@ describe('a patch that cannot be applied', () => {
       Array.from({ length: 2 }, (_, part) => ({
         op: 'add',
         path: `${custom}:tags`,
-        value: Array.from({ length: 600 }, (_, i) => `${part}-${i}`),
+        value: Array.from({ length: 600 }, (__, i) => `${part}-${i}`),
       })),
       'invalidValue',
     ],
