@@ -17,7 +17,7 @@ const maxEventPages = 2
 const handSources = ['APP', 'PUBLIC_API'] as const
 
 /** How many requests a comparison may still make for what the list of everybody does not show. */
-export type RequestBudget = { changedPages: number; requests: number }
+type RequestBudget = { changedPages: number; requests: number }
 
 /** The budget of one comparison. The rest is for pages of events. */
 export function createRequestBudget(): RequestBudget {
@@ -36,7 +36,7 @@ export async function readLastSync(endpoint: Endpoint): Promise<LastSync> {
 }
 
 /** Records by key, and whether these are all that changed. */
-export type ChangedRecords = { readonly records: ReadonlyMap<string, ShownRecord>; readonly isComplete: boolean }
+type ChangedRecords = { readonly records: ReadonlyMap<string, ShownRecord>; readonly isComplete: boolean }
 
 /** The records of a connection that changed after a time, by key. If a page is refused or the budget is used up, those read by then. */
 export async function readChangedRecords(
