@@ -131,10 +131,13 @@ function provideDes(): void {
   const crypto = load('node:crypto')
   for (const name of ['createCipheriv', 'createDecipheriv']) {
     const create = crypto[name]
-    crypto[name] = (algorithm: string, key: Buffer, ...others: unknown[]) =>
-      algorithm === 'des'
+    // No arrow function, because other packages in this process call it with `new`.
+    function createWithDes(algorithm: string, key: Buffer, ...others: unknown[]) {
+      return algorithm === 'des'
         ? create('des-ede3-cbc', Buffer.concat([key, key, key]), ...others)
         : create(algorithm, key, ...others)
+    }
+    crypto[name] = createWithDes
   }
 }
 provideDes()
