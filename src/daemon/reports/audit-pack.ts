@@ -28,7 +28,7 @@ export async function auditPack(
     ...populationFiles(populations),
     'audit.jsonl': audit.map((line) => `${line}\n`).join(''),
     'HOW-TO-VERIFY.txt': howToVerify(report, populations),
-    'verify.mjs': await readFile(new URL('verify.mjs', import.meta.url), 'utf8'),
+    ...(await scripts()),
     'public-key.pem': publicKey,
   }
   const sums = Object.entries(contents).map(
@@ -41,6 +41,13 @@ export async function auditPack(
     { name: 'MANIFEST', content: manifest, encoding: 'utf8' },
     { name: 'MANIFEST.sig', content: key.sign(manifest), encoding: 'base64' },
   ]
+}
+
+/** The scripts that do the steps of the page, by name. */
+async function scripts(): Promise<Readonly<Record<string, string>>> {
+  const names = ['verify.mjs', 'verify-population.mjs']
+  const contents = names.map(async (name) => [name, await readFile(new URL(name, import.meta.url), 'utf8')])
+  return Object.fromEntries(await Promise.all(contents))
 }
 
 /** What the pack no longer holds, a line for each connection. */
@@ -72,7 +79,7 @@ ${removedText(populations)}
   MANIFEST         the sha256 sum of each file
   MANIFEST.sig     the ed25519 signature of MANIFEST
   public-key.pem   the public half of the key of the installation
-  verify.mjs       does the steps below
+  verify.mjs       does the steps below; verify-population.mjs does step 4 for it
 
 What you need: the public key of the installation, which you were given in another way than with this pack (audit-key.pub.pem of its data
 folder). A pack with another key and another signature can be made by anybody, so compare the two:
@@ -140,6 +147,6 @@ All but the last step at once, with Node.js 20 or newer, which needs nothing els
 
   node verify.mjs audit-key.pub.pem
 
-verify.mjs is short, so that you can read it before you run it. It exits with 0 if everything is valid.
+Both scripts are short, so that you can read them before you run them. verify.mjs exits with 0 if everything is valid.
 `
 }

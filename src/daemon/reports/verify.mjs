@@ -41,68 +41,11 @@ for (const line of beside('audit.jsonl').toString().split('\n').filter(Boolean))
 if (!proven) refuse(`no signature stands for entry ${at} of the audit trail`)
 if (signer !== null && signer !== key.export({ type: 'spki', format: 'der' }).toString('base64'))
   refuse('the audit trail was signed with another key')
-const linesOf = (file) => beside(file).toString().split('\n').filter(Boolean)
-const sorted = (...files) => files.flatMap(linesOf).sort().join('\n')
-for (const end of names.filter((name) => name.endsWith('/statement-end.json'))) {
-  const of = (name) => end.replace('statement-end.json', name)
-  const wrong = (why) => refuse(`${end.split('/')[1]}: ${why}`)
-  const statements = ['statement-start.json', 'statement-end.json'].map((name) => JSON.parse(beside(of(name))))
-  for (const one of statements.filter(Boolean)) {
-    if (!one.addsUp) wrong(`the statement after run ${one.runId} does not add up`)
-    const act = acts.find((each) => each.act === 'statement.made' && each.runId === one.runId)
-    if (!act) wrong(`the audit trail has no entry of the statement after run ${one.runId}`)
-    const { exported, further, parts } = one.stated
-    const stated = { exported, further, stated: parts, records: one.platform.records, platform: one.platform.parts }
-    const made = {
-      addsUp: true,
-      ...stated,
-      rows: one.rows?.delivered,
-      keys: one.export?.keys,
-      sha256: one.export?.sha256,
-    }
-    for (const [name, value] of Object.entries(made))
-      if (JSON.stringify(value ?? null) !== JSON.stringify(act.details[name] ?? null))
-        wrong(`"${name}" of the statement after run ${one.runId} is not that of the audit trail`)
-  }
-  if (sorted(of('start.txt'), of('entered.txt')) !== sorted(of('end.txt'), of('left.txt')))
-    wrong('the start and who entered are not the end and who left')
-  // Each cell with a text is quoted, and none holds a line end.
-  const moved = linesOf(of('movements.csv')).map((line) => /^"(?:[^"]|"")*","\w+",(true|false),/.exec(line)?.[1])
-  for (const [file, entered] of [
-    ['entered.txt', 'true'],
-    ['left.txt', 'false'],
-  ])
-    if (linesOf(of(file)).length !== moved.filter((each) => each === entered).length)
-      wrong(`movements.csv does not have everybody of ${file}`)
-  const statement = statements[1]
-  if (!statement) continue
-  const people = linesOf(of('accounted-end.csv')).flatMap((line) => {
-    const [, isStated, part, onPlatform] = /^"(?:[^"]|"")*",(true|false),"(\w+)",(?:"(\w+)")?,/.exec(line) ?? []
-    return part ? [{ isStated: isStated === 'true', part, onPlatform }] : []
-  })
-  for (const [part, count] of Object.entries(statement.stated.parts))
-    if (people.filter((one) => one.isStated && one.part === part).length !== count)
-      wrong(`the people in ${part} are not ${count}`)
-  for (const [part, count] of Object.entries(statement.platform.parts)) {
-    const isIn = (one) => (part === 'stated' ? one.isStated : !one.isStated && one.part === part)
-    if (people.filter((one) => one.onPlatform && isIn(one)).length !== count)
-      wrong(`the records in ${part} are not ${count}`)
-  }
-  if (
-    people.filter((one) => one.onPlatform === 'employed' && one.part !== 'foreign').length !==
-    linesOf(of('end.txt')).length
-  )
-    wrong('end.txt is not who is employed on the platform')
-  const exported = linesOf(of('export-end.txt'))
-  if (statement.export && sha(exported.map((line) => `${line.slice(0, 64)}\n`).join('')) !== statement.export.keys)
-    wrong('export-end.txt is not what the statement sums up')
-  for (const line of exported)
-    if (
-      line.length > 64 &&
-      sha(`${statement.export.installation}\n${statement.connection}\n${line.slice(65)}`) !== line.slice(0, 64)
-    )
-      wrong(`the digest of ${line.slice(65)} is another one`)
-}
+const { verifyPopulation } = await import('./verify-population.mjs')
+const folders = names
+  .filter((name) => name.endsWith('/statement-end.json'))
+  .map((name) => name.split('/').slice(0, -1).join('/'))
+for (const folder of folders) verifyPopulation(folder, { acts, beside, sha, refuse })
 console.log(
   `valid: the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`,
 )

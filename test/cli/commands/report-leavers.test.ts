@@ -78,6 +78,7 @@ test('the report is printed as a summary, written in full, and packed so that ot
     ['report.csv', 'E0003', 'E0005'],
     ['MANIFEST', 'report.csv', 'report.cSv'],
     ['verify.mjs', 'NOT VALID', 'not valid'],
+    ['verify-population.mjs', 'wrong(', 'false && wrong('],
   ] as const) {
     const content = unpacked[name] ?? ''
     await writeFile(join(cwd, name), content.replace(from, to))
@@ -86,11 +87,14 @@ test('the report is printed as a summary, written in full, and packed so that ot
   }
 })
 
-test('the script in the pack is short, and shares no code with the rest', async () => {
-  const script = await readFile(fileURLToPath(import.meta.resolve('../../../src/daemon/reports/verify.mjs')), 'utf8')
+test.each([
+  ['verify.mjs', ['node:crypto', 'node:fs', './verify-population.mjs']],
+  ['verify-population.mjs', []],
+])('the script %s of the pack is short, and shares no code with the rest', async (name, imports) => {
+  const script = await readFile(fileURLToPath(import.meta.resolve(`../../../src/daemon/reports/${name}`)), 'utf8')
 
-  expect(script.split('\n').length).toBeLessThan(120)
-  expect([...script.matchAll(/from '(.*)'/g)].map(([, from]) => from)).toEqual(['node:crypto', 'node:fs'])
+  expect(script.split('\n').length).toBeLessThan(60)
+  expect([...script.matchAll(/\b(?:from |import\()'(.*?)'/g)].map(([, from]) => from)).toEqual(imports)
 })
 
 test('a report is for its owner alone, also where others could read the file before', async () => {
