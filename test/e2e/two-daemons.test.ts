@@ -9,8 +9,9 @@ import { inFlight, openSite, openStore, type Site, until } from '../helpers/sour
 import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-const headcount = 2000
-const batchSize = 100
+/** Few enough to be sent within the minute after which a batch that is held back times out, and is sent again. */
+const headcount = 800
+const batchSize = 50
 /**
  * A daemon that stands still keeps its work for a minute; the sweep that finds it comes every minute. Long enough for every wait within to
  * give up first, so that what was started is ended.
