@@ -71,6 +71,16 @@ export async function* statedPeople(
   }
 }
 
+/** Those of these connections of which HR has stated nobody so far: no export was accepted, and no event. */
+export async function connectionsWithoutFacts(db: Db, connections: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${connections}::text[]) as asked(name)
+    where not exists (select from connections where connections.name = asked.name and accepted_as_of is not null)
+      and not exists (select from roster where roster.connection = asked.name and desired is not null)
+    order by name`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
 /** The name of a person in HR, in lower case. */
 export type FoldedName = { readonly firstName: string; readonly lastName: string }
 

@@ -7,7 +7,7 @@ import {
   type StatedPerson,
 } from '../../identity/effective/accounts.ts'
 import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
-import { statedPeople } from '../../store/effective/people.ts'
+import { connectionsWithoutFacts, statedPeople } from '../../store/effective/people.ts'
 import {
   type ClaimedWalk,
   claimWalk,
@@ -93,6 +93,7 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
   const { name } = directory
   const now = ctx.now()
   const accountsBefore = (await listCoverage(db)).find(({ connection }) => connection === name)?.people ?? null
+  await refuseWithoutFacts(ctx)
   const { accounts, unreadable, asOf } = await readAccounts(directory, { now: ctx.now, signal, accountsBefore })
   const findings = compareAccounts({ people: await peopleOf(ctx), accounts, at: asOf })
   const stored = findings.map((finding) => toFinding(name, finding))
@@ -110,14 +111,26 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
   return isStored ? { findings: findings.length, unreadable, asOf } : null
 }
 
+type People = Pick<SyncContext, 'store' | 'connections'>
+
+/** Refuses to compare before HR has stated anybody, when every account would seem to be of nobody. */
+async function refuseWithoutFacts({ store: { db }, connections }: People): Promise<void> {
+  const names = namesOfPeople(connections)
+  const waiting = names.length === 0 ? [] : await connectionsWithoutFacts(db, names)
+  if (names.length > 0 && waiting.length === 0) return
+  const what =
+    names.length === 0 ? 'no connection is of people' : `${waiting.join(', ')}: no export was accepted so far`
+  throw new Failure('conflict', `accounts are compared with all people of HR, and ${what}; run or approve it first`)
+}
+
+function namesOfPeople(connections: SyncContext['connections']): string[] {
+  return [...connections.values()].filter(({ records }) => !records).map(({ name }) => name)
+}
+
 /** Everybody whom the connections of people state. */
-async function peopleOf({
-  store: { db },
-  connections,
-}: Pick<SyncContext, 'store' | 'connections'>): Promise<StatedPerson[]> {
-  const ofPeople = [...connections.values()].filter(({ records }) => !records).map(({ name }) => name)
+async function peopleOf({ store: { db }, connections }: People): Promise<StatedPerson[]> {
   const people: StatedPerson[] = []
-  for await (const page of statedPeople(db, ofPeople)) people.push(...page)
+  for await (const page of statedPeople(db, namesOfPeople(connections))) people.push(...page)
   return people
 }
 
@@ -144,9 +157,10 @@ type GivenFinding = NewFinding & {
 
 /** Compares a list of accounts with the people of HR, and stores nothing. */
 export async function compareGivenAccounts(
-  ctx: Pick<SyncContext, 'store' | 'connections'>,
+  ctx: People,
   { directory, accounts, asOf }: GivenList,
 ): Promise<{ readonly people: number; readonly findings: readonly GivenFinding[] }> {
+  await refuseWithoutFacts(ctx)
   const people = await peopleOf(ctx)
   const findings = compareAccounts({ people, accounts, at: asOf }).map((finding): GivenFinding => {
     const { person, account } = finding

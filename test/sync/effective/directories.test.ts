@@ -8,7 +8,7 @@ import { listFindings } from '../../../src/store/effective/findings.ts'
 import { claimWalk, findWalk, walkOfDirectory } from '../../../src/store/effective/walks.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import type { Directory, SyncContext } from '../../../src/sync/context/context.ts'
-import { compareDirectories, compareDirectory, compareEffective } from '../../../src/sync/sync.ts'
+import { compareDirectories, compareDirectory, compareEffective, compareGivenAccounts } from '../../../src/sync/sync.ts'
 import { isFull } from '../../helpers/tier.ts'
 import { change, type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
 
@@ -265,6 +265,21 @@ describe('a comparison with a directory', () => {
     opened.show(healthy)
     await opened.compare()
     expect([await opened.causes(), await opened.failure(), await opened.alerts()]).toEqual([[], null, []])
+  })
+
+  test('is refused until HR has stated somebody in every connection of people', async () => {
+    await using opened = await open(people, withGhost)
+    const acme = opened.sync.connections.values().next().value
+    if (!acme) throw new Error('no connection')
+    const connections = new Map([...opened.sync.connections, ['added', { ...acme, name: 'added' }]])
+    const sync = { ...opened.sync, connections }
+
+    await compareDirectory(sync, opened.directory, { always: true, signal })
+
+    expect(await opened.causes()).toEqual([])
+    expect(await opened.failure()).toMatch(/added: no export was accepted so far/)
+    const list = { directory: 'list', accounts: [], asOf: opened.world.clock.now }
+    await expect(compareGivenAccounts(sync, list)).rejects.toThrow(/no export was accepted so far/)
   })
 
   test('counts a bad cell, and takes the account for an enabled one', async () => {
