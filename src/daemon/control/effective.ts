@@ -139,6 +139,7 @@ function momentOf(text: string): string {
 
 const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
   no_email: 'HR states no e-mail',
+  several_owners: 'its number and its addresses are of different people',
   by_name: 'one person has the name and another e-mail',
   several: 'several people have the name and other e-mails',
   record_differs: 'the record on the platform was changed since it was delivered',

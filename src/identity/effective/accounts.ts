@@ -59,13 +59,13 @@ type Comparison = {
 
 /**
  * Compares accounts with HR: enabled accounts of people who have left or whom HR does not know, and employed people without any account.
- * An account belongs to the person with its employee number, else with one of its addresses. A name alone never connects them; it only
- * names candidates.
+ * An account belongs to the person with its employee number and address, else with one of them. A name alone never connects them; it only
+ * names candidates, and decides where number and address are of different people.
  */
 export function compareAccounts({ people, accounts, at }: Comparison): AccountFinding[] {
   const book = bookOf(people)
   const owners = accounts.map((account) => ownersOf(account, book))
-  const holders = new Set(owners.flatMap(({ keyed, mailed }) => [...keyed, ...mailed]))
+  const holders = new Set(owners.flatMap((each) => each.owners))
   const findings = accounts.flatMap((account, index) => judge(account, owners[index] ?? nobody, { book, at }) ?? [])
   return [...mergedByPerson(findings), ...findMissing({ people, holders, at })]
 }
@@ -87,26 +87,48 @@ function bookOf(people: readonly StatedPerson[]): Book {
   }
 }
 
-/** The people with the employee number of an account, and those with one of its addresses. */
-type Owners = { readonly keyed: readonly StatedPerson[]; readonly mailed: readonly StatedPerson[] }
-const nobody: Owners = { keyed: [], mailed: [] }
+/** Whose an account is. */
+type Owners = {
+  /** Several if they may be one person. */
+  readonly owners: readonly StatedPerson[]
+  /** Its number and addresses are of different people, and its name is of none or of several of them. */
+  readonly isDisputed: boolean
+}
+const nobody: Owners = { owners: [], isDisputed: false }
 
-function ownersOf({ employeeNumber, login, emails }: Account, { byKey, byEmail }: Book): Owners {
+/**
+ * The people with both the number and an address of an account; without any, those with either. Numbers of two connections overlap, and a
+ * number need not be the key of HR at all, so that the name of the account decides between different people.
+ */
+function ownersOf(account: Account, book: Book): Owners {
+  const keyed = (account.employeeNumber !== null && book.byKey.get(account.employeeNumber)) || []
+  const mailed = mailedOf(account, book)
+  const both = keyed.filter((person) => mailed.includes(person))
+  if (both.length > 0) return { owners: both, isDisputed: false }
+  if (keyed.length === 0) return { owners: mailed, isDisputed: false }
+  const named = [...keyed, ...mailed].filter((person) => haveOneName([person, account]))
+  const owners = named.length > 0 ? named : [...keyed, ...mailed]
+  return { owners, isDisputed: owners.length > 1 && !haveOneName(owners) }
+}
+
+function mailedOf({ login, emails }: Account, { byEmail }: Book): StatedPerson[] {
   const addresses = new Set([...emails, ...(login === null ? [] : [login])].map(folded))
-  const mailed = new Set([...addresses].flatMap((address) => byEmail.get(address) ?? []))
-  return { keyed: (employeeNumber !== null && byKey.get(employeeNumber)) || [], mailed: [...mailed] }
+  return [...new Set([...addresses].flatMap((address) => byEmail.get(address) ?? []))]
+}
+
+function haveOneName(people: readonly Pick<StatedPerson, 'firstName' | 'lastName'>[]): boolean {
+  const names = new Set(people.map(nameOf))
+  return names.size === 1 && !names.has('')
 }
 
 function judge(
   account: Account,
-  { keyed, mailed }: Owners,
+  { owners, isDisputed }: Owners,
   { book, at }: { readonly book: Book; readonly at: Date },
 ): AccountFinding | null {
   if (!account.isEnabled) return null
-  const owners = keyed.length > 0 ? keyed : mailed
-  const [first] = owners.toSorted(latestLeavingFirst)
   const { lastSignInAt } = account
-  if (first === undefined) {
+  if (owners.length === 0) {
     const name = nameOf(account)
     const candidates = name === '' ? [] : (book.byName.get(name) ?? [])
     const evidence = {
@@ -115,14 +137,15 @@ function judge(
     }
     return { cause: 'account_unknown', person: null, account, evidence: { ...evidence, values: valuesOf([account]) } }
   }
-  const hasStayed = (person: StatedPerson) => !isFormer(expectedStatus(person, at))
-  // Somebody who returned under another key has the account still.
-  const returned = mailed.some(
-    (person) => hasStayed(person) && owners.some((owner) => nameOf(owner) !== '' && nameOf(owner) === nameOf(person)),
-  )
-  if (returned || owners.some(hasStayed)) return null
-  const evidence = { lastSignInAt, leftAt: first.separatedAt ?? null, accounts: 1, values: valuesOf([account]) }
-  return { cause: 'account_of_leaver', person: first, account, evidence }
+  const leavers = owners.filter((person) => isFormer(expectedStatus(person, at)))
+  if (leavers.length < owners.length && !isDisputed) return null
+  // Of different people, the one with the number is named.
+  const withNumber = leavers.filter(({ identityId }) => identityId === account.employeeNumber)
+  const [first] = (withNumber.length > 0 ? withNumber : leavers).toSorted(latestLeavingFirst)
+  if (first === undefined) return null
+  const note = isDisputed ? { note: 'several_owners' as const } : {}
+  const evidence = { lastSignInAt, leftAt: first.separatedAt ?? null, accounts: 1, ...note }
+  return { cause: 'account_of_leaver', person: first, account, evidence: { ...evidence, values: valuesOf([account]) } }
 }
 
 const maxCandidates = 5

@@ -90,7 +90,15 @@ export type Evidence = {
   readonly otherConnectionId?: number
   readonly otherKey?: string
   readonly otherPeople?: readonly number[]
-  readonly note?: 'no_email' | 'by_name' | 'several' | 'record_differs' | 'record_left' | 'identity_provider' | 'never'
+  readonly note?:
+    | 'no_email'
+    | 'by_name'
+    | 'several'
+    | 'several_owners'
+    | 'record_differs'
+    | 'record_left'
+    | 'identity_provider'
+    | 'never'
   /** Of an account: when somebody signed in last, when its person left, and how many accounts the person has. */
   readonly lastSignInAt?: string | null
   readonly leftAt?: string | null

@@ -84,6 +84,49 @@ describe('an account', () => {
   })
 })
 
+describe('an account whose number is that of', () => {
+  const ana = person('17', { firstName: 'Ana', emails: ['ana@acme.example'] })
+  const ben = person('17', { connection: 'contractors', firstName: 'Ben', emails: ['ben@acme.example'] })
+  const bob = person('1042', { firstName: 'Bob', emails: ['bob@acme.example'] })
+
+  test('two people of two connections belongs to the one with its address, else with its name', () => {
+    const people = [{ ...ana, ...left }, ben]
+    const ghost = account('a', { employeeNumber: '17', login: 'ana@acme.example' })
+    const named = account('b', { employeeNumber: '17', firstName: 'Ben', lastName: 'Last' })
+
+    expect(causes(people, [ghost])).toEqual(['account_of_leaver 17', 'account_missing 17'])
+    expect(causes(people, [ghost, named])).toEqual(['account_of_leaver 17'])
+    expect(causes(people, [named])).toEqual([])
+  })
+
+  test('two people, and that names neither otherwise, is reported with a note', () => {
+    const accounts = [account('a', { employeeNumber: '17', login: 'x' })]
+
+    expect(compareAccounts({ people: [{ ...ana, ...left }, ben], accounts, at })).toMatchObject([
+      { cause: 'account_of_leaver', person: { firstName: 'Ana' }, evidence: { note: 'several_owners' } },
+    ])
+    expect(causes([ana, ben], accounts)).toEqual([])
+  })
+
+  test('somebody else than its address belongs to the one with its name', () => {
+    const accounts = [
+      account('a', { employeeNumber: '1042', login: 'ana@acme.example', firstName: 'Ana', lastName: 'Last' }),
+      account('b', { login: 'bob@acme.example' }),
+    ]
+
+    expect(causes([{ ...ana, ...left }, bob], accounts)).toEqual(['account_of_leaver 17'])
+    expect(causes([ana, { ...bob, ...left }], accounts.slice(0, 1))).toEqual([])
+  })
+
+  test('somebody employed, with the address of a leaver and no name, is reported with a note', () => {
+    const accounts = [account('a', { employeeNumber: '1042', login: 'ana@acme.example' })]
+
+    expect(compareAccounts({ people: [{ ...ana, ...left }, bob], accounts, at })).toMatchObject([
+      { cause: 'account_of_leaver', person: { firstName: 'Ana' }, evidence: { note: 'several_owners' } },
+    ])
+  })
+})
+
 test('a leaver with several accounts is one finding with all of them', () => {
   const accounts = [
     account('a', { employeeNumber: 'E1', login: 'one', lastSignInAt: '2026-10-01T00:00:00Z' }),
