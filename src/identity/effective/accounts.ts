@@ -72,6 +72,8 @@ export function compareAccounts({ people, accounts, at }: Comparison): AccountFi
 
 type Book = {
   readonly byKey: ReadonlyMap<string, readonly StatedPerson[]>
+  /** By the work address. */
+  readonly byWorkEmail: ReadonlyMap<string, readonly StatedPerson[]>
   readonly byEmail: ReadonlyMap<string, readonly StatedPerson[]>
   readonly byName: ReadonlyMap<string, readonly StatedPerson[]>
 }
@@ -82,6 +84,7 @@ function bookOf(people: readonly StatedPerson[]): Book {
     for (const email of new Set(person.emails.map(folded))) byEmail.getOrInsertComputed(email, () => []).push(person)
   return {
     byKey: Map.groupBy(people, ({ identityId }) => identityId),
+    byWorkEmail: Map.groupBy(people, workEmailOf),
     byEmail,
     byName: Map.groupBy(people, (person) => nameOf(person)),
   }
@@ -111,9 +114,17 @@ function ownersOf(account: Account, book: Book): Owners {
   return { owners, isDisputed: owners.length > 1 && !haveOneName(owners) }
 }
 
-function mailedOf({ login, emails }: Account, { byEmail }: Book): StatedPerson[] {
-  const addresses = new Set([...emails, ...(login === null ? [] : [login])].map(folded))
-  return [...new Set([...addresses].flatMap((address) => byEmail.get(address) ?? []))]
+/** The people with its login or first address as their work address; without any, those with any of its addresses, as relatives share one. */
+function mailedOf({ login, emails }: Account, { byWorkEmail, byEmail }: Book): StatedPerson[] {
+  const own = [login ?? '', emails[0] ?? ''].map(folded).filter((address) => address !== '')
+  const working = own.flatMap((address) => byWorkEmail.get(address) ?? [])
+  if (working.length > 0) return [...new Set(working)]
+  const addresses = [...own, ...emails.map(folded)]
+  return [...new Set(addresses.flatMap((address) => byEmail.get(address) ?? []))]
+}
+
+function workEmailOf({ emails }: StatedPerson): string {
+  return folded(emails[0] ?? '')
 }
 
 function haveOneName(people: readonly Pick<StatedPerson, 'firstName' | 'lastName'>[]): boolean {
@@ -179,10 +190,10 @@ function valuesOf(accounts: readonly Account[]): NonNullable<Evidence['values']>
 type Missing = Pick<Comparison, 'people' | 'at'> & { readonly holders: ReadonlySet<StatedPerson> }
 
 function findMissing({ people, holders, at }: Missing): AccountFinding[] {
-  const addresses = new Set([...holders].flatMap(({ emails }) => emails.map(folded)))
+  const addresses = new Set([...holders].map(workEmailOf))
   return people
     .filter((person) => !holders.has(person) && isCurrent(expectedStatus(person, at)))
-    .filter(({ emails }) => !emails.some((email) => addresses.has(folded(email))))
+    .filter((person) => workEmailOf(person) === '' || !addresses.has(workEmailOf(person)))
     .map((person) => ({ cause: 'account_missing', person, account: null, evidence: {} }))
 }
 

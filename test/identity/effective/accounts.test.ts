@@ -84,6 +84,15 @@ describe('an account', () => {
   })
 })
 
+test('an address that relatives share hides neither an account nor a missing one', () => {
+  const ana = person('E1', { emails: ['ana@acme.example', 'family@home.example'] })
+  const ben = person('E2', { emails: ['ben@acme.example', 'family@home.example'] })
+  const accounts = [account('a', { login: 'ana@acme.example', emails: ['ana@acme.example', 'family@home.example'] })]
+
+  expect(causes([{ ...ana, ...left }, ben], accounts)).toEqual(['account_of_leaver E1', 'account_missing E2'])
+  expect(causes([ana, ben], accounts)).toEqual(['account_missing E2'])
+})
+
 describe('an account whose number is that of', () => {
   const ana = person('17', { firstName: 'Ana', emails: ['ana@acme.example'] })
   const ben = person('17', { connection: 'contractors', firstName: 'Ben', emails: ['ben@acme.example'] })
