@@ -232,12 +232,12 @@ export const effectiveOperations = operations({
     summary: 'Compare a list of accounts with the people of HR. Nothing is stored.',
     body: z.strictObject({
       directory: z.string().min(1).max(200).describe('A name for the list.'),
-      asOf: Instant.describe('When the list was true.'),
-      accounts: z.array(ListedAccount).max(maxListedAccounts),
+      asOf: z.iso.datetime().describe('When the list was true, an instant in ISO 8601 of the last seven days.'),
+      accounts: z.array(ListedAccount).min(1).max(maxListedAccounts),
     }),
     query: z.object({ values: Values }),
     success: { 200: AccountComparison },
-    errors,
+    errors: [...errors, 422],
   },
   fixEffective: {
     method: 'POST',

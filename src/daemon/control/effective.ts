@@ -79,7 +79,8 @@ export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveCo
   async compareAccounts({ sync }, { body: { accounts, asOf, directory }, query: { values } }) {
     const now = sync.now()
     const lists = accounts.map(({ id, ...account }) => ({ id, ...account }))
-    const { people, findings } = await compareGivenAccounts(sync, { directory, accounts: lists, asOf: new Date(asOf) })
+    const list = { directory, accounts: lists, asOf: new Date(asOf), now }
+    const { people, findings } = await compareGivenAccounts(sync, list)
     const seen = { firstSeenAt: now, lastSeenAt: now }
     const views = findings.map((finding) => findingView({ ...finding, ...seen }, { values, now }))
     return { status: 200, body: { accounts: accounts.length, people, findings: views } }

@@ -70,6 +70,23 @@ export function compareAccounts({ people, accounts, at }: Comparison): AccountFi
   return [...mergedByPerson(findings), ...findMissing({ people, holders, at })]
 }
 
+/** In how many accounts number and address are known to HR, and in how many of these they are of different people. */
+export function countContradictions({ people, accounts }: Omit<Comparison, 'at'>): {
+  of: number
+  contradicting: number
+} {
+  const book = bookOf(people)
+  const pairs = accounts.flatMap((account) => {
+    const keyed = (account.employeeNumber !== null && book.byKey.get(account.employeeNumber)) || []
+    const mailed = mailedOf(account, book)
+    return keyed.length > 0 && mailed.length > 0 ? [{ keyed, mailed }] : []
+  })
+  const contradicting = pairs.filter(
+    ({ keyed, mailed }) => !keyed.some((person) => mailed.includes(person)) && !haveOneName([...keyed, ...mailed]),
+  )
+  return { of: pairs.length, contradicting: contradicting.length }
+}
+
 type Book = {
   readonly byKey: ReadonlyMap<string, readonly StatedPerson[]>
   /** By the work address. */

@@ -4,6 +4,7 @@ import {
   type Account,
   type AccountFinding,
   compareAccounts,
+  countContradictions,
   type StatedPerson,
 } from '../../identity/effective/accounts.ts'
 import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
@@ -18,7 +19,7 @@ import {
   walkOfDirectory,
 } from '../../store/effective/walks.ts'
 import type { Directory, SyncContext } from '../context/context.ts'
-import { readAccounts } from './read-accounts.ts'
+import { readAccounts, refusalOfAge } from './read-accounts.ts'
 
 /** How long the reading of one list may take. */
 const timeoutMs = 30 * 60_000
@@ -95,7 +96,9 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
   const accountsBefore = (await listCoverage(db)).find(({ connection }) => connection === name)?.people ?? null
   await refuseWithoutFacts(ctx)
   const { accounts, unreadable, asOf } = await readAccounts(directory, { now: ctx.now, signal, accountsBefore })
-  const findings = compareAccounts({ people: await peopleOf(ctx), accounts, at: asOf })
+  const people = await peopleOf(ctx)
+  refuseContradictions(people, accounts)
+  const findings = compareAccounts({ people, accounts, at: earlierOf(asOf, now) })
   const stored = findings.map((finding) => toFinding(name, finding))
   const isStored = await db.transaction().execute(async (tx) => {
     if (!(await holdsClaim(tx, { compared: walkOfDirectory(name), number: walk.number }))) return false
@@ -123,6 +126,23 @@ async function refuseWithoutFacts({ store: { db }, connections }: People): Promi
   throw new Failure('conflict', `accounts are compared with all people of HR, and ${what}; run or approve it first`)
 }
 
+/** A file may be dated up to a day ahead, by its time zone; nobody has left tomorrow. */
+function earlierOf(asOf: Date, now: Date): Date {
+  return asOf < now ? asOf : now
+}
+
+/** More contradictions than these show that the number is not the key of HR. */
+const contradictions = { count: 5, share: 0.2 }
+
+function refuseContradictions(people: readonly StatedPerson[], accounts: readonly Account[]): void {
+  const { contradicting, of } = countContradictions({ people, accounts })
+  if (contradicting <= Math.max(contradictions.count, contradictions.share * of)) return
+  throw new Failure(
+    'source_unreadable',
+    `in ${contradicting} of ${of} accounts, employeeNumber is the key of somebody else than the address: HR has other keys; set record.employeeNumber to null, or leave the column out of the file`,
+  )
+}
+
 function namesOfPeople(connections: SyncContext['connections']): string[] {
   return [...connections.values()].filter(({ records }) => !records).map(({ name }) => name)
 }
@@ -146,7 +166,12 @@ function subjectOf(account: Account | null): string {
   return `account ${hash.digest('hex').slice(0, 16)}`
 }
 
-type GivenList = { readonly directory: string; readonly accounts: readonly Account[]; readonly asOf: Date }
+type GivenList = {
+  readonly directory: string
+  readonly accounts: readonly Account[]
+  readonly asOf: Date
+  readonly now: Date
+}
 
 /** A finding of a list that nobody stores, and the name of its person as HR states it. */
 type GivenFinding = NewFinding & {
@@ -158,11 +183,14 @@ type GivenFinding = NewFinding & {
 /** Compares a list of accounts with the people of HR, and stores nothing. */
 export async function compareGivenAccounts(
   ctx: People,
-  { directory, accounts, asOf }: GivenList,
+  { directory, accounts, asOf, now }: GivenList,
 ): Promise<{ readonly people: number; readonly findings: readonly GivenFinding[] }> {
+  const refusal = refusalOfAge(asOf, now)
+  if (refusal !== null) throw new Failure('conflict', `${refusal}: compare a new one`)
   await refuseWithoutFacts(ctx)
   const people = await peopleOf(ctx)
-  const findings = compareAccounts({ people, accounts, at: asOf }).map((finding): GivenFinding => {
+  refuseContradictions(people, accounts)
+  const findings = compareAccounts({ people, accounts, at: earlierOf(asOf, now) }).map((finding): GivenFinding => {
     const { person, account } = finding
     const name = [person?.firstName, person?.lastName].filter((part) => part).join(' ')
     return {

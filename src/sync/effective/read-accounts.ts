@@ -13,6 +13,12 @@ import { type MappedRow, mapRows } from '../plan/map/map-rows.ts'
 const maxAgeDays = 7
 const dayMs = 24 * 60 * 60_000
 
+/** Why a list of this time says too little about today; null if it does not. */
+export function refusalOfAge(asOf: Date, now: Date): string | null {
+  const ageDays = Math.floor((now.getTime() - asOf.getTime()) / dayMs)
+  return ageDays >= maxAgeDays ? `the list is ${ageDays} days old` : null
+}
+
 /** The accounts of a list. `unreadable`: rows that could not be read, or with a cell that could not. */
 export type AccountList = {
   readonly accounts: readonly Account[]
@@ -104,9 +110,8 @@ function refuseDoubtful(
 ): void {
   if (accounts.length === 0)
     throw unreadable('the list holds no account', 'check the source, its scope and its columns')
-  const ageDays = Math.floor((now.getTime() - asOf.getTime()) / dayMs)
-  if (ageDays >= maxAgeDays)
-    throw unreadable(`the list is ${ageDays} days old`, 'have the directory write a new one, or check source.asOf')
+  const tooOld = refusalOfAge(asOf, now)
+  if (tooOld !== null) throw unreadable(tooOld, 'have the directory write a new one, or check source.asOf')
   const bad = { actual: unreadableRows, base: rows, text: 'rows cannot be read, or hold a cell that cannot' }
   refuseBeyond(
     checkLimit('rejectedRows', guards.rejectedRows, bad),

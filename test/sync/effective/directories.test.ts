@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Connector, SourceRow } from '../../../src/connectors/connector.ts'
+import { effectiveOperations } from '../../../src/contract/control/effective.ts'
 import { mapAccountColumns } from '../../../src/identity/effective/account-columns.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
@@ -278,8 +279,25 @@ describe('a comparison with a directory', () => {
 
     expect(await opened.causes()).toEqual([])
     expect(await opened.failure()).toMatch(/added: no export was accepted so far/)
-    const list = { directory: 'list', accounts: [], asOf: opened.world.clock.now }
+    const { now } = opened.world.clock
+    const list = { directory: 'list', accounts: [], asOf: now, now }
     await expect(compareGivenAccounts(sync, list)).rejects.toThrow(/no export was accepted so far/)
+  })
+
+  test('is refused if its numbers are of other people than its addresses', async () => {
+    const headers = ['User Id', 'Login', 'Status', 'Employee Number']
+    const rows = people.map(({ id, email = '' }, index) => ({
+      ...{ 'User Id': id, Login: email, Status: 'ACTIVE' },
+      'Employee Number': people[(index + 1) % people.length]?.id ?? '',
+    }))
+    await using opened = await open(people, { headers, rows })
+
+    await opened.compare()
+
+    expect([await opened.causes(), await opened.failure()]).toEqual([
+      [],
+      expect.stringMatching(/^in 40 of 40 accounts, employeeNumber is the key of somebody else/),
+    ])
   })
 
   test('counts a bad cell, and takes the account for an enabled one', async () => {
@@ -333,6 +351,32 @@ describe('a comparison with a directory', () => {
     await forgetPerson(opened.db, forgetting)
 
     expect(await opened.causes()).toEqual([])
+  })
+})
+
+describe('a given list', () => {
+  const given = (more: object) =>
+    effectiveOperations.compareAccounts.body.safeParse({
+      ...{ directory: 'x', asOf: '2026-11-20T05:00:00Z', accounts: [{ id: 'a', isEnabled: true }], ...more },
+    }).success
+
+  test('needs an instant and an account', () => {
+    expect([given({}), given({ asOf: '27/11/2026' }), given({ accounts: [] })]).toEqual([true, false, false])
+  })
+
+  test('of the future is compared as of now, and an old one is refused', async () => {
+    const later = { id: 'E0003', leavingDate: '2026-11-24' }
+    await using opened = await open(change(staff(40), later), listOf('okta', staff(40), () => true))
+    const { now } = opened.world.clock
+    const none = { login: null, firstName: null, lastName: null, lastSignInAt: null }
+    const ghost = { ...none, id: 'a', emails: [], isEnabled: true, employeeNumber: 'E0003' }
+    const list = { directory: 'list', accounts: [ghost], now }
+
+    const { findings } = await compareGivenAccounts(opened.sync, { ...list, asOf: new Date('2099-01-01T00:00:00Z') })
+
+    expect(findings.filter(({ cause }) => cause === 'account_of_leaver')).toEqual([])
+    const old = { ...list, asOf: new Date('2020-01-01T00:00:00Z') }
+    await expect(compareGivenAccounts(opened.sync, old)).rejects.toThrow(/days old/)
   })
 })
 
