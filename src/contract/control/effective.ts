@@ -137,7 +137,7 @@ export const EffectiveCoverage = z
         z.object({
           directory: z.string(),
           comparedAt: Instant.nullable().describe('When its accounts were compared last; null: never.'),
-          asOf: Instant.nullable().describe('When the list was true.'),
+          asOf: Instant.nullable().describe('When the list was written.'),
           accounts: Count,
           unreadable: Count.describe('Rows of the list that could not be read.'),
           failure: z.string().nullable().describe('Why the newest list was refused; what was found before stays.'),
@@ -232,7 +232,7 @@ export const effectiveOperations = operations({
     summary: 'Compare a list of accounts with the people of HR. Nothing is stored.',
     body: z.strictObject({
       directory: z.string().min(1).max(200).describe('A name for the list.'),
-      asOf: z.iso.datetime().describe('When the list was true, an instant in ISO 8601 of the last seven days.'),
+      asOf: z.iso.datetime().optional().describe('When the list was written, within the last seven days. Default: now.'),
       accounts: z.array(ListedAccount).min(1).max(maxListedAccounts),
     }),
     query: z.object({ values: Values }),

@@ -47,7 +47,6 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
     bodies: {
       'An account': {
         directory: 'accounts.csv',
-        asOf: '2026-11-20T05:00:00Z',
         accounts: [{ id: '00u1', login: 'ana.berg@acme.example', isEnabled: true, employeeNumber: 'E-1042' }],
       },
     },

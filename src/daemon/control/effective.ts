@@ -79,7 +79,7 @@ export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveCo
   async compareAccounts({ sync }, { body: { accounts, asOf, directory }, query: { values } }) {
     const now = sync.now()
     const lists = accounts.map(({ id, ...account }) => ({ id, ...account }))
-    const list = { directory, accounts: lists, asOf: new Date(asOf), now }
+    const list = { directory, accounts: lists, asOf: asOf === undefined ? now : new Date(asOf), now }
     const { people, findings } = await compareGivenAccounts(sync, list)
     const seen = { firstSeenAt: now, lastSeenAt: now }
     const views = findings.map((finding) => findingView({ ...finding, ...seen }, { values, now }))
