@@ -232,7 +232,10 @@ export const effectiveOperations = operations({
     summary: 'Compare a list of accounts with the people of HR. Nothing is stored.',
     body: z.strictObject({
       directory: z.string().min(1).max(200).describe('A name for the list.'),
-      asOf: z.iso.datetime().optional().describe('When the list was written, within the last seven days. Default: now.'),
+      asOf: z.iso
+        .datetime()
+        .optional()
+        .describe('When the list was written, within the last seven days. Default: now.'),
       accounts: z.array(ListedAccount).min(1).max(maxListedAccounts),
     }),
     query: z.object({ values: Values }),

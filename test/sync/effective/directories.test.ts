@@ -366,7 +366,10 @@ describe('a given list', () => {
 
   test('of the future is compared as of now, and an old one is refused', async () => {
     const later = { id: 'E0003', leavingDate: '2026-11-24' }
-    await using opened = await open(change(staff(40), later), listOf('okta', staff(40), () => true))
+    await using opened = await open(
+      change(staff(40), later),
+      listOf('okta', staff(40), () => true),
+    )
     const { now } = opened.world.clock
     const none = { login: null, firstName: null, lastName: null, lastSignInAt: null }
     const ghost = { ...none, id: 'a', emails: [], isEnabled: true, employeeNumber: 'E0003' }
