@@ -121,9 +121,9 @@ async function refuseWithoutFacts({ store: { db }, connections }: People): Promi
   const names = namesOfPeople(connections)
   const waiting = names.length === 0 ? [] : await connectionsWithoutFacts(db, names)
   if (names.length > 0 && waiting.length === 0) return
-  const what =
+  const reason =
     names.length === 0 ? 'no connection is of people' : `${waiting.join(', ')}: no export was accepted so far`
-  throw new Failure('conflict', `accounts are compared with all people of HR, and ${what}; run or approve it first`)
+  throw new Failure('conflict', `accounts are compared with all people of HR, and ${reason}; run or approve it first`)
 }
 
 /** A file may be dated up to a day ahead, by its time zone; nobody has left tomorrow. */
