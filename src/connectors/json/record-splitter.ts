@@ -25,11 +25,15 @@ export class RecordSplitter {
   readonly #name: string
   readonly #levels: Level[] = []
   #rest: Buffer[] = []
+  #restBytes = 0
   #record: Buffer[] = []
+  #recordBytes = 0
   #depth = 0
   /** The depth of the open list of records; 0: it is not open. */
   #listDepth = 0
-  /** How many records of the open list were cut out. */
+  /** Whether the list of records began, which it does once in JSON that can be read. */
+  #hasBegun = false
+  /** How many records of the list were cut out. */
   #records = 0
   #isInString = false
   #isEscaped = false
@@ -106,8 +110,9 @@ export class RecordSplitter {
     const isAtRecords = isOnPath && this.#depth === this.#path.length
     this.#depth += 1
     if (isAtRecords && isList) {
+      if (this.#hasBegun) throw unreadable(`${this.#name} has its list of records twice`, 'check the sender')
+      this.#hasBegun = true
       this.#listDepth = this.#depth
-      this.#records = 0
       return 'listBegins'
     }
     if (isOnPath && !isAtRecords) this.#levels.push({ isList, position: isList ? '0' : '' })
@@ -150,14 +155,16 @@ export class RecordSplitter {
 
   #keepRest(bytes: Buffer): void {
     this.#rest.push(bytes)
-    if (sizeOf(this.#rest) <= maxRestMebibytes * mebibyte) return
+    this.#restBytes += bytes.length
+    if (this.#restBytes <= maxRestMebibytes * mebibyte) return
     const problem = `${this.#name} holds more than ${maxRestMebibytes} MiB outside its list of records`
     throw unreadable(problem, 'check records')
   }
 
   #keepRecord(bytes: Buffer): void {
     this.#record.push(bytes)
-    if (sizeOf(this.#record) <= maxRecordMebibytes * mebibyte) return
+    this.#recordBytes += bytes.length
+    if (this.#recordBytes <= maxRecordMebibytes * mebibyte) return
     const problem = `${this.#name}: a record is longer than ${maxRecordMebibytes} MiB`
     throw unreadable(problem, 'let records point to the list of people')
   }
@@ -166,12 +173,9 @@ export class RecordSplitter {
     this.#keepRecord(end)
     const text = Buffer.concat(this.#record)
     this.#record = []
+    this.#recordBytes = 0
     return text
   }
-}
-
-function sizeOf(pieces: readonly Buffer[]): number {
-  return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** The name of a member as JSON writes it. A broken one is refused by the parser. */

@@ -120,8 +120,10 @@ describe('a file is refused', () => {
       { records: '/data/items' },
       'people.json, without its records, is not valid JSON at character 54: it was cut off, or is something else',
     ],
-    ['with more behind its end', '[{"id":1}] [{"id":2}]', {}, 'people.json, without its records, is not valid JSON'],
-    ['with two lists', '{"a":[{"id":1}],"a":[]}', { records: '/a' }, 'an object names the same member twice'],
+    ['with more behind its end', '[{"id":1}] {"id":2}', {}, 'people.json, without its records, is not valid JSON'],
+    ['with two lists', '{"a":[{"id":1}],"a":[]}', { records: '/a' }, 'people.json has its list of records twice'],
+    ['with a list behind its end', '[{"id":1}] [{"id":2}]', {}, 'people.json has its list of records twice'],
+    ['of many empty lists', '[]'.repeat(500_000), {}, 'people.json has its list of records twice'],
     [
       'with a member twice in a record',
       '[{"id":1},{"id":2,"id":3}]',
