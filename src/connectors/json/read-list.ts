@@ -6,7 +6,7 @@ import { type JsonValue, notUtf8, readJson } from './cells.ts'
 import { RecordSplitter } from './record-splitter.ts'
 import { recordsAt } from './records-at.ts'
 import { helpIfUnrelated, textOf } from './statement-text.ts'
-import { isConsidered, provesEnd, saysMore, statedByMembers } from './statements.ts'
+import { isConsidered, provesEnd, type ReadCounts, type Statement, saysMore, statedByMembers } from './statements.ts'
 
 const headBytes = 1024
 
@@ -72,7 +72,7 @@ export function endOfText(
   const read = { records, pages: 1 }
   const statements = [...statedByMembers(content, list.records)].filter(isConsidered(list))
   const proofs = statements.filter((statement) => provesEnd(statement, read))
-  const more = statements.find((statement) => saysMore(statement, { ...read, proofs, isRepeated: () => false }))
+  const more = statements.find((statement) => isPartOfMore(statement, read, proofs))
   if (more)
     return {
       problem: `${textOf(more, read)}, so this is not the whole list`,
@@ -80,4 +80,12 @@ export function endOfText(
     }
   const texts = proofs.map((statement) => textOf(statement, read)).join('; ')
   return { problem: null, end: `the JSON text is complete: ${texts || 'nothing in it says that there is more'}` }
+}
+
+/** Whether a statement in a file says that the file holds a part of the list only. */
+function isPartOfMore(statement: Statement, read: ReadCounts, proofs: readonly Statement[]): boolean {
+  if (statement.kind === 'previous') return true
+  // Nobody asked for a page of this file: that nothing follows does not say that nothing comes before.
+  const refuting = statement.kind === 'records' ? proofs.filter(({ kind }) => kind !== 'noMore') : proofs
+  return saysMore(statement, { ...read, proofs: refuting, isRepeated: () => false })
 }

@@ -17,6 +17,8 @@ export function textOf(statement: Statement, read: ReadCounts = { records: 0, pa
       return `${subject} says that there is more`
     case 'noMore':
       return `${subject} says that there is no more`
+    case 'previous':
+      return `${subject} says that a page comes before this one`
     default:
       return kind satisfies never
   }

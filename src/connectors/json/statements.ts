@@ -13,8 +13,11 @@ export type CountStatement = Located & {
   readonly isTotal: boolean
 }
 
-/** What a response states besides its records: how many there are, that there are more, or that there are no more. */
-export type Statement = CountStatement | (Located & { readonly kind: 'next' | 'more' | 'noMore' })
+/** What a response states besides its records: how many there are, and whether others come before or after them. */
+export type Statement = CountStatement | (Located & { readonly kind: OtherKind })
+
+/** `previous`: a page comes before this one. */
+type OtherKind = 'next' | 'more' | 'noMore' | 'previous'
 
 const pagesName = /^(total(num|number|numberof)?(of)?pages?|totalpagecount|pagecount|pages|numpages|lastpage)$/
 // Times, sums of money and the like are no numbers of records.
@@ -27,6 +30,12 @@ const moreName =
 const lastName = /^((is)?last(page)?|completeindicator)$/
 const nextName =
   /^(odata)?next(page|record|result|item|batch|row|set|start|continuation|cursor|search)?s?(link|url|uri|href|path|token|cursor|offset|id|key|number|no|num|index|skip|marker|mark|bookmark|position|after|from)?$/
+const previousName = /^(odata)?prev(ious)?(page|result|cursor|start)?s?(link|url|uri|href|path|token|cursor|offset)?$/
+const hasPreviousName = /^has(prev|previous)(page)?$/
+const firstName = /^(is)?first(page)?$/
+const offsetName = /^(offset|skip|startat|firstresult)$/
+// Systems disagree whether pages are counted from 0 or 1.
+const pageName = /^(startindex|(current)?page(number|no|num|index)?)$/
 
 /** A name in lower case without punctuation, in which servers differ. */
 export function plainName(name: string): string {
@@ -38,7 +47,8 @@ export function* statedByMembers(page: JsonValue, recordsPath: string, path = ''
   if (typeof page !== 'object' || page === null || depth > maxDepth || recordsPath === '') return
   if (isList(page)) {
     for (const [index, link] of page.slice(0, maxLinks).entries())
-      if (isNextLink(link)) yield { location: `${path}/${index}/href`, kind: 'next' }
+      for (const kind of ['next', 'previous'] as const)
+        if (isLink(link, kind)) yield { location: `${path}/${index}/href`, kind }
     return
   }
   for (const [name, value] of Object.entries(page)) {
@@ -54,12 +64,14 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
 
-function isNextLink(link: JsonValue): boolean {
+const linkRelations = { next: /^next$/i, previous: /^prev(ious)?$/i }
+
+function isLink(link: JsonValue, kind: keyof typeof linkRelations): boolean {
   const rel = pointer(link, '/rel')
-  return typeof rel === 'string' && rel.toLowerCase() === 'next' && !isEmpty(pointer(link, '/href'))
+  return typeof rel === 'string' && linkRelations[kind].test(rel) && !isEmpty(pointer(link, '/href'))
 }
 
-type Unlocated = Omit<CountStatement, 'location'> | { readonly kind: 'next' | 'more' | 'noMore' }
+type Unlocated = Omit<CountStatement, 'location'> | { readonly kind: OtherKind }
 
 /** What a member or a header of this plain name states; null: nothing about the end. */
 export function statementOf(name: string, value: JsonValue): Unlocated | null {
@@ -70,7 +82,15 @@ export function statementOf(name: string, value: JsonValue): Unlocated | null {
   if (moreName.test(name) && isFlag(value)) return { kind: isTrue(value) ? 'more' : 'noMore' }
   if (lastName.test(name) && isFlag(value)) return { kind: isTrue(value) ? 'noMore' : 'more' }
   if (nextName.test(name) && !isEmpty(value)) return { kind: 'next' }
-  return null
+  return isBehindAnother(name, value) ? { kind: 'previous' } : null
+}
+
+/** Whether a member of this plain name says that a page comes before this one. */
+function isBehindAnother(name: string, value: JsonValue): boolean {
+  if (previousName.test(name)) return !isEmpty(value)
+  if (isFlag(value)) return isTrue(value) ? hasPreviousName.test(name) : firstName.test(name)
+  const position = countOf(value) ?? 0
+  return position > 1 ? offsetName.test(name) || pageName.test(name) : position === 1 && offsetName.test(name)
 }
 
 function countOf(value: JsonValue | undefined): number | null {
@@ -142,6 +162,7 @@ export function saysMore(statement: Statement, { records, pages, proofs, isRepea
     case 'more':
       return true
     case 'noMore':
+    case 'previous':
       return false
     default:
       return statement satisfies never

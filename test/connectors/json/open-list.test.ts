@@ -60,6 +60,14 @@ describe('a JSON file', () => {
     expect(await readPeople('{"a/b":[[],[\n]]}', { records: '/a~1b/1' })).toMatchObject({ rows: [] })
   })
 
+  test('may say that it is the only page', async () => {
+    const stated = '"page":1,"offset":0,"startIndex":1,"prev":null,"hasPrevious":false,"first":true,"hasMore":false'
+
+    expect(await readPeople(`{${stated},"data":[{"id":1}]}`, { records: '/data' })).toMatchObject({
+      end: { records: 1 },
+    })
+  })
+
   test('of more people than a slice holds is read in slices', async () => {
     const people = Array.from({ length: 2500 }, (_, index) => ({ id: `P${index}`, name: `Ana ${index}` }))
     await using folder = await exportFolder()
@@ -157,6 +165,26 @@ describe('a file is refused', () => {
       '{"next":"https://hr.example/2","data":[{"id":1}]}',
       { records: '/data' },
       '/next names a next page, so this is not the whole list',
+    ],
+    ...['"page":5', '"offset":400', '"links":[{"rel":"prev","href":"https://hr.example/1"}]', '"first":false'].map(
+      (stated): [string, string, Format, string] => [
+        `that was saved from the last page of a list with ${stated}`,
+        `{"hasMore":false,${stated},"data":[{"id":1}]}`,
+        { records: '/data' },
+        'says that a page comes before this one, so this is not the whole list',
+      ],
+    ),
+    [
+      'that names a previous page',
+      '{"links":{"prev":"https://hr.example/1","next":null},"data":[{"id":1}]}',
+      { records: '/data' },
+      '/links/prev says that a page comes before this one',
+    ],
+    [
+      'with fewer records than it counts, although nothing follows',
+      '{"count":450,"hasMore":false,"data":[{"id":1}]}',
+      { records: '/data' },
+      '/count counts 450 records, and 1 was read',
     ],
     ['that unpacks to too much', gzipSync(two), { unpackedBytes: 50 }, 'unpacks to more than 50 bytes'],
     [
