@@ -42,21 +42,30 @@ export function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-/** The statements in the members of a page outside its records. */
+/** The statements in the members of a page outside its records: in all groups that hold the records, and near its beginning. */
 export function* statedByMembers(page: JsonValue, recordsPath: string, path = '', depth = 0): Generator<Statement> {
-  if (typeof page !== 'object' || page === null || depth > maxDepth || recordsPath === '') return
+  if (typeof page !== 'object' || page === null || recordsPath === '') return
+  const isOnPath = recordsPath.startsWith(`${path}/`)
+  if (depth > maxDepth && !isOnPath) return
+  // Groups beside the records are looked into, however deep the records are.
+  const depthBelow = isOnPath ? Math.min(depth + 1, maxDepth) : depth + 1
   if (isList(page)) {
     for (const [index, link] of page.slice(0, maxLinks).entries())
       for (const kind of ['next', 'previous'] as const)
         if (isLink(link, kind)) yield { location: `${path}/${index}/href`, kind }
+    const [index = ''] = isOnPath ? recordsPath.slice(path.length + 1).split('/') : []
+    const location = `${path}/${index}`
+    if (isOnPath && location !== recordsPath)
+      yield* statedByMembers(pointer(page, `/${index}`) ?? null, recordsPath, location, depthBelow)
     return
   }
   for (const [name, value] of Object.entries(page)) {
     const location = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
     if (location === recordsPath) continue
-    const statement = statementOf(plainName(name), value)
+    const isGroupOfRecords = recordsPath.startsWith(`${location}/`)
+    const statement = isGroupOfRecords ? null : statementOf(plainName(name), value)
     if (statement) yield { location: isEmpty(pointer(value, '/href')) ? location : `${location}/href`, ...statement }
-    else yield* statedByMembers(value, recordsPath, location, depth + 1)
+    else yield* statedByMembers(value, recordsPath, location, depthBelow)
   }
 }
 

@@ -175,6 +175,30 @@ describe('a file is refused', () => {
       ],
     ),
     [
+      'that names a next page beside records in an item of a list',
+      '{"responses":[{"body":{"@odata.nextLink":"https://hr.example/2","value":[{"id":1}]}}]}',
+      { records: '/responses/0/body/value' },
+      '/responses/0/body/@odata.nextLink names a next page',
+    ],
+    [
+      'of a list in a list with a total',
+      '[{"total":900,"people":[{"id":1}]}]',
+      { records: '/0/people' },
+      '/0/total counts 900',
+    ],
+    [
+      'with a total beside records far below',
+      '{"Envelope":{"Body":{"Response":{"Result":{"Data":{"TotalCount":9,"Items":[{"id":1}]}}}}}}',
+      { records: '/Envelope/Body/Response/Result/Data/Items' },
+      '/Envelope/Body/Response/Result/Data/TotalCount counts 9',
+    ],
+    [
+      'with a total in a group beside records far below',
+      '{"Envelope":{"Body":{"Response":{"Result":{"Data":{"Page":{"TotalCount":9},"Items":[{"id":1}]}}}}}}',
+      { records: '/Envelope/Body/Response/Result/Data/Items' },
+      '/Envelope/Body/Response/Result/Data/Page/TotalCount counts 9',
+    ],
+    [
       'that names a previous page',
       '{"links":{"prev":"https://hr.example/1","next":null},"data":[{"id":1}]}',
       { records: '/data' },
