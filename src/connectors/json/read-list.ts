@@ -78,6 +78,12 @@ export function endOfText(
       problem: `${textOf(more, read)}, so this is not the whole list`,
       help: `have all people exported into one file; ${helpIfUnrelated(more)}`,
     }
+  const other = statements.find((statement) => isOtherTotal(statement, read, proofs))
+  if (other)
+    return {
+      problem: `${textOf(other, read)}, so it is not the total of this list`,
+      help: `have the file exported again; ${helpIfUnrelated(other)}`,
+    }
   const texts = proofs.map((statement) => textOf(statement, read)).join('; ')
   return { problem: null, end: `the JSON text is complete: ${texts || 'nothing in it says that there is more'}` }
 }
@@ -88,4 +94,10 @@ function isPartOfMore(statement: Statement, read: ReadCounts, proofs: readonly S
   // Nobody asked for a page of this file: that nothing follows does not say that nothing comes before.
   const refuting = statement.kind === 'records' ? proofs.filter(({ kind }) => kind !== 'noMore') : proofs
   return saysMore(statement, { ...read, proofs: refuting, isRepeated: () => false })
+}
+
+/** Whether a statement counts another list than this one, for all that the file says. The right total beside it shows that it is another. */
+function isOtherTotal(statement: Statement, { records }: ReadCounts, proofs: readonly Statement[]): boolean {
+  if (statement.kind !== 'records' || !statement.isTotal || statement.count === records) return false
+  return !proofs.some(({ kind }) => kind === 'records')
 }

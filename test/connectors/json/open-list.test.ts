@@ -60,6 +60,12 @@ describe('a JSON file', () => {
     expect(await readPeople('{"a/b":[[],[\n]]}', { records: '/a~1b/1' })).toMatchObject({ rows: [] })
   })
 
+  test('may count something else beside its own total', async () => {
+    const text = '{"total":2,"totalActive":1,"data":[{"id":1},{"id":2}]}'
+
+    expect(await readPeople(text, { records: '/data' })).toMatchObject({ end: { records: 2 } })
+  })
+
   test('may say that it is the only page', async () => {
     const stated = '"page":1,"offset":0,"startIndex":1,"prev":null,"hasPrevious":false,"first":true,"hasMore":false'
 
@@ -159,6 +165,12 @@ describe('a file is refused', () => {
       { records: '/data' },
       'people.json: /total counts 3 records, and 1 was read, so this is not the whole list: have all people exported into one file; ' +
         'if it is not about this list, write ignoredStatements: ["/total"]',
+    ],
+    [
+      'with more records than it counts',
+      '{"total":2,"data":[{"id":1},{"id":2},{"id":3}]}',
+      { records: '/data' },
+      '/total counts 2 records, and 3 were read, so it is not the total of this list: have the file exported again; if it is not about',
     ],
     [
       'that names a next page',
