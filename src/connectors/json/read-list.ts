@@ -38,7 +38,9 @@ export async function* readList(list: ListText): AsyncGenerator<readonly JsonVal
   }
   const rest = splitter.end()
   const content = readJson(rest, { name: records === 0 ? name : `${name}, without its records,` })
-  recordsAt(content, list.records, name)
+  // Records that were not cut out would be missing without a word.
+  if (recordsAt(content, list.records, name).length > 0)
+    throw unreadable(`${name}: its list of records was not recognised`, 'have shorter names on the way to it')
   const ended = endOfText(content, list, records)
   if (ended.problem !== null) throw unreadable(`${name}: ${ended.problem}`, ended.help)
   return { records, end: ended.end }

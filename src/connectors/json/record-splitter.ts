@@ -4,7 +4,7 @@ import { pointerNames } from '../json-pointer.ts'
 const mebibyte = 1024 * 1024
 const maxRecordMebibytes = 16
 const maxRestMebibytes = 32
-/** A longer member name is not compared with the pointer. */
+/** Of a longer member name, only the beginning is compared with the pointer. */
 const maxNameBytes = 1024
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
@@ -189,5 +189,5 @@ function nameIn(bytes: Buffer): string {
 }
 
 function isBlank(text: Buffer): boolean {
-  return text.toString('latin1').trim() === ''
+  return /^[ \t\r\n]*$/.test(text.toString('latin1'))
 }

@@ -137,6 +137,14 @@ describe('a file is refused', () => {
     ['with more behind its end', '[{"id":1}] {"id":2}', {}, 'people.json, without its records, is not valid JSON'],
     ['with two lists', '{"a":[{"id":1}],"a":[]}', { records: '/a' }, 'people.json has its list of records twice'],
     ['with a list behind its end', '[{"id":1}] [{"id":2}]', {}, 'people.json has its list of records twice'],
+    [
+      'with a long name in escapes on the way to its list',
+      `{"${'\\u0061'.repeat(171)}":[{"id":1}]}`,
+      { records: `/${'a'.repeat(171)}` },
+      'people.json: its list of records was not recognised: have shorter names on the way to it',
+    ],
+    ['of a form feed', '[\f]', {}, 'people.json: record 1 is not valid JSON'],
+    ['of a lone byte', Buffer.from('[\xa0]', 'latin1'), {}, 'record 1 is not encoded in UTF-8'],
     ['of many empty lists', '[]'.repeat(500_000), {}, 'people.json has its list of records twice'],
     [
       'with a member twice in a record',
