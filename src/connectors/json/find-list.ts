@@ -1,6 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { escapeText } from '../../text/escape.ts'
 import { unreadable } from '../file/failures.ts'
+import { JsonPointer } from '../json-pointer.ts'
 import { isObject, type JsonObject, type JsonValue, pointer } from './cells.ts'
 import { plainName } from './statements.ts'
 
@@ -46,6 +47,8 @@ function isOfRecords({ items }: JsonList): boolean {
 }
 
 function requireRecords(content: JsonValue, path: string, { label, help }: Omit<ListChoice, 'chosen'>): string {
+  if (!JsonPointer.safeParse(path).success)
+    throw new Failure('usage', `${escapeText(path)} is no path to a list: a path begins with /, such as /data/people`)
   if (isRecords(pointer(content, path))) return path
   const [other] = [...listsIn(content)].filter(isOfRecords).map((list) => escapeText(list.path))
   const advice = other === undefined ? 'check whether it lists people' : `give ${help(other)}`

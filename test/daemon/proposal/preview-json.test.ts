@@ -10,8 +10,11 @@ async function workFolder(files: Readonly<Record<string, string>>) {
   const { path, ...rest } = await temporaryFolder()
   await mkdir(join(path, 'exports'))
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
-  const look = (location: string) =>
-    previewSource({ location }, { workingDirectory: path, configFolder: path, signal: new AbortController().signal })
+  const look = (location: string, settings = new Map<string, string>()) =>
+    previewSource(
+      { location, settings },
+      { workingDirectory: path, configFolder: path, signal: new AbortController().signal },
+    )
   return { path, look, ...rest }
 }
 
@@ -74,3 +77,14 @@ test.for([
 
   expect(failure).toMatch(message)
 })
+
+test.for(['people', 'data/people', '/data~'])(
+  'a path of a list that is no pointer, %s, is refused',
+  async (records) => {
+    await using at = await workFolder({ 'people.json': '[{"id":1}]' })
+
+    await expect(at.look('people.json', new Map([['records', records]]))).rejects.toThrow(
+      'is no path to a list: a path begins with /, such as /data/people',
+    )
+  },
+)
