@@ -80,6 +80,12 @@ export type Discovery = {
 /** Maximum number of bytes that are read from an export for a preview, or fetched from a server. */
 export const headBytes = 32 * 1024 * 1024
 
+/** Maximum number of rows or records that are looked at for a preview. A million would take five seconds and over a gigabyte. */
+export const maxPreviewRows = 100_000
+
+/** Maximum number of cells of a preview, counted below all columns or paths. */
+export const maxPreviewCells = 2_000_000
+
 /** A reference to the file of a secret, as the configuration writes it. */
 export function secretFileReference(file: string, { workingDirectory, configFolder }: DiscoveryOptions): string {
   return `\${file:${pathFrom(configFolder, resolve(workingDirectory, file))}}`

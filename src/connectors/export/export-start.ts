@@ -41,5 +41,5 @@ export function exportStart(head: Head, { records, recordsHelp }: RecordsChoice)
     ...(problem === null ? [] : [`A run refuses the file: ${problem}.`]),
     'Nothing says whether the list includes people who have left. Look for one of them in it.',
   ]
-  return { list: { name, ...tableOfRecords(people, name), isWhole: true, notes }, settings }
+  return { list: { name, ...tableOfRecords(people, name), notes }, settings }
 }

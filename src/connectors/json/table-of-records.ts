@@ -1,10 +1,22 @@
-import type { ListStart } from '../discovery.ts'
+import { type ListStart, maxPreviewCells, maxPreviewRows } from '../discovery.ts'
 import { collectHeaders, flattenRecord, type JsonObject } from './cells.ts'
 
-/** The records of a list as a table below their paths, without those that cannot be used. `name`: the name of the list in failures. */
-export function tableOfRecords(records: readonly JsonObject[], name: string): Pick<ListStart, 'headers' | 'rows'> {
-  const flat = records.map(flattenRecord).filter(({ fault }) => fault === undefined)
+/**
+ * The first records of a list as a table below their paths, without those that cannot be used. `isWhole`: whether the table holds all
+ * others. `name`: the name of the list in failures.
+ */
+export function tableOfRecords(
+  records: readonly JsonObject[],
+  name: string,
+): Pick<ListStart, 'headers' | 'rows' | 'isWhole'> {
+  const first = records.slice(0, maxPreviewRows)
+  const usable = first.map(flattenRecord).filter(({ fault }) => fault === undefined)
   const headers = new Set<string>()
-  for (const record of flat) collectHeaders(headers, record, name)
-  return { headers: [...headers], rows: flat.map(({ cells }) => [...headers].map((path) => cells.get(path) ?? '')) }
+  for (const record of usable) collectHeaders(headers, record, name)
+  const shown = usable.slice(0, Math.floor(maxPreviewCells / Math.max(1, headers.size)))
+  return {
+    headers: [...headers],
+    rows: shown.map(({ cells }) => [...headers].map((path) => cells.get(path) ?? '')),
+    isWhole: first.length === records.length && shown.length === usable.length,
+  }
 }

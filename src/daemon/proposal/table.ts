@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
-import type { Head, ListStart } from '../../connectors/discovery.ts'
+import { type Head, type ListStart, maxPreviewCells, maxPreviewRows } from '../../connectors/discovery.ts'
 import type { ListSettings } from '../../connectors/export/export-start.ts'
 import { type EncodingGuess, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
@@ -93,10 +93,6 @@ export class UnclearSheet extends Failure {
 const maxSheetsNamed = 20
 /** Maximum number of records from which the delimiter is detected. */
 const maxRecordsForDelimiter = 500
-/** Maximum number of rows read to detect how an export is written. A million would take five seconds and over a gigabyte. */
-const maxRows = 100_000
-/** Maximum number of cells of a sheet, counted below all columns of its header. */
-const maxCells = 2_000_000
 const delimiters = [',', ';', 'tab', '|'] as const
 const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
@@ -109,7 +105,11 @@ export async function readTable(head: Head, choice: FormChoice = {}, help: FormH
 async function readSheetTable({ name, bytes }: Head, choice: FormChoice, help: FormHelp): Promise<Table> {
   if (choice.encoding !== undefined || choice.delimiter !== undefined)
     throw new Failure('usage', `${name} is a workbook, which has neither an encoding nor a delimiter`)
-  const { sheets, sheet, rows, isAll } = await readSheetStart(bytes, { name, sheet: choice.sheet, maxRows })
+  const { sheets, sheet, rows, isAll } = await readSheetStart(bytes, {
+    name,
+    sheet: choice.sheet,
+    maxRows: maxPreviewRows,
+  })
   if (sheet === null) throw new UnclearSheet(name, sheets, help)
   const usualCells = median(rows.map(({ cells }) => filledCells(cells)))
   const header = rows.find(({ cells, line }) =>
@@ -118,7 +118,7 @@ async function readSheetTable({ name, bytes }: Head, choice: FormChoice, help: F
   const width = header?.cells.length ?? 0
   if (header) checkWidth(width, { name, line: header.line })
   const below = header === undefined ? [] : rows.slice(rows.indexOf(header))
-  const kept = below.slice(0, 1 + Math.floor(maxCells / Math.max(1, width)))
+  const kept = below.slice(0, 1 + Math.floor(maxPreviewCells / Math.max(1, width)))
   const records = kept.map(({ cells, line }) => ({ cells: paddedTo(width, cells), line, position: line }))
   const isWhole = isAll && kept.length === below.length
   const sheetTable = { name, header: records[0], records, isWhole }
@@ -142,7 +142,7 @@ async function readTextTable(head: Head, choice: FormChoice, help: FormHelp): Pr
         ]
       : []
   const delimiter = await delimiterOf(head, text, { ...choice, help })
-  const { records, isAll, failure } = await recordsOf(head, text, { delimiter, max: maxRows })
+  const { records, isAll, failure } = await recordsOf(head, text, { delimiter, max: maxPreviewRows })
   // Of a longer export, the beginning may end within quotes.
   if (failure !== null && head.isWhole) notes.push(`Only the rows before it were looked at: ${failure.message}.`)
   const width = usualWidth(records)

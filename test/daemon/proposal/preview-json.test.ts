@@ -88,3 +88,13 @@ test.for(['people', 'data/people', '/data~'])(
     )
   },
 )
+
+test('of records with many paths, as many are previewed as two million cells hold', async () => {
+  const history = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`at${index}`, index]))
+  const people = Array.from({ length: 500 }, (_, id) => (id === 499 ? { id, history } : { id }))
+  await using at = await workFolder({ 'people.json': JSON.stringify(people) })
+
+  const preview = await at.look('people.json')
+
+  expect('list' in preview && [preview.list.rows.length, preview.list.isWhole]).toEqual([399, false])
+})

@@ -37,12 +37,13 @@ export async function discoverList(answer: Omit<ListPage, 'records'>, input: Dis
   const page = { ...answer, records }
   const proved = await provedPages(page, path, input)
   const all = [...records, ...(proved?.second ?? [])]
+  const table = tableOfRecords(all, page.label)
   const key = findKey(all)
   const pages = proved && { ...proved.pages, ...endSettings(page, path), ...(key !== undefined && { key }) }
   return {
     settings: { url: proved?.url ?? page.url.href, ...(path !== '' && { records: path }), ...(pages && { pages }) },
-    ...tableOfRecords(all, page.label),
-    isWhole: proved === null && !mayHaveMore(page, path),
+    ...table,
+    isWhole: table.isWhole && proved === null && !mayHaveMore(page, path),
     notes: notesOn(page, path, pages),
   }
 }
