@@ -154,7 +154,12 @@ export function checkFileFormat(format: ExportFormat, context: z.RefinementCtx):
   checkExportFormat(format, context)
   const { records, ignoredStatements, footer, trailer, headerLine, linesAfterHeader, encoding } = format
   const ofJson = { records: records !== '', ignoredStatements: ignoredStatements !== undefined }
+  const ofText = {
+    ...{ delimiter: format.delimiter !== ',', quote: format.quote !== '"', escape: format.escape !== 'doubled' },
+    lastLine: format.lastLine !== 'terminated',
+  }
   const ofTables = {
+    ...ofText,
     ...{ footer: footer !== undefined, trailer: trailer !== undefined },
     ...{ headerLine: headerLine !== 1, linesAfterHeader: linesAfterHeader !== 0, encoding: !isUtf8Name(encoding) },
   }

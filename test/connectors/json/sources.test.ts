@@ -118,8 +118,10 @@ test('settings of tables are refused for JSON, and those of JSON for tables', ()
     issuesOf({
       ...{ type: 'folder', ...json, footer: { rows: 1 }, trailer: { startsWith: 'T', rowsAt: 2 }, headerLine: 2 },
       ...{ linesAfterHeader: 1, encoding: 'windows-1252' },
+      ...{ delimiter: ';', quote: "'", escape: '\\', lastLine: 'any' },
     }),
   ).toEqual([
+    ...['delimiter', 'quote', 'escape', 'lastLine'].map((path) => `${path}: is not for format: json`),
     ...['footer', 'trailer', 'headerLine', 'linesAfterHeader', 'encoding'].map(
       (path) => `${path}: is not for format: json`,
     ),
