@@ -8,7 +8,12 @@ const formula = /^\s*[=+\-@＝＋－＠]/
 
 /** A table as CSV (RFC 4180, UTF-8). A text that a spreadsheet would run as a formula begins with an apostrophe. */
 export function csv(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('')
+  return [header, ...rows].map(csvLine).join('')
+}
+
+/** One line of such a table, for a file that is written while it is read. */
+export function csvLine(row: readonly Cell[]): string {
+  return `${row.map(cell).join(',')}\r\n`
 }
 
 function cell(value: Cell): string {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Html } from './html.ts'
 
@@ -27,8 +28,8 @@ export function pageHeaders({ scripts }: { readonly scripts: boolean }): Readonl
   }
 }
 
-/** A file download. */
-export type Download = { readonly name: string; readonly type: string; readonly content: Buffer }
+/** A file download. A stream is sent as it is read; an error in it breaks the download off. */
+export type Download = { readonly name: string; readonly type: string; readonly content: Buffer | Readable }
 
 /** Sends a file to save. */
 export function sendDownload(reply: FastifyReply, { name, type, content }: Download): FastifyReply {

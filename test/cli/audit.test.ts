@@ -32,6 +32,8 @@ test('an operator forgets a leaver, hands out the proof of it, and learns when t
   const shown = await at.run('person', 'E0002', '--json')
   const verified = await at.run('audit', 'verify', '--json')
   const excerpt = await at.run('audit', 'export', '--person', 'E0002')
+  const ofAct = await at.run('audit', 'export', '--act', 'person', '--by', 'Ada')
+  const ofNobody = await at.run('audit', 'export', '--act', 'person', '--by', 'Eva')
   await writeFile(join(dataDir, 'excerpt'), excerpt.stdout)
   const proven = await promisify(execFile)(process.execPath, [
     script,
@@ -52,6 +54,8 @@ test('an operator forgets a leaver, hands out the proof of it, and learns when t
   expect(JSON.parse(verified.stdout)).toMatchObject({ finding: null, pending: 0 })
   expect(excerpt.stdout).toMatch(/change\.delivered[^\n]*E0002/)
   expect(excerpt.stdout).toMatch(/person\.forgotten[^\n]*asked for/)
+  const actsIn = (text: string) => Array.from(text.matchAll(/\\"act\\":\\"([^\\]+)/g), ([, act]) => act)
+  expect([actsIn(ofAct.stdout), actsIn(ofNobody.stdout)]).toEqual([['person.forgotten'], []])
   // The batch that made them a joiner, their departure, and that they were forgotten.
   expect(proven.stdout).toBe('PROVEN: 3 entries\n')
 

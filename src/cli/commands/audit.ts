@@ -17,6 +17,8 @@ export type AuditNewKeyOptions = CommonOptions & { readonly reason: string; read
 export type AuditExportOptions = CommonOptions & {
   readonly from?: string
   readonly to?: string
+  readonly act?: string
+  readonly by?: string
   readonly run?: string
   readonly person?: string
 }
@@ -54,10 +56,12 @@ function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['res
 
 /** Prints audit entries and their proofs, one line of JSON each. */
 export async function auditExport(options: AuditExportOptions): Promise<number> {
-  const { from, to, run, person, connection } = options
+  const { from, to, act, by, run, person, connection } = options
   const query = {
     ...(from !== undefined && { from: parseInstant('--from', from) }),
     ...(to !== undefined && { to: parseInstant('--to', to) }),
+    ...(act !== undefined && { act }),
+    ...(by !== undefined && { by }),
     ...(connection !== undefined && { connection }),
   }
   // Entries may be about a connection that the configuration no longer has.

@@ -15,6 +15,8 @@ export function auditCommands(program: Command, exitWith: ExitWith): void {
   add(audit, 'export', 'Print audit entries with their signatures, as JSON lines', configOptions)
     .option('--from <time>', 'entries from this time or day on')
     .option('--to <time>', 'entries before this time or day')
+    .option('--act <name>', 'only this act, such as run.approved, or all of a kind, such as run')
+    .option('--by <name>', 'only what this person did')
     .option('--connection <name>', 'only this connection')
     .option('--run <id>', 'only this run, such as last')
     .option('--person <key>', 'only this person, by key, e-mail address or name')

@@ -1,58 +1,47 @@
 import type { TrailEntry } from '../../contract/control/trail.ts'
-import { filterForm, textField } from '../../web/forms.ts'
+import { address } from '../../web/address.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { formatInstant } from '../../web/words.ts'
+import { formatInstant, number } from '../../web/words.ts'
 import type { Site } from '../site/site.ts'
-import { connectionField, personLink, runHref, spaced } from '../site/words.ts'
+import { personLink, runHref, spaced } from '../site/words.ts'
+import { auditFiles, maxFileEntries } from './audit-files.ts'
+import { type AuditFilter, auditFilter, auditFilterForm, auditQuery, isNarrowed } from './audit-filter.ts'
 
 const perPage = 50
-/** Maximum number of names shown for one detail; the export has all of them. */
+/** Maximum number of names shown for one detail; the files have all of them. */
 const maxNames = 10
 
-/** The page of the audit trail. */
+/** The page of the audit trail, and its files. */
 export function auditPages(site: Site): void {
   site.page('/audit', async ({ control }, fields) => {
-    const { connections } = await control.about({})
-    const chosen = { act: fields('act'), by: fields('by'), connection: fields('connection'), person: fields('person') }
-    const { act, by, connection, person } = chosen
+    const choices = await control.listAuditChoices({})
+    const chosen = auditFilter(fields)
+    const after = fields('after')
     const { data, next } = await control.readAudit({
-      query: {
-        ...(act && { act }),
-        ...(by && { by }),
-        ...(connection && { connection }),
-        ...(person && { identityId: person }),
-        ...(fields('after') && { after: fields('after') }),
-        limit: perPage,
-      },
+      query: { ...auditQuery(chosen), ...(after && { after }), limit: perPage },
     })
-    const isNarrowed = Object.values(chosen).some((value) => value !== '')
     const content = html`${heading({
       title: 'Audit trail',
       lead: html`Who did what and when, newest first. <code>rollcall audit export</code> exports it with its signatures.`,
     })}
-${filterForm({
-  action: '/audit',
-  label: 'Audit trail',
-  part: 'entries',
-  all: isNarrowed ? '/audit' : null,
-  fields: html`${textField({ name: 'act', label: 'Action', value: act, placeholder: 'run.approved', maxLength: 100 })}${textField(
-    {
-      name: 'by',
-      label: 'Done by',
-      value: by,
-      maxLength: 191,
-    },
-  )}${connectionField(connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}`,
-})}
+${auditFilterForm(chosen, choices)}
 <section class="card" id="entries" aria-label="Audit entries">
-${entriesTable(data, next === null ? (isNarrowed ? 'No entry matches.' : 'There is no entry yet.') : 'No match on this page; the next page searches further.')}
-${paging({ label: 'Pages of entries', path: '/audit', query: chosen, after: fields('after'), next })}
+${entriesTable(data, next === null ? (isNarrowed(chosen) ? 'No entry matches.' : 'There is no entry yet.') : 'No match on this page; the next page searches further.')}
+${paging({ label: 'Pages of entries', path: '/audit', query: chosen, after, next })}
+${(data.length > 0 || next !== null) && filesLine(chosen)}
 </section>`
     return { title: 'Audit trail', content, section: 'audit' }
   })
+  auditFiles(site)
+}
+
+function filesLine(chosen: AuditFilter): Html {
+  const link = (format: string) =>
+    html`<a href="${address(`/audit/entries.${format}`, chosen)}" download>${format.toUpperCase()}</a>`
+  return html`<p class="hint">Download ${isNarrowed(chosen) ? 'what the filter shows' : 'the entries'}: ${link('csv')}, ${link('json')}. A file holds the newest ${number(maxFileEntries)} of them.</p>`
 }
 
 function entriesTable(entries: readonly TrailEntry[], empty: string): Html {
@@ -81,7 +70,8 @@ function entriesTable(entries: readonly TrailEntry[], empty: string): Html {
     {
       name: 'Details',
       kind: 'long',
-      cell: ({ details }) => html`<div class="details">${Object.entries(details).map(detailText)}</div>`,
+      cell: ({ connection, details }) =>
+        html`<div class="details">${Object.entries(details).map((detail) => detailText(connection, detail))}</div>`,
     },
   ]
   return table({
@@ -92,16 +82,21 @@ function entriesTable(entries: readonly TrailEntry[], empty: string): Html {
   })
 }
 
-function detailText([name, value]: readonly [string, unknown]): Renderable {
+function detailText(connection: string | null, [name, value]: readonly [string, unknown]): Renderable {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null
-  return html`<span class="hint">${spaced(name)}: ${valueText(value)}</span>`
+  return html`<span class="hint">${spaced(name)}: ${Array.isArray(value) ? listText(connection, name, value) : valueText(value)}</span>`
+}
+
+/** The first members of a list; keys of people lead to their pages. */
+function listText(connection: string | null, name: string, value: readonly unknown[]): Html {
+  const shown = value.slice(0, maxNames).map(String)
+  const more = value.length - shown.length
+  const isOfPeople = connection !== null && (name === 'people' || name === 'refused')
+  const members = isOfPeople ? shown.map((identityId) => personLink({ connection, identityId })) : shown
+  return html`${joined(members)}${more > 0 && ` and ${number(more)} more`}`
 }
 
 function valueText(value: unknown): string {
-  if (Array.isArray(value)) {
-    const more = value.length - maxNames
-    return `${value.slice(0, maxNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-  }
   if (typeof value !== 'object' || value === null) return String(value)
   return Object.entries(value)
     .map(([name, inner]) => `${name} ${inner}`)

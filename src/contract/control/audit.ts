@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
 import { page } from './lists.ts'
+import { auditFilters } from './trail.ts'
 
 /** The result of checking the whole audit trail. */
 export const AuditVerification = z
@@ -57,14 +58,7 @@ export const auditOperations = operations({
     path: '/audit/trail',
     permission: 'viewer',
     summary: 'Export the audit trail with its signatures, as lines of JSON.',
-    query: z.object({
-      after: z.int().min(0).default(0),
-      from: z.iso.datetime().optional(),
-      to: z.iso.datetime().optional(),
-      connection: z.string().optional(),
-      runId: z.uuid().optional(),
-      identityId: z.string().optional(),
-    }),
+    query: z.object({ ...auditFilters, after: z.int().min(0).default(0) }),
     success: { 200: page(z.string(), z.int()) },
     errors: [400, 401, 500, 503],
   },

@@ -22,6 +22,27 @@ export const TrailEntry = z
   .meta({ id: 'TrailEntry' })
 export type TrailEntry = z.infer<typeof TrailEntry>
 
+/** What the entries of the audit trail can be filtered by. */
+export const AuditChoices = z
+  .object({
+    acts: z.array(z.object({ act: z.string(), says: z.string() })).describe('All acts, each with its meaning.'),
+    by: z.array(z.string()).describe('Who did something in the newest 20,000 entries.'),
+    connections: z.array(z.string()).describe('The configured connections, and former ones with people or runs.'),
+  })
+  .meta({ id: 'AuditChoices' })
+export type AuditChoices = z.infer<typeof AuditChoices>
+
+/** The filters of audit entries that all their operations share. */
+export const auditFilters = {
+  from: z.iso.datetime().optional().describe('Entries from this instant on.'),
+  to: z.iso.datetime().optional().describe('Entries before this instant.'),
+  act: Name.optional().describe('Acts that are called so, or all whose name begins so up to a dot, such as `run`.'),
+  by: Name.optional().describe('Who did it.'),
+  connection: z.string().optional(),
+  runId: z.uuid().optional(),
+  identityId: Name.optional().describe('The key of a person whom it is about.'),
+}
+
 /** How people read the audit trail. What proves it is exported. */
 export const trailOperations = operations({
   readAudit: {
@@ -31,16 +52,16 @@ export const trailOperations = operations({
     description:
       'With a filter for rare acts, a page may hold fewer entries than asked for, also none, and still have a `next`, as each search is limited.',
     permission: 'viewer',
-    query: z.object({
-      act: Name.optional().describe('Acts that are called so, or all whose name begins so up to a dot, such as `run`.'),
-      by: Name.optional().describe('Who did it.'),
-      connection: z.string().optional(),
-      identityId: Name.optional().describe('The key of a person whom it is about.'),
-      runId: z.uuid().optional(),
-      after: After,
-      limit: Limit.default(50),
-    }),
+    query: z.object({ ...auditFilters, after: After, limit: Limit.default(50) }),
     success: { 200: page(TrailEntry, z.string()) },
     errors: [400, 401, 403, 500, 503],
+  },
+  listAuditChoices: {
+    method: 'GET',
+    path: '/audit/choices',
+    summary: 'What the audit entries can be filtered by: acts, people and connections.',
+    permission: 'viewer',
+    success: { 200: AuditChoices },
+    errors: [401, 403, 500, 503],
   },
 })

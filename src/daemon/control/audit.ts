@@ -11,13 +11,12 @@ export const auditHandlers: Handlers<typeof auditOperations, ControlContext & Wi
     return { status: 200, body: await ctx.audit.verify({ publicKey }) }
   },
 
-  async exportAudit(ctx, { query: { after, from, to, connection, runId, identityId } }) {
+  async exportAudit(ctx, { query: { after, from, to, identityId, ...others } }) {
     if (after === 0) await ctx.audit.seal()
     const filter = {
       from: from === undefined ? undefined : new Date(from),
       to: to === undefined ? undefined : new Date(to),
-      connection,
-      runId,
+      ...others,
       people: identityId === undefined ? undefined : new Set([identityId]),
     }
     const { lines, next } = await excerptPage(ctx.sync.store.db, { after, filter })

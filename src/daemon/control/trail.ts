@@ -1,8 +1,9 @@
 import type { TrailEntry, trailOperations } from '../../contract/control/trail.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { type NumberedEntry, newestEntries } from '../../store/audit/read.ts'
+import { type NumberedEntry, newestEntries, recentActors } from '../../store/audit/read.ts'
 import { auditActs } from '../../store/audit/trail.ts'
+import { connectionNames } from '../../store/connections/connections.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'
 import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
@@ -11,8 +12,9 @@ type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditServ
 
 /** Handlers of the operations that read the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
-  async readAudit({ sync, audit }, { query: { after, limit, ...filter } }) {
-    const scope = { list: 'audit', ...filter }
+  async readAudit({ sync, audit }, { query: { after, limit, from, to, ...others } }) {
+    const scope = { list: 'audit', from, to, ...others }
+    const filter = { ...others, ...(from && { from: new Date(from) }), ...(to && { to: new Date(to) }) }
     const before = readCursor(scope, after, NumberCursor)
     // Without a key nothing is added; entries signed before can still be read.
     if (before === undefined) await audit.seal().catch(unlessFailure)
@@ -20,6 +22,18 @@ export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
     return {
       status: 200,
       body: { data: entries.map(entryView), next: next === null ? null : writeCursor(scope, next) },
+    }
+  },
+
+  async listAuditChoices({ sync }) {
+    const { db } = sync.store
+    return {
+      status: 200,
+      body: {
+        acts: Object.entries(auditActs).map(([act, says]) => ({ act, says })),
+        by: await recentActors(db),
+        connections: [...new Set([...sync.connections.keys(), ...(await connectionNames(db))])].sort(),
+      },
     }
   },
 }

@@ -1,14 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { type Checkpoint, digestOf, firstHash } from './chain.ts'
-import { type Act, type Entry, readEntry } from './trail.ts'
+import { type EntryFilter, passesFilter, peopleOf } from './filter.ts'
+import { type Act, readEntry } from './trail.ts'
 
 /** Which entries an excerpt shows; an omitted property does not filter. */
-export type ExcerptFilter = {
-  readonly from?: Date
-  readonly to?: Date
-  readonly connection?: string
-  readonly runId?: string
+export type ExcerptFilter = EntryFilter & {
   /** Their keys. */
   readonly people?: ReadonlySet<string>
   /** With `people`: also entries of these acts, whomever they are about. */
@@ -81,21 +78,12 @@ function lineOf(row: Row, filter: ExcerptFilter): ExcerptLine {
     : { kind: 'link', ordinal, digest: digestOf(entry) }
 }
 
-function matchesFilter({ entry: text }: Row, { from, to, connection, runId, people, acts }: ExcerptFilter): boolean {
-  if (!from && !to && connection === undefined && runId === undefined && !people) return true
+function matchesFilter({ entry: text }: Row, { people, acts, ...filter }: ExcerptFilter): boolean {
+  if (!people && Object.values(filter).every((value) => value === undefined)) return true
   const entry = readEntry(text)
   if (!entry) return true
-  if (from && entry.at < from.toISOString()) return false
-  if (to && entry.at >= to.toISOString()) return false
-  if (connection !== undefined && entry.connection !== connection) return false
-  if (runId !== undefined && entry.runId !== runId) return false
+  if (!passesFilter(entry, filter)) return false
   return !people || (acts?.has(entry.act) ?? false) || peopleOf(entry).some((key) => people.has(key))
-}
-
-/** The keys of the people that an entry is about. */
-export function peopleOf({ identityId, details }: Entry): readonly string[] {
-  const named = [details?.people, details?.refused].flatMap((keys) => (Array.isArray(keys) ? keys : []))
-  return identityId === undefined ? named : [identityId, ...named]
 }
 
 async function hashOf(db: Db, ordinal: number): Promise<string> {

@@ -1,15 +1,11 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { peopleOf } from './excerpt.ts'
+import { type EntryFilter, passesFilter, peopleOf } from './filter.ts'
 import { type Entry, readEntry } from './trail.ts'
 
-type EntryFilter = {
-  /** The name of an act, or the part before its dot. */
-  readonly act?: string
-  readonly by?: string
-  readonly connection?: string
+type PersonFilter = EntryFilter & {
+  /** The key of a person whom an entry is about. */
   readonly identityId?: string
-  readonly runId?: string
 }
 
 /** An entry with its ordinal in the trail. */
@@ -29,7 +25,7 @@ type EntryPage = {
  */
 export async function newestEntries(
   db: Db,
-  filter: EntryFilter,
+  filter: PersonFilter,
   { before, limit, withinMs }: EntryPage,
 ): Promise<{ readonly entries: NumberedEntry[]; readonly next: number | null }> {
   const end = performance.now() + withinMs
@@ -37,12 +33,11 @@ export async function newestEntries(
   const isNarrowed = Object.values(filter).some((value) => value !== undefined)
   const size = isNarrowed ? portionSize : limit
   for (let beforeOrdinal = before ?? Number.MAX_SAFE_INTEGER; ; ) {
-    const { rows } = await sql<{ ordinal: number; entry: string }>`
-      select ordinal::float8, entry from audit_trail where ordinal < ${beforeOrdinal} order by ordinal desc limit ${size}`.execute(
-      db,
-    )
+    const { rows } = await sql<{ ordinal: number; entry: string | null }>`
+      select ordinal::float8, case when ${isWithin(filter)} then entry end as entry from audit_trail
+      where ordinal < ${beforeOrdinal} order by ordinal desc limit ${size}`.execute(db)
     for (const { ordinal, entry: text } of rows) {
-      const entry = readEntry(text)
+      const entry = text === null ? null : readEntry(text)
       if (entry === null || !isMeant(entry, filter)) continue
       entries.push({ ...entry, ordinal })
       if (entries.length === limit) return { entries, next: ordinal }
@@ -54,10 +49,33 @@ export async function newestEntries(
   }
 }
 
-function isMeant(entry: Entry, { act, by, connection, identityId, runId }: EntryFilter): boolean {
-  if (act !== undefined && entry.act !== act && !entry.act.startsWith(`${act}.`)) return false
-  if (by !== undefined && entry.by !== by) return false
-  if (connection !== undefined && entry.connection !== connection) return false
-  if (runId !== undefined && entry.runId !== runId) return false
-  return identityId === undefined || peopleOf(entry).includes(identityId)
+function isMeant(entry: Entry, { identityId, ...filter }: PersonFilter): boolean {
+  return passesFilter(entry, filter) && (identityId === undefined || peopleOf(entry).includes(identityId))
+}
+
+/** In SQL, whether an entry is from this time: what is not need not be parsed. */
+function isWithin({ from, to }: EntryFilter): RawBuilder<boolean> {
+  const at = member('at')
+  const bounds = [
+    from && sql<boolean>`${at} >= ${JSON.stringify(from)}`,
+    to && sql<boolean>`${at} < ${JSON.stringify(to)}`,
+  ].filter((bound) => bound !== undefined)
+  return bounds.length === 0 ? sql`true` : sql`(${sql.join(bounds, sql` and `)})`
+}
+
+/** In SQL, a member of an entry as JSON writes it. An entry's text repeats no name: quotes within a value are escaped. */
+function member(name: 'at' | 'by'): RawBuilder<string> {
+  return sql<string>`substring(entry from ${`"${name}":("(?:[^"\\\\]|\\\\.)*")`}::text) collate "C"`
+}
+
+/** Maximum number of entries in which `recentActors` looks. */
+const recentEntries = 20_000
+
+/** Who did something in the newest entries, by name. */
+export async function recentActors(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ by: string }>`
+    select distinct ${member('by')} as by from (
+      select entry from audit_trail order by ordinal desc limit ${recentEntries}) newest
+    where ${member('by')} is not null`.execute(db)
+  return rows.map(({ by }) => String(JSON.parse(by))).sort()
 }

@@ -29,6 +29,12 @@ export type ConnectionState = {
   readonly rejectedEvents: number
 }
 
+/** The names of all connections that the store has, also of those that the configuration no longer has. */
+export async function connectionNames(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('connections').select('name').orderBy(sql`name collate "C"`).execute()
+  return rows.map(({ name }) => name)
+}
+
 /** Reads the state of all connections, or of one, by name. */
 export async function connectionStates(db: Db, name?: string): Promise<ConnectionState[]> {
   let query = db

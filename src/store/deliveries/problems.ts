@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ConnectionStatus, Problem as ShownProblem } from '../../contract/control/shapes.ts'
 import { compareKeys } from '../../identity/digest.ts'
+import { connectionNames } from '../connections/connections.ts'
 import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { isUndelivered, patienceMs, retryAfterMs } from './undelivered.ts'
@@ -174,9 +175,4 @@ function isKeptOut(overdue: Overdue): RawBuilder<boolean> {
 
 function isLeaver(kind: string): boolean {
   return leaverKinds.includes(kind)
-}
-
-async function connectionNames(db: Db): Promise<string[]> {
-  const rows = await db.selectFrom('connections').select('name').orderBy(sql`name collate "C"`).execute()
-  return rows.map(({ name }) => name)
 }

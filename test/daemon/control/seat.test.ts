@@ -117,6 +117,16 @@ test('the audit trail is read from the newest entry on, filtered by act, person 
   expect(await read({ identityId: 'E0002', act: 'hold_back' })).toEqual([['hold_back.placed eva'], false])
   expect(await read({ runId, act: 'run.planned' })).toEqual([['run.planned rollcall'], false])
   expect(await read({ connection: 'other' })).toEqual([[], false])
+  const { at = '' } = all.find(({ act }) => act === 'hold_back.placed') ?? {}
+  const next = new Date(Date.parse(at) + 1).toISOString()
+  expect(await read({ act: 'hold_back', from: at, to: next })).toEqual([['hold_back.placed eva'], false])
+  expect(await read({ act: 'hold_back', from: next })).toEqual([[], false])
+  expect(await read({ act: 'hold_back', to: at })).toEqual([[], false])
+  expect(await control.listAuditChoices({})).toMatchObject({
+    acts: expect.arrayContaining([{ act: 'run.held', says: expect.stringContaining('guards hold the plan') }]),
+    by: ['ana', 'eva', 'operator', 'rollcall'],
+    connections: ['acme'],
+  })
   expect(all.find(({ act }) => act === 'hold_back.placed')).toMatchObject({
     says: 'a person held back the departures of somebody until a day',
     details: { until: '2026-12-24', reason: 'HR is asked' },

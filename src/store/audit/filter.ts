@@ -1,0 +1,29 @@
+import type { Entry } from './trail.ts'
+
+/** Which entries a reader wants; an omitted property does not filter. */
+export type EntryFilter = {
+  readonly from?: Date
+  /** Entries before this instant. */
+  readonly to?: Date
+  /** The name of an act, or the part before its dot. */
+  readonly act?: string
+  readonly by?: string
+  readonly connection?: string
+  readonly runId?: string
+}
+
+/** Whether an entry is one of those. */
+export function passesFilter(entry: Entry, { from, to, act, by, connection, runId }: EntryFilter): boolean {
+  if (from && entry.at < from.toISOString()) return false
+  if (to && entry.at >= to.toISOString()) return false
+  if (act !== undefined && entry.act !== act && !entry.act.startsWith(`${act}.`)) return false
+  if (by !== undefined && entry.by !== by) return false
+  if (connection !== undefined && entry.connection !== connection) return false
+  return runId === undefined || entry.runId === runId
+}
+
+/** The keys of the people that an entry is about. */
+export function peopleOf({ identityId, details }: Entry): readonly string[] {
+  const named = [details?.people, details?.refused].flatMap((keys) => (Array.isArray(keys) ? keys : []))
+  return identityId === undefined ? named : [identityId, ...named]
+}

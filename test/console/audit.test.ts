@@ -1,0 +1,124 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { auditFiles } from '../../src/console/pages/audit-files.ts'
+import type { Site } from '../../src/console/site/site.ts'
+import { recordAuditEntries } from '../../src/store/audit/trail.ts'
+import { createVisitor, openConsole } from '../helpers/console.ts'
+import { type Host, openWorld, startHost } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+/** A trail of 60 days with an entry each, whose reasons are a spreadsheet's formulas, and one entry about two people. */
+async function open() {
+  await using opening = new AsyncDisposableStack()
+  const { client } = await host.tenant()
+  const world = opening.use(await openWorld({ client }))
+  const console = opening.use(await openConsole(world))
+  const { db } = world.sync.store
+  const reasoned = Array.from({ length: 60 }, (_, day) => ({
+    act: 'run.rejected' as const,
+    connection: 'acme',
+    by: day % 2 === 0 ? '=Ada' : 'Bob, "the" by',
+    details: { reason: '@SUM(A1)' },
+    now: new Date(Date.UTC(2026, 8, 1 + day, 23, 30)),
+  }))
+  const people = { people: ['E0001', 'E0002'] }
+  const now = new Date('2026-11-01T00:00:00Z')
+  await recordAuditEntries(db, [
+    ...reasoned,
+    { act: 'batch.delivered', connection: 'acme', by: 'rollcall', details: people, now },
+  ])
+  await sql`insert into audit_trail select row_number() over (order by id), entry, '' from audit_pending`.execute(db)
+  const opened = opening.move()
+  const visit = (who: string) => createVisitor(console.url, who)
+  const file = async (path: string) => {
+    const response = await fetch(`${console.url}${path}`, { headers: { cookie: 'visitor=vera.viewer' } })
+    return { response, text: await response.text() }
+  }
+  return { visit, file, console, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+const rowsIn = (text: string) => text.match(/<th role="rowheader"/g)?.length ?? 0
+
+test('the page offers acts, people and connections, and the days of its filter hold their ends', async () => {
+  await using company = await open()
+  const vera = company.visit('vera.viewer')
+
+  const all = await vera.get('/audit')
+  const days = await vera.get('/audit?from=2026-09-03&to=2026-09-05')
+  const ofBob = await vera.get(`/audit?from=2026-09-03&to=2026-09-05&act=run&by=${encodeURIComponent('Bob, "the" by')}`)
+  const about = await vera.get('/audit?person=E0002')
+  const nothing = await vera.get('/audit?from=2026-12-01&act=own.act')
+  const wrong = await vera.get('/audit?from=2026-02-30')
+
+  for (const option of ['run', 'run.rejected', '=Ada', 'Bob, &quot;the&quot; by', 'acme'])
+    expect(all.text).toContain(`<option value="${option}">`)
+  expect([all, days, ofBob, about].map(({ text }) => rowsIn(text))).toEqual([50, 3, 1, 1])
+  expect(days.text).toContain('5 Sept 2026')
+  expect(about.text).toContain('href="/person?connection=acme&amp;key=E0002"')
+  expect(days.text).toContain('href="/audit/entries.csv?from=2026-09-03&amp;to=2026-09-05"')
+  expect(nothing.text).toContain('No entry matches.')
+  expect(nothing.text).toContain('<option value="own.act" selected>')
+  expect([wrong.status, wrong.text.includes('is no day; write one such as 2026-01-31')]).toEqual([400, true])
+})
+
+test('the files have what the filter shows, and no cell that a spreadsheet would run', async () => {
+  await using company = await open()
+
+  const csv = await company.file('/audit/entries.csv?from=2026-09-03&to=2026-09-04')
+  const json = await company.file('/audit/entries.json?by=rollcall')
+  const none = await company.file('/audit/entries.json?by=nobody')
+  const wrong = await company.file('/audit/entries.csv?to=soon')
+
+  expect(csv.response.headers.get('content-disposition')).toMatch(/^attachment; filename="audit-[\d-]{10}\.csv"$/)
+  const [header, ...lines] = csv.text.trimEnd().split('\r\n')
+  expect(header).toBe('"entry","at","act","by","connection","run","person","details"')
+  expect(lines).toEqual([
+    '4,"2026-09-04T23:30:00.000Z","run.rejected","Bob, ""the"" by","acme",,,"{""reason"":""@SUM(A1)""}"',
+    '3,"2026-09-03T23:30:00.000Z","run.rejected","\'=Ada","acme",,,"{""reason"":""@SUM(A1)""}"',
+  ])
+  expect(JSON.parse(json.text)).toMatchObject({
+    entries: [{ act: 'batch.delivered', details: { people: ['E0001', 'E0002'] } }],
+    isComplete: true,
+  })
+  expect(JSON.parse(none.text)).toEqual({ entries: [], isComplete: true })
+  expect(wrong.response.status).toBe(400)
+})
+
+test('a file that cannot hold every match says so', async () => {
+  await using company = await open()
+  const cut = await contents(company, 4)
+  const whole = await contents(company, 61)
+
+  expect(cut.csv.trimEnd().split('\r\n')).toHaveLength(1 + 4 + 1)
+  expect(cut.csv).toContain('older entries match too and are not in this file')
+  expect(JSON.parse(cut.json)).toMatchObject({ entries: { length: 4 }, isComplete: false })
+  expect(whole.csv.trimEnd().split('\r\n')).toHaveLength(1 + 61)
+  expect(JSON.parse(whole.json)).toMatchObject({ entries: { length: 61 }, isComplete: true })
+})
+
+/** The unfiltered files with another bound. */
+async function contents({ console }: Awaited<ReturnType<typeof open>>, maxEntries: number) {
+  const texts: Record<string, string> = {}
+  const shows: Promise<void>[] = []
+  const context = { control: console.control, now: new Date() } as unknown as Parameters<Parameters<Site['file']>[1]>[0]
+  const site = {
+    file(path: string, show: Parameters<Site['file']>[1]) {
+      const take = async () => {
+        const download = await show(context, () => '')
+        if (download === null) return
+        let text = ''
+        for await (const piece of download.content as AsyncIterable<string>) text += piece
+        texts[path.slice(path.lastIndexOf('.') + 1)] = text
+      }
+      shows.push(take())
+    },
+  } as unknown as Site
+  auditFiles(site, maxEntries)
+  await Promise.all(shows)
+  return { csv: texts.csv ?? '', json: texts.json ?? '' }
+}
