@@ -4,7 +4,7 @@ import { aligned, escapeText, formatInstant, number, type Paint } from './text.t
 
 /** A population statement: what HR stated, what the platform has, and whether both are accounted for. Parts without people are left out. */
 export function renderStatement(statement: Statement, paint: Paint): string {
-  const { connection, madeAt, rows, stated, platform, addsUp, differences, unaccounted } = statement
+  const { connection, madeAt, rows, stated, platform, addsUp, differences, unaccounted, unstatedRunId } = statement
   const source = statement.export
   const [name, end] = [source?.name ?? '', source?.end ?? 'it was read to its end'].map(escapeText)
   const keys = unaccounted.map(escapeText).join(', ')
@@ -15,6 +15,14 @@ export function renderStatement(statement: Statement, paint: Paint): string {
     ...table('people on the platform', platform.records, partsOf(platformParts, platform.parts), paint),
     ...(rows === null ? [] : table('rows of the export', rows.delivered, partsOf(rowParts, rows.parts), paint)),
     '',
+    ...(unstatedRunId === undefined
+      ? []
+      : [
+          paint(
+            'red',
+            `No statement could be made after the later run ${escapeText(unstatedRunId)}. This one is older:`,
+          ),
+        ]),
     ...(addsUp
       ? [paint('green', 'Everybody is accounted for.')]
       : [

@@ -52,13 +52,14 @@ ${fields('part') !== '' && (await peopleCard(context, fields, page))}
 }
 
 function resultCard(statement: Statement): Html {
-  const { addsUp, differences, unaccounted, runId, rules } = statement
+  const { addsUp, differences, unaccounted, runId, rules, unstatedRunId } = statement
   const source = statement.export
   const keys = unaccounted.length > 0 && html`<p>${unaccounted.join(', ')}</p>`
   return card({
     title: addsUp ? 'Everybody is accounted for' : 'The statement does not add up',
     id: 'result',
-    content: html`${!addsUp && html`<ul class="list">${differences.map((text) => html`<li>${capital(text)}</li>`)}</ul>${keys}`}
+    content: html`${unstatedRunId !== undefined && html`<p>No statement could be made after the later run <a href="${runHref(unstatedRunId)}">${unstatedRunId}</a>.</p>`}
+${!addsUp && html`<ul class="list">${differences.map((text) => html`<li>${capital(text)}</li>`)}</ul>${keys}`}
 ${definitions([
   ['Run', html`<a href="${runHref(runId)}">${runId}</a>`],
   [

@@ -1,6 +1,7 @@
 import type { statementOperations } from '../../contract/control/statements.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
+import { unstatedRuns } from '../../store/statement/owed.ts'
 import { type StoredStatement, statementAt, statementPeople } from '../../store/statement/read.ts'
 import type { ControlContext } from './control-context.ts'
 import { nextCursor, readCursor, TextCursor } from './cursors.ts'
@@ -13,7 +14,9 @@ type StatementWanted = { readonly connection: string; readonly at?: string | und
 export const statementHandlers: Handlers<typeof statementOperations, ControlContext & WithActor> = {
   async getStatement(ctx, { params, query }) {
     const { id: _, ...body } = await requireStatement(ctx, { ...params, ...query })
-    return { status: 200, body }
+    const before = lastInstant(ctx, { ...params, ...query })
+    const [unstated] = await unstatedRuns(ctx.sync.store.db, [params.connection], { before })
+    return { status: 200, body: { ...body, ...(unstated && { unstatedRunId: unstated.runId }) } }
   },
 
   async listStatementPeople(ctx, { params: { connection }, query }) {
@@ -37,15 +40,19 @@ async function requireStatement(
   { connection, at }: StatementWanted,
 ): Promise<StoredStatement> {
   requireConnection(ctx, connection)
-  const { source, webhook } = ctx.sync.connections.get(connection)?.feeds ?? {}
-  const before = at === undefined ? undefined : instantAfter(at, (source ?? webhook)?.timeZone ?? 'UTC')
-  const statement = await statementAt(ctx.sync.store.db, { connection, before })
+  const statement = await statementAt(ctx.sync.store.db, { connection, before: lastInstant(ctx, { connection, at }) })
   if (statement) return statement
   const time = at === undefined ? '' : ` of ${at} or earlier`
   throw new Failure(
     'not_found',
     `"${connection}" has no population statement${time}: one is made after each accepted run`,
   )
+}
+
+/** The instant before which statements are wanted; none: the newest is. */
+function lastInstant(ctx: Pick<ControlContext, 'sync'>, { connection, at }: StatementWanted): Date | undefined {
+  const { source, webhook } = ctx.sync.connections.get(connection)?.feeds ?? {}
+  return at === undefined ? undefined : instantAfter(at, (source ?? webhook)?.timeZone ?? 'UTC')
 }
 
 /** The instant before which a statement belongs to a day, or to an instant and what came before it. */

@@ -8,6 +8,7 @@ import { lateLeavers } from '../leavers/late.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
 import { isPossibleLeaver, selectBlockedPeople } from '../rejects/blocked-people.ts'
 import type { Db } from '../schema.ts'
+import { statementFailed, unstatedRuns } from '../statement/owed.ts'
 import { processes } from '../workers/processes.ts'
 
 /** The kinds of conditions, in the order in which they are listed. */
@@ -346,8 +347,9 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
   }))
 }
 
-/** Connections whose newest population statement does not add up. */
+/** Connections whose newest population statement does not add up, or that have a later run without one. */
 async function unaccounted(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
+  const unstated = await unstatedRuns(db, connections)
   const { rows } = await sql<{
     name: string
     since: Date
@@ -361,14 +363,25 @@ async function unaccounted(db: Db, { connections }: ConditionSettings): Promise<
     from unnest(${connections}::text[]) of_connection (name), lateral (
       select * from statements where statements.connection = of_connection.name order by id desc limit 1) newest
     where not newest.adds_up order by newest.connection`.execute(db)
-  return rows.map(({ name, differences, ...condition }) => ({
-    ...condition,
-    connection: name,
-    kind: 'unaccounted',
-    code: null,
-    reason: `the population statement does not add up: ${differences.join('; ')}`,
-    leavers: null,
-  }))
+  const differing = rows.filter(({ name }) => !unstated.some((run) => run.connection === name))
+  return [
+    ...differing.map(({ name, differences, ...condition }) => ({
+      ...condition,
+      connection: name,
+      kind: 'unaccounted' as const,
+      code: null,
+      reason: `the population statement does not add up: ${differences.join('; ')}`,
+      leavers: null,
+    })),
+    ...unstated.map((run) => ({
+      ...run,
+      kind: 'unaccounted' as const,
+      code: null,
+      reason: statementFailed,
+      people: null,
+      leavers: null,
+    })),
+  ]
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Db } from '../schema.ts'
 /** How old the newest statement of a connection may be while newer runs have ended. */
 const withinHours = 1
 
-/** Why a run has no statement. It is not tried again. */
+/** Why a run has no statement. It is tried again after an hour. */
 export const statementFailed = 'no population statement could be made'
 
 type OwedQuery = { readonly connection?: string; readonly now: Date }
@@ -20,9 +20,33 @@ export async function owedStatements(db: Db, { connection, now }: OwedQuery): Pr
         select id from runs
         where runs.connection = name and finished_at >= coalesce(newest.made_at, '-infinity') and values_removed_at is null
           and id is distinct from newest.run_id
-          and state in ('unchanged', 'finished', 'finished_with_problems') and reason is distinct from ${statementFailed}
+          and state in ('unchanged', 'finished', 'finished_with_problems')
+          and (reason is distinct from ${statementFailed} or finished_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
         order by finished_at desc limit 1) ended
     where (newest.made_at is null or newest.made_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
       and ${connection === undefined ? sql`true` : sql`name = ${connection}`}`.execute(db)
+  return rows
+}
+
+/** A run whose statement could not be made, and when it ended. */
+export type UnstatedRun = RunOfConnection & { readonly since: Date }
+
+/** By connection, the last run that ended after its newest statement and whose own statement could not be made. */
+export async function unstatedRuns(
+  db: Db,
+  connections: readonly string[],
+  { before }: { readonly before?: Date | undefined } = {},
+): Promise<readonly UnstatedRun[]> {
+  const isBefore = (column: string) => (before === undefined ? sql`true` : sql`${sql.ref(column)} < ${before}`)
+  const { rows } = await sql<UnstatedRun>`
+    select ended.id as "runId", name as connection, ended.finished_at as since
+    from unnest(${connections}::text[]) of_connection (name)
+      cross join lateral (
+        select id, finished_at from runs
+        where runs.connection = name and state = 'finished_with_problems' and reason = ${statementFailed} and ${isBefore('finished_at')}
+          and finished_at > coalesce(
+            (select max(made_at) from statements where statements.connection = name and ${isBefore('made_at')}), '-infinity')
+        order by finished_at desc limit 1) ended
+    order by name`.execute(db)
   return rows
 }

@@ -4,6 +4,10 @@ import type { SyncContext } from '../context/context.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { reportStatement, stateAfterRun } from '../context/state-population.ts'
 
+const hourMs = 3_600_000
+/** By store and connection, when a statement could last not be made. One that times out would otherwise do so in each sweep. */
+const failures = new WeakMap<object, Map<string, number>>()
+
 /**
  * Makes the population statements after runs that read no export: events, due days, single people, reverts and separations. Such runs may
  * come every minute, so a connection has one statement an hour for all of them, while none of its runs is active.
@@ -11,14 +15,18 @@ import { reportStatement, stateAfterRun } from '../context/state-population.ts'
 export async function makeOwedStatements(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
   const all = await owedStatements(db, { now: ctx.now() })
+  const failedAt = failures.get(ctx.store) ?? new Map<string, number>()
+  failures.set(ctx.store, failedAt)
   await forEachIsolated(ctx, { during: 'statement', all }, async ({ connection }) => {
-    if (!ctx.connections.has(connection)) return
+    const nowMs = ctx.now().getTime()
+    if (!ctx.connections.has(connection) || nowMs - (failedAt.get(connection) ?? -hourMs) < hourMs) return
     const outcome = await db.transaction().execute(async (tx) => {
       if ((await lockActiveRun(tx, connection)) !== null) return null
       // Another process may have made it meanwhile.
       const [owed] = await owedStatements(tx, { connection, now: ctx.now() })
       return owed ? await stateAfterRun(ctx, tx, owed) : null
     })
+    if (outcome && 'error' in outcome) failedAt.set(connection, nowMs)
     if (outcome) reportStatement(ctx, outcome)
   })
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { IntakeCounter } from '../../../src/sync/plan/intake-counter.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
@@ -153,6 +154,35 @@ test('a statement that cannot be made blocks nothing: its run ends with problems
   expect(run).toMatchObject({ state: 'finished_with_problems', reason: 'no population statement could be made' })
   expect(next.state).toBe('finished')
   expect(await newest(world)).toMatchObject({ addsUp: true })
+})
+
+test('a statement that cannot be made raises the alert until one is made within the hour after', async () => {
+  await using world = await openWithPeople()
+  const { db } = world.sync.store
+  const alerts = async () => {
+    const current = await conditions(db, {
+      ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] },
+      now: world.clock.now,
+    })
+    return current.filter(({ kind }) => kind === 'unaccounted').map(({ runId, reason }) => ({ runId, reason }))
+  }
+  const passMinutes = async (minutes: number) => {
+    world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
+    await world.minute()
+  }
+  await sql`alter table accounted_people rename to accounted_people_away`.execute(db)
+  const run = await world.night(staff(31), { asOf: secondNight })
+  const whileFailing = await alerts()
+  await passMinutes(61)
+  await sql`alter table accounted_people_away rename to accounted_people`.execute(db)
+  await passMinutes(58)
+  const afterSecondFailure = await alerts()
+  await passMinutes(3)
+
+  expect(whileFailing).toEqual([{ runId: run.id, reason: 'no population statement could be made' }])
+  expect(afterSecondFailure).toEqual(whileFailing)
+  expect(await newest(world)).toMatchObject({ addsUp: true })
+  expect(await alerts()).toEqual([])
 })
 
 test('a new person without a cell that a record needs is one whose row cannot be read', async () => {
