@@ -36,8 +36,19 @@ export function classifiedPeople(input: Classification): RawBuilder<unknown> {
     ) people)`
 }
 
+/** In SQL, when a day must have come for a run to have served it by now. */
+function overdueSince(now: Date): RawBuilder<Date> {
+  return sql<Date>`${new Date(now.getTime() - 24 * 3_600_000)}::timestamptz`
+}
+
+/** In SQL, when the day comes for which a departure of a row of the roster waits. */
+function waitsFor(column: (name: string) => RawBuilder<unknown>): RawBuilder<unknown> {
+  const day = sql`coalesce((${column('held_departure')}) ->> 'until', ${column('deferred_to')})::date`
+  return sql`coalesce(${column('due_at')}, ${day}::timestamp at time zone 'UTC')`
+}
+
 /** In SQL, the tables that name few people: keys with an alias, and what is particular about a person. */
-function smallTables({ connection }: Classification): RawBuilder<unknown> {
+function smallTables({ connection, now }: Classification): RawBuilder<unknown> {
   const isHeld = sql`runs.connection = ${connection} and runs.state = 'held'`
   return sql`
     key_names as (
@@ -55,53 +66,54 @@ function smallTables({ connection }: Classification): RawBuilder<unknown> {
       select distinct former from first_keys
         join stated_keys on stated_keys.connection = ${connection} and stated_keys.identity_id = first_keys.key
     ), noted (identity_id, pending, confirmed, held_run, has_held_change, problem, sent_by, cancelled, fault, waits_until,
-        leaves_later, held_back, foreign_as) as (
-      select identity_id, true, confirmed, null, false, null, null, null, null, null, false, null, null
+        leaves_later, held_back, foreign_as, row_overdue) as (
+      select identity_id, true, confirmed, null, false, null, null, null, null, null, false, null, null, false
       from out_of_sync where connection = ${connection}
       union all
-      select identity_id, false, null, runs.id::text, true, null, null, null, null, null, false, null, null
+      select identity_id, false, null, runs.id::text, true, null, null, null, null, null, false, null, null, false
       from changes join runs on runs.id = changes.run_id where ${isHeld}
       union all
-      select identity_id, false, null, runs.id::text, false, null, null, null, null, null, false, null, null
+      select identity_id, false, null, runs.id::text, false, null, null, null, null, null, false, null, null, false
       from plan_entries join runs on runs.id = plan_entries.run_id where ${isHeld}
       union all
-      select identity_id, false, null, runs.id::text, false, null, null, null, null, null, false, null, null
+      select identity_id, false, null, runs.id::text, false, null, null, null, null, null, false, null, null, false
       from waiting_rows join runs on runs.id = waiting_rows.run_id where ${isHeld}
       union all
-      select identity_id, false, null, null, false, coalesce(status::text, kind), null, null, null, null, false, null, null
+      select identity_id, false, null, null, false, coalesce(status::text, kind), null, null, null, null, false, null, null, false
       from problems where connection = ${connection}
       union all
-      select identity_id, false, null, null, false, null, runs.id::text, null, null, null, false, null, null
+      select identity_id, false, null, null, false, null, runs.id::text, null, null, null, false, null, null, false
       from changes join runs on runs.id = changes.run_id join deliveries using (run_id, batch)
       where runs.connection = ${connection} and runs.state = 'delivering' and changes.state = 'due' and deliveries.state = 'due'
       union all
-      select out_of_sync.identity_id, false, null, null, false, null, null, runs.id::text, null, null, false, null, null
+      select out_of_sync.identity_id, false, null, null, false, null, null, runs.id::text, null, null, false, null, null, false
       from out_of_sync join changes on changes.identity_id = out_of_sync.identity_id and changes.state = 'dropped'
         join runs on runs.id = changes.run_id and runs.connection = ${connection} and runs.state = 'cancelled'
       where out_of_sync.connection = ${connection} and not exists (
         select from runs later where later.connection = ${connection} and later.started_at >= runs.finished_at
           and later.state in ('unchanged', 'finished', 'finished_with_problems') and ${sendsEverybody(sql.ref('later.feed'))})
       union all
-      select identity_id, false, null, null, false, null, null, null, 'line ' || line, null, false, null, null
+      select identity_id, false, null, null, false, null, null, null, 'line ' || line, null, false, null, null, false
       from known_faults where connection = ${connection} and identity_id is not null and accepted_times > 0
         and (not cell_only or is_blocking and (may_leave or not exists (
           select from roster where connection = ${connection} and identity_id = known_faults.identity_id and desired is not null)))
       union all
       select identity_id, false, null, null, false, null, null, null, null, to_char(effective_on, 'YYYY-MM-DD'),
-        (observation ->> 'statesDeparture' = 'true' or observation ->> 'leavingDate' is not null), null, null
+        (observation ->> 'statesDeparture' = 'true' or observation ->> 'leavingDate' is not null), null, null, due_at <= ${overdueSince(now)}
       from waiting_rows where connection = ${connection} and run_id is null
       union all
-      select identity_id, false, null, null, false, null, null, null, null, null, false, until, null
+      select identity_id, false, null, null, false, null, null, null, null, null, false, until, null, false
       from hold_backs where connection = ${connection}
       union all
       select identity_id, false, null, null, false, null, null, null, null, null, false, null,
-        case when is_separated then 'left' else 'employed' end
+        case when is_separated then 'left' else 'employed' end, false
       from foreign_people where connection = ${connection}
     ), notes as materialized (
       select identity_id, bool_or(pending) as is_pending, (array_agg(confirmed) filter (where pending))[1] as confirmed,
         max(held_run) as held_run, bool_or(has_held_change) as has_held_change, max(problem) as problem, max(sent_by) as sent_by,
         max(cancelled) as cancelled, min(fault) as fault, min(waits_until) as waits_until, bool_or(leaves_later) as leaves_later,
-        max(held_back) as held_back, max(foreign_as) as foreign_as
+        max(held_back) as held_back, max(foreign_as) as foreign_as,
+        bool_or(row_overdue) as is_row_overdue
       from noted group by identity_id
     )`
 }
@@ -119,6 +131,7 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
   const hasLeft = sql`coalesce(${separatedAt} collate "C" <= ${now.toISOString()}, false)`
   return sql`
     select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, deferred_to, cleared_date, absences, desired, is_silent_about,
+      coalesce(is_row_overdue, false) or coalesce(is_day_overdue, false) as is_overdue,
       ${hasNextRun}::boolean as has_next_run, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
@@ -132,6 +145,7 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
         exported.treatment, coalesce(aliased.identity_id, roster.identity_id, exported.identity_id) as subject, ${own} as is_own,
         ${of('desired')} as desired, ${of('retracted_at')} as retracted_at, ${of('held_departure')} is not null as is_departure_held,
         ${of('forgotten_at')} is not null as is_forgotten, ${of('deferred_to')} as deferred_to, ${of('cleared_date')} as cleared_date, ${of('absences')} as absences, ${of('inferred')} as inferred,
+        ${waitsFor(of)} <= ${overdueSince(now)} as is_day_overdue,
         date_trunc('milliseconds', ${of('as_of')}) > ${acceptedAsOf} as is_silent_about,
         roster.desired as own_desired, alias_formers.former is not null as has_alias
       from (select identity_id, treatment from stated_keys where connection = ${connection}) exported
@@ -152,7 +166,7 @@ function part(name: StatedPart | PlatformPart): RawBuilder<unknown> {
   return sql`${sql.lit(name)}`
 }
 
-const isExcluded = sql`(retracted_at is not null or is_departure_held)`
+const isExcluded = sql`(retracted_at is not null or (is_departure_held and not is_overdue))`
 
 /** In SQL, the part of somebody whom the platform has otherwise than it was accepted. */
 const pendingPart = sql`case when problem is not null then ${part('refused')}
@@ -162,13 +176,14 @@ const pendingPart = sql`case when problem is not null then ${part('refused')}
 
 const statedPart = sql`case
   when ${isExcluded} then ${part('excluded')}
-  when held_run is not null and (has_held_change or desired is null) then ${part('held')}
+  when held_run is not null and (has_held_change or desired is null or is_overdue) then ${part('held')}
   when desired is not null and is_pending then ${pendingPart}
   when treatment = 'outOfScope' then ${part('outOfScope')}
   when treatment in ('notAPerson', 'ignored') then ${part('notAPerson')}
   when treatment = 'rejected' or (fault is not null and separated_at is null) then ${part('unreadable')}
   when desired is null and treatment = 'retracted' then ${part('excluded')}
-  when desired is null then case when waits_until is not null then ${part('deferred')} else ${part('unaccounted')} end
+  when desired is null then case when waits_until is not null and not is_overdue then ${part('deferred')} else ${part('unaccounted')} end
+  when is_overdue then ${part('unaccounted')}
   when absences > 0 and is_silent_about is not true then ${part('unaccounted')}
   when deferred_to is not null or leaves_on_date or (leaves_later and separated_at is null) then ${part('deferred')}
   when separated_at is not null then ${part('left')}
@@ -180,6 +195,7 @@ const platformPart = sql`case
   when ${isExcluded} then ${part('excluded')}
   when has_held_change then ${part('held')}
   when is_pending then ${pendingPart}
+  when is_overdue then ${part('unaccounted')}
   when separated_at is not null then ${part('leftEarlier')}
   else ${part('absent')} end`
 
@@ -187,7 +203,7 @@ const platformPart = sql`case
 const detail = sql`case
   when retracted_at is not null then 'retracted'
   when is_departure_held then 'held back until ' || coalesce(held_back, '')
-  when held_run is not null and (has_held_change or desired is null) then held_run
+  when held_run is not null and (has_held_change or desired is null or is_overdue) then held_run
   when desired is not null and is_pending then coalesce(problem, sent_by, cancelled)
   when treatment is not null then treatment
   when fault is not null and separated_at is null then fault
@@ -214,7 +230,7 @@ export function populationDigest(input: Classification): RawBuilder<unknown> {
   const isPlain = sql`(desired is not null and retracted_at is null and held_departure is null and deferred_to is null
     and absences = 0 and forgotten_at is null and cleared_date is null and not ${isNewer})`
   const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, forgotten_at is null, deferred_to,
-    absences, cleared_date is null,
+    absences, cleared_date is null, coalesce(${waitsFor(sql.ref)} <= ${overdueSince(now)}, false),
     ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null)`
   const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end
     else hashtextextended(${particulars}, 0) end`

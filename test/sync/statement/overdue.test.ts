@@ -1,0 +1,63 @@
+import { type RawBuilder, sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeStatement } from '../../../src/store/statement/make.ts'
+import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+type Waiting = (day: string) => RawBuilder<unknown>
+
+/** How a departure of E0002 waits for a day. */
+const waiting: readonly (readonly [about: string, wait: Waiting, part: 'deferred' | 'excluded'])[] = [
+  [
+    'a deferred date without its instant',
+    (day) => sql`update roster set deferred_to = ${day}, deferred_zone = 'UTC' where identity_id = 'E0002'`,
+    'deferred',
+  ],
+  [
+    'a row that takes effect later',
+    (day) => sql`
+      insert into waiting_rows (connection, identity_id, effective_on, due_at, observation)
+      values ('acme', 'E0002', ${day}::date, ${`${day}T00:00:00Z`}, '{"statesDeparture": true}')`,
+    'deferred',
+  ],
+  [
+    'a departure that is held back',
+    (day) => sql`
+      update roster set due_at = ${`${day}T00:00:00Z`}, held_departure = ${JSON.stringify({ until: day })}::jsonb
+      where identity_id = 'E0002'`,
+    'excluded',
+  ],
+]
+
+test.each(waiting)(
+  '%s counts while its day is to come, and is unaccounted for once no run served it',
+  async (_, wait, part) => {
+    const { client } = await host.tenant()
+    await using world = await openWorld({ client })
+    const { db } = world.sync.store
+    const { id: runId } = await world.night(staff(12))
+    const day = new Date(world.clock.now.getTime() + 24 * 3_600_000).toISOString().slice(0, 10)
+    await wait(day).execute(db)
+    const stateAfter = async (hours: number) => {
+      const now = new Date(world.clock.now.getTime() + hours * 3_600_000)
+      return await db
+        .transaction()
+        .execute((tx) => makeStatement(tx, { runId, connection: 'acme', removes: false, now }))
+    }
+
+    const before = await stateAfter(1)
+    const onTheDay = await stateAfter(24)
+    const after = await stateAfter(72)
+
+    expect([before, onTheDay].map(({ stated, addsUp }) => [stated.parts[part], addsUp])).toEqual([
+      [1, true],
+      [1, true],
+    ])
+    expect(after).toMatchObject({ addsUp: false, unaccounted: ['E0002'] })
+  },
+)
