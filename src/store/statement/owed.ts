@@ -10,20 +10,24 @@ export const statementFailed = 'no population statement could be made'
 
 type OwedQuery = { readonly connection?: string; readonly now: Date }
 
-/** The last ended run of each connection whose newest statement is older than that run, and older than an hour. */
+/**
+ * The last ended run of each connection whose newest statement is older than that run, and older than an hour. A run that is cancelled
+ * while it delivers was accepted, and does not wait for the hour.
+ */
 export async function owedStatements(db: Db, { connection, now }: OwedQuery): Promise<readonly RunOfConnection[]> {
   const { rows } = await sql<RunOfConnection>`
     select ended.id as "runId", name as connection from connections
       left join lateral (
         select made_at, run_id from statements where statements.connection = name order by id desc limit 1) newest on true
       cross join lateral (
-        select id from runs
+        select id, state from runs
         where runs.connection = name and finished_at >= coalesce(newest.made_at, '-infinity') and values_removed_at is null
           and id is distinct from newest.run_id
-          and state in ('unchanged', 'finished', 'finished_with_problems')
+          and (state in ('unchanged', 'finished', 'finished_with_problems')
+            or state = 'cancelled' and exists (select from deliveries where deliveries.run_id = runs.id))
           and (reason is distinct from ${statementFailed} or finished_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
         order by finished_at desc limit 1) ended
-    where (newest.made_at is null or newest.made_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
+    where (ended.state = 'cancelled' or newest.made_at is null or newest.made_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
       and ${connection === undefined ? sql`true` : sql`name = ${connection}`}`.execute(db)
   return rows
 }

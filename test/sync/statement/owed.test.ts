@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { requestPerson, sweep } from '../../../src/sync/sync.ts'
+import { cancelRun, requestPerson, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -63,4 +63,31 @@ test('a statement waits for the run that is active, and finds what was lost by t
     reason: 'the population statement does not add up: people unaccounted for: 1',
   })
   expect(world.events).toContainEqual(expect.objectContaining({ event: 'statement.differs', runId, people: 1 }))
+})
+
+test('a run that is cancelled while it delivers has its statement at once', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(people)
+  passMinutes(world, 5)
+  world.setExport(
+    [...change(people, { id: 'E0002', title: 'Manager' }), ...staff(13).slice(12)],
+    '2026-11-21T01:00:00.000Z',
+  )
+  const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+  const job = world.jobs.shift()
+  if (job) await world.workOn(job)
+  await cancelRun(world.sync, { runId: id, by: 'ops' })
+  world.jobs.length = 0
+
+  passMinutes(world, 1)
+  await sweep(world.sync)
+  passMinutes(world, 1)
+  await sweep(world.sync)
+
+  expect((await runsStated(world)).slice(1)).toEqual([id])
+  expect((await statementsOf(world)).at(-1)).toMatchObject({
+    addsUp: true,
+    stated: { exported: 13, parts: { excluded: 2 } },
+  })
 })
