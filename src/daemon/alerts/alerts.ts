@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
 import { type ChannelFilter, recordConditions } from '../../store/alerts/alerts.ts'
-import { type ConditionKind, conditionKinds, findConditions } from '../../store/alerts/conditions.ts'
+import { type ConditionKind, conditionKinds } from '../../store/alerts/condition.ts'
+import { findConditions } from '../../store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
   claimNotifications,

@@ -1,4 +1,4 @@
-import type { ConditionSettings, Freshness } from '../../store/alerts/conditions.ts'
+import type { ConditionSettings, Freshness } from '../../store/alerts/condition.ts'
 import type { AlertSettings } from '../config/channel.ts'
 import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/schedules.ts'
 

@@ -1,6 +1,7 @@
 import type { AlertChannel, AlertMessage, AlertTestMessage, Alert as AlertView } from '../../contract/control/alerts.ts'
 import { type OpenAlert, openAlerts } from '../../store/alerts/alerts.ts'
-import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
+import type { Condition, ConditionSettings } from '../../store/alerts/condition.ts'
+import { conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
 import { type AlertSettings, logChannel, type Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'

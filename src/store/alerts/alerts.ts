@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { Db, StoreSchema } from '../schema.ts'
-import type { Condition, ConditionKind } from './conditions.ts'
+import type { Condition, ConditionKind } from './condition.ts'
 
 /** A condition that is absent for less than this, as between two attempts, stays the same alert. */
 const absentMs = 30_000

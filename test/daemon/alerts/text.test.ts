@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type AlertLink, alertLinks } from '../../../src/daemon/alerts/links.ts'
 import { noticeText } from '../../../src/daemon/alerts/text.ts'
-import { conditionKinds } from '../../../src/store/alerts/conditions.ts'
+import { conditionKinds } from '../../../src/store/alerts/condition.ts'
 import { cleared, groupNotice, raised, testNotice } from '../../helpers/notices.ts'
 
 const noLink: AlertLink = () => null

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { type ChannelFilter, openAlerts, recordConditions } from '../../../src/store/alerts/alerts.ts'
-import type { Condition } from '../../../src/store/alerts/conditions.ts'
+import type { Condition } from '../../../src/store/alerts/condition.ts'
 import {
   type ClaimedNotification,
   claimNotifications,

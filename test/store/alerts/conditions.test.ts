@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import { conditions, type Freshness } from '../../../src/store/alerts/conditions.ts'
+import type { Freshness } from '../../../src/store/alerts/condition.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { blockConnection } from '../../../src/store/connections/connections.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'

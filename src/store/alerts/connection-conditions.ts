@@ -1,0 +1,105 @@
+import { sql } from 'kysely'
+import { isPaused } from '../connections/pauses.ts'
+import type { Db } from '../schema.ts'
+import { processes } from '../workers/processes.ts'
+import { type Condition, type ConditionSettings, minute } from './condition.ts'
+
+/**
+ * Connections whose data from HR is too old: the source was not read, or only an old export is left. A source that cannot be read, a
+ * failed run and a pause have conditions of their own; after a pause the source may be read for an hour. For a connection that was never
+ * read, the time starts with the first slot of its schedule.
+ */
+export async function stale(db: Db, { freshness, now }: ConditionSettings): Promise<Condition[]> {
+  const { rows } = await sql<{ name: string; readAt: Date | null; asOf: Date | null; since: Date; oldExport: boolean }>`
+    select names.connection as name, newest.at as "readAt", newest.as_of as "asOf",
+      coalesce(least(newest.at, newest.as_of), known.at) as since,
+      newest.at >= names."readSince" as "oldExport"
+    from jsonb_to_recordset(${JSON.stringify(freshness)}::jsonb) as names(connection text, "readSince" timestamptz,
+      "asOfSince" timestamptz, "acceptsUnchanged" boolean)
+    left join lateral (
+      select coalesce(started_at, created_at) as at, case when names."asOfSince" is not null then as_of end as as_of from runs
+      where runs.connection = names.connection and feed = 'source' and digest is not null and state <> 'failed'
+        and not options ? 'retract' and (source is not null or names."acceptsUnchanged")
+      order by created_at desc, id limit 1) newest on true
+    cross join lateral (
+      select least(
+        (select min(taken_at) from slots where connection = names.connection and slot not like '% %'),
+        (select min(created_at) from runs where connection = names.connection and feed = 'source')) as at) known
+    where (newest.at < names."readSince" or newest.as_of < names."asOfSince"
+        or (newest.at is null and known.at < names."readSince"))
+      and not exists (
+        select 1 from pauses where pauses.connection = names.connection
+          and coalesce(ended_at, until, 'infinity') > ${new Date(now.getTime() - 60 * 60_000)})
+      and not exists (
+        select 1 from runs
+        where runs.connection = names.connection and feed = 'source' and state = 'failed'
+          and created_at > coalesce(newest.at, '-infinity'))`.execute(db)
+  return rows.map(({ name, readAt, asOf, since, oldExport }) => ({
+    connection: name,
+    kind: 'stale',
+    code: readAt === null ? 'never_read' : oldExport ? 'old_export' : 'not_read',
+    reason:
+      readAt === null
+        ? `HR was never read, although a schedule has existed since ${minute(since)}`
+        : oldExport && asOf
+          ? `the newest export that HR gave is of ${minute(asOf)}; it was read again ${minute(readAt)}`
+          : `HR was last read ${minute(readAt)}`,
+    since,
+    people: null,
+    leavers: null,
+    runId: null,
+  }))
+}
+
+/** Connections that were paused for too long, or whose events have waited during the pause longer than a delivery may. */
+export async function paused(
+  db: Db,
+  { connections, overdueMinutes, pausedHours, now }: ConditionSettings,
+): Promise<Condition[]> {
+  const longSince = new Date(now.getTime() - pausedHours * 60 * 60_000)
+  const waitSince = new Date(now.getTime() - overdueMinutes * 60_000)
+  const { rows } = await sql<{ name: string; since: Date; until: Date | null; events: number; oldest: Date | null }>`
+    select pauses.connection as name, since, until, waiting.events, waiting.oldest
+    from pauses cross join lateral (
+      select count(*)::int as events, min(received_at) as oldest from inbox
+      where inbox.connection = pauses.connection and state = 'pending') waiting
+    where pauses.connection = any(${connections}) and ${isPaused(now)}
+      and (since <= ${longSince} or waiting.oldest <= ${waitSince})
+    order by pauses.connection`.execute(db)
+  return rows.map(({ name, since, until, events }) => {
+    const waiting = events === 0 ? '' : `, and ${events === 1 ? '1 event waits' : `${events} events wait`}`
+    const end = until === null ? 'until a person ends it' : `until ${minute(until)}`
+    return {
+      connection: name,
+      kind: 'paused',
+      code: events === 0 ? null : 'events_wait',
+      reason: `the connection is paused since ${minute(since)}, ${end}${waiting}`,
+      since,
+      people: null,
+      leavers: null,
+      runId: null,
+    }
+  })
+}
+
+/** During a rolling restart, processes have different configurations for this long. */
+const restartGraceMs = 5 * 60_000
+
+/** Connections whose settings differ between the processes of this store. */
+export async function settingsDiffer(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
+  const all = await processes(db)
+  if (all.length < 2) return []
+  return connections.flatMap((connection): Condition[] => {
+    const digests = new Set(all.map(({ settings }) => settings.connections[connection]))
+    const since = new Date(Math.max(...all.map((process) => Date.parse(process.since))))
+    if (digests.size === 1 || now.getTime() - since.getTime() < restartGraceMs) return []
+    const names = all.map(
+      ({ host, pid, settings }) =>
+        `${host} ${pid}${settings.connections[connection] === undefined ? ' (without it)' : ''}`,
+    )
+    const reason = `processes work by different settings of this connection: ${names.join(', ')}; give them the same configuration`
+    return [
+      { connection, kind: 'settings_differ', code: null, reason, since, people: null, leavers: null, runId: null },
+    ]
+  })
+}
