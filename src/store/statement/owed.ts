@@ -33,7 +33,7 @@ export async function owedStatements(db: Db, { connection, now }: OwedQuery): Pr
 }
 
 /** A run whose statement could not be made, and when it ended. */
-export type UnstatedRun = RunOfConnection & { readonly since: Date }
+type UnstatedRun = RunOfConnection & { readonly since: Date }
 
 /** By connection, the last run that ended after its newest statement and whose own statement could not be made. */
 export async function unstatedRuns(
