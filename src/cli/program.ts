@@ -15,8 +15,9 @@ import { supportCommands } from './definitions/support.ts'
 import { tokenCommands } from './definitions/tokens.ts'
 import { withExamples } from './examples.ts'
 import type { CommonOptions } from './session/session.ts'
+import { groupByTask } from './tasks.ts'
 
-/** In the order in which the help lists them. */
+/** In the order in which the help lists them within a task. */
 const definitions: readonly Definition[] = [
   ...setupCommands,
   ...deliveryCommands,
@@ -49,7 +50,7 @@ export function createProgram(exit: (code: number) => void): Command {
     async (...args) =>
       exit(await action(...args))
   for (const define of definitions) define(program, exitWith)
-  return withExamples(program)
+  return withExamples(groupByTask(program))
 }
 
 /** --config may stand before the command as well, where a hint has it. */

@@ -40,6 +40,18 @@ test('every command has examples, and each of them is a command line that it tak
   }
 })
 
+test('the help lists every command under a task, in the order in which a newcomer needs them', () => {
+  const help = createProgram(() => {}).helpInformation()
+
+  expect(help.match(/^\S.*:$/gm)).toEqual([
+    'Options:',
+    'First connection:',
+    'Every day:',
+    'Something is wrong:',
+    'Administration:',
+  ])
+})
+
 test('no help text shows an empty default', async () => {
   const helps = (await everyCommand()).map((command) => command.helpInformation())
 

@@ -34,8 +34,8 @@ const dateFields: readonly string[] = ['startedAt', 'separatedAt']
 export function renderPlan({ also = [], ...plan }: PlanDocument, paint: Paint): string {
   return blocks([
     heading(plan, paint),
-    plan.changes.length === 0 ? 'Nothing to change.' : renderChanges(plan.changes, paint),
     renderGuards(plan.guards, paint),
+    plan.changes.length === 0 ? 'Nothing to change.' : renderChanges(plan.changes, paint),
     renderWarnings(plan.warnings, paint),
     renderRejects(plan.rejects, plan.source?.name ?? 'source', paint),
     ...also.map((other) => renderPlan(other, paint)),
@@ -126,18 +126,20 @@ export function renderWarnings(warnings: readonly string[], paint: Paint): strin
   return warnings.map((warning) => `  ${levelMark('warning', paint)} ${escapeText(warning)}`).join('\n')
 }
 
-/** The verdicts of the guards; `title` stands above them. */
+/** The verdicts of the guards: each that holds the plan with its reason, and one line about those that passed. `title` stands above them. */
 export function renderGuards(guards: readonly Verdict[], paint: Paint, title = 'Guards'): string {
   if (guards.length === 0) return ''
-  const width = Math.max(...guards.map((guard) => guard.name.length))
-  const lines = guards.flatMap((guard) => {
-    const mark = guard.ok ? paint('green', '✔') : paint('red', '✖')
+  const held = guards.filter(({ ok }) => !ok)
+  const passed = guards.filter(({ ok }) => ok)
+  const width = Math.max(...held.map((guard) => guard.name.length))
+  const lines = held.flatMap((guard) => {
     const below = [...(guard.hints ?? []), ...(guard.people ? [`such as ${guard.people.join(', ')}`] : [])]
     return [
-      `  ${mark} ${escapeText(guard.name.padEnd(width))}  ${verdictText(guard)}`.trimEnd(),
+      `  ${paint('red', '✖')} ${escapeText(guard.name.padEnd(width))}  ${verdictText(guard)}`.trimEnd(),
       ...below.map((line) => `${' '.repeat(width + 6)}${escapeText(line)}`),
     ]
   })
+  if (passed.length > 0) lines.push(`  ${paint('green', '✔')} ${passedText(passed)}`)
   return [paint('bold', title), ...lines].join('\n')
 }
 
@@ -174,9 +176,21 @@ function renderChange(change: ChangeView): string {
   return [escapeText(change.identityId), '', details.join(', '), ...carried].join(' ').trimEnd()
 }
 
-function verdictText(guard: Verdict): string {
-  if (!guard.ok && guard.reason !== undefined) return escapeText(guard.reason)
-  return guard.limit === null ? number(guard.actual) : `${number(guard.actual)} of at most ${number(guard.limit)}`
+function verdictText({ reason, actual, limit }: Verdict): string {
+  if (reason !== undefined) return escapeText(reason)
+  return limit === null ? number(actual) : countOf(actual, limit)
+}
+
+/** Names those that counted something, because it is below their limit only. */
+function passedText(passed: readonly Verdict[]): string {
+  const counted = passed.flatMap(({ name, actual, limit }) =>
+    limit === null || actual === 0 ? [] : [`${escapeText(name)} ${countOf(actual, limit)}`],
+  )
+  return `${pluralize(passed.length, 'guard')} passed${counted.length === 0 ? '' : `: ${counted.join(' · ')}`}`
+}
+
+function countOf(actual: number, limit: number): string {
+  return `${number(actual)} of at most ${number(limit)}`
 }
 
 function rejectText({ line, event, column, reason }: RejectView, file: string): string {

@@ -63,6 +63,10 @@ test('a plan names leavers first, then returns, retractions, corrections, joiner
   expect(text).toBe(`acme · people.csv · as of 2026-11-20 01:00 UTC
 1,000 rows, 997 records, 1 rejected, 0 with a bad cell, 991 unchanged
 
+Guards
+  ✖ retractions  1 of 997 people would be deleted; the limit is 0
+  ✔ 2 guards passed: leavers 1 of at most 50
+
 Leavers (1)
   - 1222  separatedAt → 2026-11-20 (inferred)
 
@@ -80,11 +84,6 @@ Joiners (1)
 
 Movers (1)
   ~ 1002  jobTitle
-
-Guards
-  ✔ leavers      1 of at most 50
-  ✔ zeroRows     1,000
-  ✖ retractions  1 of 997 people would be deleted; the limit is 0
 
 Rejected rows and bad cells (1)
   ! people.csv:41: Hire Date: "31/02/2025" is not a date`)

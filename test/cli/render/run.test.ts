@@ -33,7 +33,7 @@ test('a run is shown with its source, its plan, what was sent and how the guards
   took       1.3 s
 
 Guards
-  ✔ leavers  1 of at most 50`)
+  ✔ 1 guard passed: leavers 1 of at most 50`)
 })
 
 test('a source that was packed is shown with the size that the guards compare', () => {
