@@ -12,7 +12,7 @@ import type { SyncConnection } from '../sync/context/context.ts'
 import { summarizeReading } from '../sync/plan/summarize-reading.ts'
 import type { CheckWorkspace } from './check-workspace.ts'
 import { openStore } from './installation/open-store.ts'
-import { type CheckResult, passed, tested, warned } from './probe/check-result.ts'
+import { type CheckResult, failed, passed, tested, warned } from './probe/check-result.ts'
 
 /** What a check asks a running daemon for, which may be the only process that can use the store. */
 export type DaemonQueries = {
@@ -93,6 +93,7 @@ export async function* checkSource(
   if (stored instanceof Failure)
     yield warned(name, `only the values listed in the configuration are used: ${stored.message}`)
   for (const warning of preview.warnings) yield warned(name, warning)
+  for (const reason of preview.held) yield failed(name, new Failure('run_held', reason))
 }
 
 type SourcePreview = {
@@ -103,9 +104,18 @@ type SourcePreview = {
   /** The number of rows by kind of fault. */
   readonly faults: ReadonlyMap<string, number>
   readonly warnings: readonly string[]
+  /** Why the first plan would be held. */
+  readonly held: readonly string[]
 }
 
-const emptyPreview: SourcePreview = { summary: '', failure: null, remarks: [], faults: new Map(), warnings: [] }
+const emptyPreview: SourcePreview = {
+  summary: '',
+  failure: null,
+  remarks: [],
+  faults: new Map(),
+  warnings: [],
+  held: [],
+}
 
 async function previewSource(
   connection: SyncConnection,
@@ -133,7 +143,8 @@ async function previewSource(
       ...(leavers === 0 ? [] : [leaversText(leavers, records)]),
     ],
     faults: countFaults(preview.rejects),
-    warnings: [...preview.warnings, ...(facts.hasPeople ? [] : preview.held.map(heldText))],
+    warnings: preview.warnings,
+    held: facts.hasPeople ? [] : preview.held.map(heldText),
   }
 }
 

@@ -271,13 +271,14 @@ describe('a check', () => {
 
     expect(before.stdout).toContain('✔ source of acme: 20 of 20 people have left already\n')
     expect(before.stdout).toContain(
-      '! source of acme: warning: the first plan would be held by leftJoiners: 20 of 20 people have left already; the limit is 15; ' +
+      '✖ source of acme: the first plan would be held by leftJoiners: 20 of 20 people have left already; the limit is 15; ' +
         'HR may write a date for people who have not left (blankWhen), or a status may mean the opposite; such as E0001, ',
     )
     expect(before.stdout).toContain(
       'held by sameLeaving: 20 of 20 people who have left did so on 2001-01-01; the limit is 10',
     )
     expect(before.stdout).not.toContain('no leavers')
+    expect(before.exit).toBe(65)
     expect(after.stdout).toContain('20 of 20 people have left already')
     expect(after.stdout).not.toContain('would be held')
   })

@@ -38,48 +38,55 @@ async function firstHour(name: string, ...args: string[]) {
   return { written, check, source: connections.hr.source }
 }
 
-const rightAway: readonly (readonly [name: string, read: string, source: object])[] = [
+const rightAway: readonly (readonly [name: string, read: string, source: object, exit: number])[] = [
   [
     'sap-german',
     '39 rows, 39 records, 0 rejected, 0 with a bad cell',
     { preset: 'sap-hcm', encoding: 'windows-1252', headerLine: 2 },
+    // Everybody starts on one day, which holds the first plan.
+    65,
   ],
   [
     'sql-default-dates',
     '50 rows, 50 records, 0 rejected, 0 with a bad cell',
     { preset: 'generic', fields: { separatedAt: { blankWhen: ['1900-01-01'] } } },
+    0,
   ],
   [
     'unpadded-dates',
     '20 rows, 20 records, 0 rejected, 0 with a bad cell',
     { fields: { startedAt: { format: 'M/d/yyyy' } } },
+    0,
   ],
   [
     'effective-dated-rows',
     '22 rows, 20 records, 0 rejected, 0 with a bad cell',
     { severalRows: { latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } } },
+    0,
   ],
   [
     'full-name-only',
     '20 rows, 20 records, 0 rejected, 0 with a bad cell',
     { fields: { lastName: { expression: expect.stringContaining('`full_name`') } } },
+    0,
   ],
   [
     'manager-keys-as-floats',
     '30 rows, 30 records, 0 rejected, 0 with a bad cell',
     { fields: { managerId: { expression: expect.stringContaining('`Manager ID`') } } },
+    0,
   ],
-  ['employed-with-a-past-leaving-date', '21 rows, 21 records, 0 rejected, 0 with a bad cell', { preset: 'generic' }],
+  ['employed-with-a-past-leaving-date', '21 rows, 21 records, 0 rejected, 0 with a bad cell', { preset: 'generic' }, 0],
 ]
 
 describe('what is proposed is right: check reads every row and every cell', () => {
-  test.each(rightAway)('%s', async (name, read, source) => {
+  test.each(rightAway)('%s', async (name, read, source, exit) => {
     const hour = await firstHour(name)
 
     expect(hour.written).toMatchObject({ exit: 0, stderr: '' })
     expect(hour.source).toMatchObject(source)
     expect(hour.check?.stdout).toContain(read)
-    expect(hour.check?.exit).toBe(0)
+    expect(hour.check?.exit).toBe(exit)
   })
 })
 
@@ -104,7 +111,7 @@ describe('open questions are printed with what to do', () => {
 
     expect(open.written).toMatchObject({ exit: 2, stderr: expect.stringContaining("use --date-format 'MM/dd/yyyy'") })
     expect(dated.source).toMatchObject({ scope: '`Primary Position` = "Yes"' })
-    expect(dated.check).toMatchObject({ exit: 0, stdout: expect.stringContaining('40 records, 0 rejected') })
+    expect(dated.check).toMatchObject({ exit: 65, stdout: expect.stringContaining('40 records, 0 rejected') })
   })
 
   test('header-again-in-another-order: check refuses the line, and names what to do', async () => {
