@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import { type FoldedText, foldedWords, foldLetters, holdsFolded } from '../contract/control/fold-letters.ts'
+import type { Db } from './schema.ts'
 
 /** Where a search continues: the step, and the key after which it continues. */
 export type SearchCursor = { readonly step: number; readonly after: string }
@@ -56,39 +58,83 @@ export function hasPrefix(key: RawBuilder<unknown>, prefix: string): RawBuilder<
   return sql<boolean>`(${key} >= ${prefix} and ${key} < ${`${prefix}\u{10FFFF}`})`
 }
 
-/** In SQL, which part of a person matches; null: none. `values`: a JSON document with the fields of a person. */
-export function matchedBy(
-  search: string,
-  key: RawBuilder<unknown>,
-  values: RawBuilder<unknown> | null,
-): RawBuilder<string> {
-  const folded = search.normalize('NFC').toLowerCase()
-  const beginsSo = (text: RawBuilder<unknown>) => sql`${fold(text)} like ${`${escaped(folded)}%`}`
-  if (values === null) return sql`case when ${beginsSo(key)} then 'key' end`
-  const words = folded.split(/[\s,.'’-]+/).filter((word) => word !== '')
-  const name = sql`' ' || translate(${fold(sql`concat_ws(' ', ${values} ->> 'firstName', ${values} ->> 'lastName')`)}, '-.,''’', '     ')`
-  const isNamed =
-    words.length === 0
-      ? sql`false`
-      : sql.join(
-          words.map((word) => sql`${name} like ${`% ${escaped(word)}%`}`),
-          sql` and `,
-        )
-  return sql`case when ${beginsSo(key)} then 'key' when ${beginsSo(sql`(${values} ->> 'email')`)} then 'email' when ${isNamed} then 'name' end`
+/** What of a person matches a search. */
+export type MatchedBy = 'key' | 'email' | 'name'
+/** A person whom a search matched. */
+export type Match = { readonly identityId: string; readonly by: MatchedBy }
+
+/** The people that one statement scans. */
+type PortionQuery = {
+  readonly search: string
+  /**
+   * In SQL, the next `portionSize` people in key order, as \`identity_id\` and \`record\`: a JSON document with the fields of a person; null
+   * where only the key is searched.
+   */
+  readonly people: RawBuilder<unknown>
+  /** In SQL, which of them are meant. */
+  readonly isMeant?: RawBuilder<boolean>
+  readonly limit: number
+}
+
+/** Maximum number of people whom the database passes on at once for letters that only the rule of folding can compare. */
+const maxCandidates = 2000
+
+type Candidate = { readonly identityId: string; readonly email: string | null; readonly name: string | null }
+
+/** Matches in the next portion of people. The database decides about ASCII, and passes on everything else. */
+export async function matchesAmong(
+  db: Db,
+  { search, people, isMeant = sql<boolean>`true`, limit }: PortionQuery,
+): Promise<Portion<Match>> {
+  const { rows } = await sql<{ candidates: Candidate[] | null; last: string | null; scanned: number }>`
+    with portion as materialized (${people}),
+    named as (
+      select identity_id as "identityId", record ->> 'email' as email,
+        concat_ws(' ', record ->> 'firstName', record ->> 'lastName') as name
+      from portion where ${isMeant} and not ${hasSearchedKey(search, sql.ref('identity_id'))}),
+    candidates as (
+      select * from named where ${mayMatch(search, sql`concat_ws(' ', "identityId", email, name)`)}
+      order by "identityId" limit ${maxCandidates})
+    select (select json_agg(candidates) from candidates) as candidates, max(identity_id) as last, count(*)::int as scanned
+    from portion`.execute(db)
+  const [{ candidates, last = null, scanned = 0 } = { candidates: null }] = rows
+  const matchedBy = createMatcher(search)
+  const matches: Match[] = []
+  for (const { identityId, email, name } of candidates ?? []) {
+    const by = matchedBy({ identityId, email, name })
+    if (by !== null) matches.push({ identityId, by })
+    if (matches.length === limit) break
+  }
+  const unread = candidates?.length === maxCandidates ? candidates.at(-1) : undefined
+  return unread === undefined ? { matches, last, scanned } : { matches, last: unread.identityId, scanned: portionSize }
+}
+
+/** Tells which part of a person matches a search: any part of key or address, or each word any part of the name. */
+function createMatcher(search: string): (person: Candidate) => MatchedBy | null {
+  const whole = foldLetters(search)
+  const words = foldedWords(search)
+  return ({ identityId, email, name }) => {
+    if (holdsFolded(foldLetters(identityId), whole)) return 'key'
+    if (email !== null && holdsFolded(foldLetters(email), whole)) return 'email'
+    if (name === null || words.length === 0) return null
+    const folded = foldLetters(name)
+    return words.every((word) => holdsFolded(folded, word)) ? 'name' : null
+  }
+}
+
+/** In SQL, whether a person may match, by all of their texts. Only texts of ASCII are compared here. */
+function mayMatch(search: string, text: RawBuilder<unknown>): RawBuilder<boolean> {
+  const holds = ({ plain, german }: FoldedText) =>
+    sql<boolean>`(strpos(lower(${text} collate "C"), ${plain}) > 0 or strpos(lower(${text} collate "C"), ${german}) > 0)`
+  const words = foldedWords(search)
+  const holdsWords = words.length === 0 ? sql`false` : sql.join(words.map(holds), sql` and `)
+  return sql<boolean>`(octet_length(${text}) > char_length(${text}) or ${holds(foldLetters(search))} or (${holdsWords}))`
 }
 
 /** In SQL, whether the first step has already found a key. */
-export function hasSearchedKey(search: string, key: RawBuilder<unknown>): RawBuilder<boolean> {
+function hasSearchedKey(search: string, key: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${sql.join(
     keyPrefixes(search).map((prefix) => hasPrefix(key, prefix)),
     sql` or `,
   )})`
-}
-
-function fold(text: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`lower(${text} collate "und-x-icu")`
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)
 }

@@ -1,3 +1,4 @@
+import { type FoldedText, foldedWords, foldLetters } from '../../contract/control/fold-letters.ts'
 import type { PersonSearchResult } from '../../contract/control/people.ts'
 import { Failure } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
@@ -94,19 +95,14 @@ async function matches(control: Control, { connection, search, maxMatches }: Per
 
 /** Whether the e-mail address, or each word of the name, is the one searched for. */
 function isCalled({ person }: PersonSearchResult, search: string): boolean {
-  if (search.includes('@')) return typeof person.email === 'string' && folded(person.email) === folded(search)
-  const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
-  return wordsOf(search).every((word) => parts.has(word))
+  if (search.includes('@'))
+    return typeof person.email === 'string' && isSame(foldLetters(person.email), foldLetters(search))
+  const parts = foldedWords(`${person.firstName ?? ''} ${person.lastName ?? ''}`)
+  return foldedWords(search).every((word) => parts.some((part) => isSame(part, word)))
 }
 
-function wordsOf(text: string): string[] {
-  return folded(text)
-    .split(/\s+/)
-    .filter((word) => word !== '')
-}
-
-function folded(text: string): string {
-  return text.normalize('NFC').toLowerCase()
+function isSame(one: FoldedText, other: FoldedText): boolean {
+  return one.plain === other.plain || one.german === other.german
 }
 
 type Listing = {

@@ -5,6 +5,7 @@ import { heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { day } from '../../web/words.ts'
+import { seesValues } from '../site/control.ts'
 import type { PageContext, Site } from '../site/site.ts'
 import { capital, connectionField, whoText } from '../site/words.ts'
 
@@ -15,20 +16,24 @@ export function peoplePages(site: Site): void {
   site.page('/people', async (context, fields) => {
     const { connections } = await context.control.about({})
     const [connection, search, after] = [fields('connection'), fields('q'), fields('after')]
-    const why = context.notAllowed('searchPeople')
+    const seesNames = seesValues(context.caller)
     const content = html`${heading({ title: 'People', lead: 'What HR says about a person, and what the platform has.' })}
-${
-  why === null &&
-  filterForm({
-    action: '/people',
-    label: 'People',
-    part: 'people',
-    all: search === '' && connection === '' ? null : '/people',
-    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'First letters' })}${connectionField(connections, connection)}`,
-  })
-}
+${filterForm({
+  action: '/people',
+  label: 'People',
+  part: 'people',
+  all: search === '' && connection === '' ? null : '/people',
+  fields: html`${textField({
+    name: 'q',
+    label: seesNames ? 'Key, e-mail or name' : 'Key',
+    type: 'search',
+    value: search,
+    maxLength: 320,
+    placeholder: 'Any part',
+  })}${connectionField(connections, connection)}`,
+})}
 <section class="card" id="people" aria-label="People">
-${why === null ? await searchResults(context, { connection, search, after }) : html`<p>You cannot search for people: ${why}. The pages of runs and problems link to the people they concern.</p>`}
+${await searchResults(context, { connection, search, after })}
 </section>`
     return { title: 'People', content, section: 'people' }
   })

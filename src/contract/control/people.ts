@@ -15,9 +15,9 @@ export const PersonSearchResult = z
     by: z
       .enum(['key', 'email', 'name'])
       .nullable()
-      .describe('What of the person begins as the search does; null where nothing was searched for.'),
+      .describe('What of the person holds the search; null where nothing was searched for.'),
     state: z.enum(['employed', 'left', 'retracted']).describe('As HR has the person.'),
-    person: RecordView.describe('Name, title, manager, e-mail and the days of employment.'),
+    person: RecordView.describe('Name, title, manager, e-mail and the days of employment; for viewers the days only.'),
   })
   .meta({ id: 'FoundPerson' })
 export type PersonSearchResult = z.infer<typeof PersonSearchResult>
@@ -30,12 +30,12 @@ export const peopleOperations = operations({
     method: 'GET',
     path: '/people',
     summary:
-      'Find people by the beginning of the key, by e-mail address or by a part of the name. People whose key begins so come first. A page may hold fewer people than asked for, also none, and still have a `next`, as each search is limited.',
-    permission: 'operator',
+      'Find people by any part of the key, the e-mail address or the name; viewers by the key only. People whose key begins so come first. A page may hold fewer people than asked for, also none, and still have a `next`, as each search is limited.',
+    permission: 'viewer',
     query: z.object({
       connection: z.string().optional().describe('Of this connection only.'),
       search: Search.optional().describe(
-        'In any case. Of several words, each begins a part of the name. Left out: all people by key.',
+        'In any case and without marks: `ozturk` and `oeztuerk` find Öztürk. Of several words, the name holds each. Left out: all people by key.',
       ),
       after: After,
       limit: Limit.default(50),

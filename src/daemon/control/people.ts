@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mayDo } from '../../contract/control/access.ts'
 import type { PersonSearchResult, peopleOperations } from '../../contract/control/people.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
@@ -18,11 +19,11 @@ import { holdBackView } from './hold-backs.ts'
 import { leaverView } from './leavers.ts'
 import { requireConnection, selectedConnections } from './require-connection.ts'
 import { labelOf, namingFields, personView, shownPerson } from './views.ts'
-import type { WithActor } from './with-permissions.ts'
+import { roleForValues, type WithActor } from './with-permissions.ts'
 
 const PeopleCursor = SearchCursor.extend({ connection: z.string() })
 
-type PeopleContext = Pick<ControlContext, 'sync' | 'monitored'>
+type PeopleContext = Pick<ControlContext, 'sync' | 'monitored' | 'caller'>
 
 /** Handlers of the operations about people: find, show, retract and forget them. */
 export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & WithActor> = {
@@ -31,14 +32,17 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     const scope = { list: 'people', connection, search }
     const cursor = readCursor(scope, after, PeopleCursor)
     const { db } = ctx.sync.store
-    const { matches, next } = await searchPeople(db, { connections, search, cursor, limit, withinMs: searchWithinMs })
+    // A search by values would tell a viewer, letter by letter, what no page shows them.
+    const values = mayDo(ctx.caller.role, roleForValues)
+    const within = { values, cursor, limit, withinMs: searchWithinMs }
+    const { matches, next } = await searchPeople(db, { connections, search, ...within })
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
-    if (matches.length > 0)
+    if (values && matches.length > 0)
       await recordAuditEntry(db, { ...shown, details: { people: matches.length }, now: ctx.sync.now() })
     return {
       status: 200,
       body: {
-        data: matches.map((one) => matchView(one, namingFields(labelOf(ctx.sync, one.connection)))),
+        data: matches.map((one) => matchView(one, values ? namingFields(labelOf(ctx.sync, one.connection)) : [])),
         next: next && writeCursor(scope, next),
       },
     }

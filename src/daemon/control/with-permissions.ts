@@ -22,7 +22,7 @@ type Input = {
 type Reply = { readonly body?: unknown }
 
 /** The lowest role that may see personal values. */
-const roleForValues: Role = 'operator'
+export const roleForValues: Role = 'operator'
 
 /**
  * Makes handlers refuse callers whose role is too low, and passes on who is recorded. Every call passes here: over HTTP, from the console

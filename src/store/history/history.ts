@@ -8,7 +8,7 @@ import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { type WaitingRow, waitingOf } from '../roster/waiting.ts'
 import type { Answer, Db } from '../schema.ts'
-import { hasPrefix, hasSearchedKey, matchedBy, portionSize, type SearchCursor, searchInSteps } from '../search.ts'
+import { hasPrefix, type Match, matchesAmong, portionSize, type SearchCursor, searchInSteps } from '../search.ts'
 
 /** A change with its row, its run, its times and the answer of the platform. */
 export type AccountedChange = {
@@ -64,32 +64,23 @@ export async function searchChanges(
   const end = performance.now() + withinMs
   const key = sql.ref('identity_id')
   const isMeant = sql`run_id = ${runId} and ${kind === undefined ? sql`true` : sql`kind = ${kind}`}`
-  const by = matchedBy(search, key, values ? sql.ref('record') : null)
-  type Key = { readonly identityId: string }
-  const { matches, next } = await searchInSteps<Key>(
+  const { matches, next } = await searchInSteps<Match>(
     { search, cursor, limit, isOver: () => performance.now() > end },
     {
       async withPrefix(prefix, after, most) {
-        const { rows } = await sql<Key>`
-          select identity_id as "identityId" from changes
+        const { rows } = await sql<Match>`
+          select identity_id as "identityId", 'key' as by from changes
           where ${isMeant} and identity_id > ${after} and ${hasPrefix(key, prefix)} order by identity_id limit ${most}`.execute(
           db,
         )
         return rows
       },
       async amongNext(after, most) {
-        const { rows } = await sql<{ matches: string[] | null; last: string | null; scanned: number }>`
-          with portion as materialized (
-            select identity_id, kind, ${by} as by from changes
-            where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${portionSize}),
-          matches as (
-            select identity_id from portion
-            where by is not null and ${kind === undefined ? sql`true` : sql`kind = ${kind}`} and not ${hasSearchedKey(search, key)}
-            order by identity_id limit ${most})
-          select (select json_agg(identity_id) from matches) as matches, max(identity_id) as last, count(*)::int as scanned
-          from portion`.execute(db)
-        const [{ matches: keys = null, last = null, scanned = 0 } = {}] = rows
-        return { matches: (keys ?? []).map((identityId) => ({ identityId })), last, scanned }
+        const people = sql`
+          select identity_id, kind, ${values ? sql.ref('record') : sql`null::jsonb`} as record from changes
+          where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${portionSize}`
+        const ofKind = kind === undefined ? {} : { isMeant: sql<boolean>`kind = ${kind}` }
+        return await matchesAmong(db, { search, people, ...ofKind, limit: most })
       },
     },
   )

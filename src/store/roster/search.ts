@@ -4,9 +4,9 @@ import { resolveKey } from '../key-answers.ts'
 import type { Db } from '../schema.ts'
 import {
   hasPrefix,
-  hasSearchedKey,
-  matchedBy,
-  type Portion,
+  type Match,
+  type MatchedBy,
+  matchesAmong,
   portionSize,
   type SearchCursor,
   searchInSteps,
@@ -18,7 +18,7 @@ export type RosterSearchResult = {
   readonly identityId: string
   readonly desired: IdentityRecord
   readonly isRetracted: boolean
-  readonly by: 'key' | 'email' | 'name' | null
+  readonly by: MatchedBy | null
 }
 
 /** Where a search through several connections continues. */
@@ -27,18 +27,20 @@ export type PeopleCursor = SearchCursor & { readonly connection: string }
 type PeopleSearch = {
   readonly connections: readonly string[]
   readonly search?: string
+  /** Whether addresses and names are searched too, and not only keys. */
+  readonly values: boolean
   readonly cursor?: PeopleCursor
   readonly limit: number
   readonly withinMs: number
 }
 
 /**
- * Searches people by the start of key, e-mail or name; without `search`, lists everybody by key. An index finds keys. Scanning a million
- * people for the rest takes one to three seconds, so after `withinMs` the search returns its matches so far and where to continue.
+ * Searches people by any part of key, e-mail or name; without `search`, lists everybody by key. An index finds the beginnings of keys.
+ * Scanning a million people for the rest takes seconds, so after `withinMs` the search returns its matches so far and where to continue.
  */
 export async function searchPeople(
   db: Db,
-  { connections, search, cursor, limit, withinMs }: PeopleSearch,
+  { connections, search, values, cursor, limit, withinMs }: PeopleSearch,
 ): Promise<{ readonly matches: RosterSearchResult[]; readonly next: PeopleCursor | null }> {
   const end = performance.now() + withinMs
   const isOver = () => performance.now() > end
@@ -50,7 +52,7 @@ export async function searchPeople(
     const page =
       search === undefined
         ? await everybody(db, connection, input)
-        : await inConnection(db, connection, { ...input, search })
+        : await inConnection(db, connection, { ...input, search, values })
     matches.push(...page.matches)
     if (page.next !== null) return { matches, next: { connection, ...page.next } }
   }
@@ -70,49 +72,55 @@ async function everybody(
   return { matches: rows, next: last && rows.length === limit ? { step: 0, after: last.identityId } : null }
 }
 
+type SearchInConnection = {
+  readonly search: string
+  readonly values: boolean
+  readonly cursor: SearchCursor
+  readonly limit: number
+  readonly isOver: () => boolean
+}
+
 async function inConnection(
   db: Db,
   connection: string,
-  input: { search: string; cursor: SearchCursor; limit: number; isOver: () => boolean },
+  input: SearchInConnection,
 ): Promise<{ readonly matches: RosterSearchResult[]; readonly next: SearchCursor | null }> {
-  const { search } = input
+  const { search, values } = input
   const key = sql.ref('identity_id')
-  return await searchInSteps(input, {
+  const { matches, next } = await searchInSteps<Match>(input, {
     async withPrefix(prefix, after, limit) {
-      const { rows } = await sql<RosterSearchResult>`
-        select ${columns}, 'key' as by from roster
+      const { rows } = await sql<Match>`
+        select identity_id as "identityId", 'key' as by from roster
         where connection = ${connection} and identity_id > ${after} and ${hasPrefix(key, prefix)} and desired is not null
         order by identity_id limit ${limit}`.execute(db)
       if (prefix !== search || after !== '' || rows.length === limit) return rows
       return [...(await withOtherKey(db, { connection, identityId: search })), ...rows]
     },
     async amongNext(after, limit) {
-      const by = matchedBy(search, key, sql.ref('desired'))
-      const { rows } = await sql<
-        { matches: RosterSearchResult[] | null } & Omit<Portion<RosterSearchResult>, 'matches'>
-      >`
-        with portion as materialized (
-          select connection, identity_id, desired, retracted_at, ${by} as by from roster
-          where connection = ${connection} and identity_id > ${after} and desired is not null
-          order by identity_id limit ${portionSize}),
-        matches as (
-          select ${columns}, by from portion where by is not null and not ${hasSearchedKey(search, key)}
-          order by identity_id limit ${limit})
-        select (select json_agg(matches) from matches) as matches, max(identity_id) as last, count(*)::int as scanned from portion`.execute(
-        db,
-      )
-      const [{ matches = null, last = null, scanned = 0 } = {}] = rows
-      return { matches: matches ?? [], last, scanned }
+      const people = sql`
+        select identity_id, ${values ? sql.ref('desired') : sql`null::jsonb`} as record from roster
+        where connection = ${connection} and identity_id > ${after} and desired is not null
+        order by identity_id limit ${portionSize}`
+      return await matchesAmong(db, { search, people, limit })
     },
   })
+  const { rows } = await sql<Omit<RosterSearchResult, 'by'>>`
+    select ${columns} from roster
+    where connection = ${connection} and identity_id = any(${matches.map(({ identityId }) => identityId)})`.execute(db)
+  const people = new Map(rows.map((row) => [row.identityId, row]))
+  const shown = matches.flatMap(({ identityId, by }) => {
+    const person = people.get(identityId)
+    return person === undefined ? [] : [{ ...person, by }]
+  })
+  return { matches: shown, next }
 }
 
 /** The person who has this key as a later key. */
-async function withOtherKey(db: Db, person: { connection: string; identityId: string }): Promise<RosterSearchResult[]> {
+async function withOtherKey(db: Db, person: { connection: string; identityId: string }): Promise<Match[]> {
   const identityId = await resolveKey(db, person)
   if (identityId === person.identityId) return []
-  const { rows } = await sql<RosterSearchResult>`
-    select ${columns}, 'key' as by from roster
+  const { rows } = await sql<Match>`
+    select identity_id as "identityId", 'key' as by from roster
     where connection = ${person.connection} and identity_id = ${identityId} and desired is not null`.execute(db)
   return rows
 }

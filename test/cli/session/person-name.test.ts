@@ -3,6 +3,7 @@ import { plain } from '../../../src/cli/render/text.ts'
 import type { Control } from '../../../src/cli/session/control-client.ts'
 import { requirePerson, resolvePersonInSource } from '../../../src/cli/session/person-name.ts'
 import type { Session } from '../../../src/cli/session/session.ts'
+import { machineCaller } from '../../../src/contract/control/access.ts'
 import { peopleOperations } from '../../../src/contract/control/people.ts'
 import { peopleHandlers } from '../../../src/daemon/control/people.ts'
 import { openDatabase } from '../../../src/database/database.ts'
@@ -45,7 +46,8 @@ async function openPeople() {
   // What finding people needs of the contexts is the store and the names of the connections.
   const sync = { store, connections, now: () => new Date() } as unknown as SyncContext
   const monitored = { connections: [], sources: [], leaverBounds: new Map() }
-  const context = { sync, monitored, actor: { by: 'ana', principal: 'machine' } }
+  const caller = machineCaller('ana')
+  const context = { sync, monitored, caller, actor: { by: 'ana', principal: 'machine' } }
   const calls = localCalls(peopleOperations, peopleHandlers, context)
   const getPerson = async ({ params }: { params: { connection: 'acme' | 'globex'; identityId: string } }) => {
     const match = people[params.connection].find(({ identityId }) => identityId === params.identityId)

@@ -15,11 +15,13 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 /** A world with the control API as the console uses it. */
-async function open(...schedules: readonly Scheduled[]): Promise<World & { readonly control: Control }> {
+async function open(
+  ...schedules: readonly Scheduled[]
+): Promise<World & { readonly control: Control; readonly asViewer: Control }> {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
   const none = () => Promise.reject(new Error('no key here'))
-  const control = localControl({
+  const context = {
     sync: world.sync,
     audit: { trouble: () => null, seal: async () => {}, verify: none, replaceKey: none },
     schedules,
@@ -28,8 +30,9 @@ async function open(...schedules: readonly Scheduled[]): Promise<World & { reado
     about: { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' },
     caller: machineCaller('ana'),
     signal: new AbortController().signal,
-  })
-  return Object.assign(world, { control })
+  }
+  const asViewer = localControl({ ...context, caller: { ...machineCaller('vera'), role: 'viewer' } })
+  return Object.assign(world, { control: localControl(context), asViewer })
 }
 
 test('the history of a connection has the people of each day and what was accepted', async () => {
@@ -67,6 +70,24 @@ test('the changes of a run are searched by key and, by those who see values, by 
   expect(await searchFor('person 1')).toEqual([[], true])
   expect(await searchFor('e1@', { values: true, kind: 'join' })).toEqual([['E0001'], true])
   expect(await searchFor('e1@', { values: true, kind: 'leave' })).toEqual([[], true])
+})
+
+test('a viewer finds people by key alone, and no search tells them a name', async () => {
+  await using world = await open()
+  await world.night(change(staff(3), { id: 'E0002', first: 'Öztürk' }))
+  const vera = world.asViewer
+  const matches = async (control: Control, search: string) =>
+    (await control.searchPeople({ query: { search } })).data.map(({ identityId, person }) => [
+      identityId,
+      person.firstName,
+    ])
+
+  expect(await matches(world.control, 'oeztu')).toEqual([['E0002', 'Öztürk']])
+  expect(await matches(vera, '002')).toEqual([['E0002', undefined]])
+  for (const search of ['oeztu', 'öztürk', 'ozturk', 'e2@acme', 'türk']) expect(await matches(vera, search)).toEqual([])
+  expect((await vera.searchPeople({ query: { search: '002' } })).data).toMatchObject([
+    { by: 'key', state: 'employed', person: { startedAt: expect.any(String) } },
+  ])
 })
 
 test('each look at values of people is an audit entry that names no value', async () => {

@@ -1,0 +1,57 @@
+/** Letters that Unicode does not take apart, as they are written where they are missing. */
+const plainLetters: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ŧ: 't',
+  ı: 'i',
+  ς: 'σ',
+}
+const umlauts: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' }
+const plainPattern = new RegExp(`[${Object.keys(plainLetters).join('')}]`, 'g')
+const umlautPattern = new RegExp(`[${Object.keys(umlauts).join('')}]`, 'g')
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is that of ASCII.
+const ascii = /^[\x00-\x7f]*$/
+
+/** A text as search compares it: `ozturk`, and with the German spelling of umlauts `oeztuerk`. Both are the same without umlauts. */
+export type FoldedText = { readonly plain: string; readonly german: string }
+
+/**
+ * The one rule by which searches compare letters: in any case, without marks (NFKD), and special letters as they are usually replaced.
+ * A text of ASCII is only put in lower case, so a database can compare it without this rule.
+ */
+export function foldLetters(text: string): FoldedText {
+  if (ascii.test(text)) {
+    const folded = text.toLowerCase()
+    return { plain: folded, german: folded }
+  }
+  const german = text
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll(umlautPattern, (letter) => umlauts[letter] ?? letter)
+  return { plain: withoutMarks(text), german: withoutMarks(german) }
+}
+
+function withoutMarks(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[\u0300-\u036f]/g, '')
+    .replaceAll(plainPattern, (letter) => plainLetters[letter] ?? letter)
+}
+
+/** Whether a text holds another one in either spelling. */
+export function holdsFolded(text: FoldedText, part: FoldedText): boolean {
+  return text.plain.includes(part.plain) || text.german.includes(part.german)
+}
+
+/** The words of a name or of a search for one, folded. */
+export function foldedWords(text: string): FoldedText[] {
+  return text.split(/[\s,.'’-]+/).flatMap((word) => (word === '' ? [] : [foldLetters(word)]))
+}
