@@ -88,12 +88,13 @@ export async function matchesAmong(
 ): Promise<Portion<Match>> {
   const { rows } = await sql<{ candidates: Candidate[] | null; last: string | null; scanned: number }>`
     with portion as materialized (${people}),
-    named as (
+    named as materialized (
       select identity_id as "identityId", record ->> 'email' as email,
-        concat_ws(' ', record ->> 'firstName', record ->> 'lastName') as name
+        concat_ws(' ', record ->> 'firstName', record ->> 'lastName') as name,
+        lower(concat_ws(' ', identity_id, record ->> 'email', record ->> 'firstName', record ->> 'lastName') collate "C") as text
       from portion where ${isMeant} and not ${hasSearchedKey(search, sql.ref('identity_id'))}),
     candidates as (
-      select * from named where ${mayMatch(search, sql`concat_ws(' ', "identityId", email, name)`)}
+      select "identityId", email, name from named where ${mayMatch(search)}
       order by "identityId" limit ${maxCandidates})
     select (select json_agg(candidates) from candidates) as candidates, max(identity_id) as last, count(*)::int as scanned
     from portion`.execute(db)
@@ -122,13 +123,16 @@ function createMatcher(search: string): (person: Candidate) => MatchedBy | null 
   }
 }
 
-/** In SQL, whether a person may match, by all of their texts. Only texts of ASCII are compared here. */
-function mayMatch(search: string, text: RawBuilder<unknown>): RawBuilder<boolean> {
-  const holds = ({ plain, german }: FoldedText) =>
-    sql<boolean>`(strpos(lower(${text} collate "C"), ${plain}) > 0 or strpos(lower(${text} collate "C"), ${german}) > 0)`
+/** In SQL, whether a person may match, by `text`: all of their texts. Only texts of ASCII are compared here. */
+function mayMatch(search: string): RawBuilder<boolean> {
+  const holds = ({ plain, german }: FoldedText) => {
+    const spellings = [...new Set([plain, german])]
+    const each = spellings.map((spelling) => sql`strpos(text, ${spelling}) > 0`)
+    return sql<boolean>`(${sql.join(each, sql` or `)})`
+  }
   const words = foldedWords(search)
   const holdsWords = words.length === 0 ? sql`false` : sql.join(words.map(holds), sql` and `)
-  return sql<boolean>`(octet_length(${text}) > char_length(${text}) or ${holds(foldLetters(search))} or (${holdsWords}))`
+  return sql<boolean>`(octet_length(text) > char_length(text) or ${holds(foldLetters(search))} or (${holdsWords}))`
 }
 
 /** In SQL, whether the first step has already found a key. */
