@@ -17,7 +17,7 @@ type Searched<T> = {
 }
 
 /** Matches of one scanned portion, its last key, and how many people were scanned. */
-export type Portion<T> = { readonly matches: readonly T[]; readonly last: string | null; readonly scanned: number }
+type Portion<T> = { readonly matches: readonly T[]; readonly last: string | null; readonly scanned: number }
 
 type SearchInput = {
   readonly search: string
