@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { Failure, failures, stackOf } from '../errors.ts'
+import { machineTimeZone, useTimeZone } from '../text/time.ts'
 import { addPlatformCommands } from './definitions/support.ts'
 import { missingPackage } from './missing-package.ts'
 import { createProgram } from './program.ts'
@@ -12,6 +13,7 @@ const bugExit = 1
 /** Runs the command that the arguments name, and resolves to the exit code of the process. */
 export async function rollcall(args: readonly string[]): Promise<number> {
   let exit = 0
+  useTimeZone(machineTimeZone())
   const program = createProgram((code) => {
     exit = code
   })

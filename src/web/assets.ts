@@ -9,6 +9,7 @@ const files = {
   'style.css': { at: new URL('style.css', import.meta.url), type: 'text/css; charset=utf-8' },
   'icon.svg': { at: new URL('icon.svg', import.meta.url), type: 'image/svg+xml' },
   'live.js': { at: new URL('live.js', import.meta.url), type: 'text/javascript; charset=utf-8' },
+  'local-time.js': { at: new URL('local-time.js', import.meta.url), type: 'text/javascript; charset=utf-8' },
   'htmx-sse.js': {
     at: new URL(import.meta.resolve('htmx.org/dist/ext/hx-sse.min.js')),
     type: 'text/javascript; charset=utf-8',

@@ -20,10 +20,13 @@ export function pluralize(value: number, one: string, many = `${one}s`): string 
   return `${number(value)} ${value === 1 ? one : many}`
 }
 
-/** `2 Mar 2026, 10:00 UTC`. If there is too little room, the time is below the date. */
+/**
+ * `2 Mar 2026, 10:00 UTC`. If there is too little room, the time is below the date. `local-time.js` shows it in the reader's zone on pages
+ * that load it.
+ */
 export function formatInstant(at: Date | string): Html {
   const date = new Date(at)
-  return html`<time datetime="${date.toISOString()}"><span>${days.format(date)},</span> <span>${clocks.format(date)} UTC</span></time>`
+  return html`<time data-instant datetime="${date.toISOString()}"><span>${days.format(date)},</span> <span>${clocks.format(date)} UTC</span></time>`
 }
 
 /** The same as plain text. */

@@ -53,13 +53,22 @@ test('the page offers acts, people and connections, and the days of its filter h
   const ofBob = await vera.get(`/audit?from=2026-09-03&to=2026-09-05&act=run&by=${encodeURIComponent('Bob, "the" by')}`)
   const about = await vera.get('/audit?person=E0002')
   const nothing = await vera.get('/audit?from=2026-12-01&act=own.act')
+  const inKolkata = await vera.get('/audit?from=2026-09-03&to=2026-09-05&zone=Asia/Kolkata')
   const wrong = await vera.get('/audit?from=2026-02-30')
+  const wrongZone = await vera.get('/audit?from=2026-02-03&zone=Mars/Base')
 
   for (const option of ['run', 'run.rejected', '=Ada', 'Bob, &quot;the&quot; by', 'acme'])
     expect(all.text).toContain(`<option value="${option}">`)
   expect([all, days, ofBob, about].map(({ text }) => rowsIn(text))).toEqual([50, 3, 1, 1])
   expect(days.text).toContain('5 Sept 2026')
   expect(about.text).toContain('href="/person?connection=acme&amp;key=E0002"')
+  expect(inKolkata.text).not.toContain('5 Sept 2026')
+  expect(rowsIn(inKolkata.text)).toBe(3)
+  expect(inKolkata.text).toContain('Days are those of <span>Asia/Kolkata</span>')
+  expect([wrongZone.status, wrongZone.text.includes('is no time zone; write one such as Europe/Berlin')]).toEqual([
+    400,
+    true,
+  ])
   expect(days.text).toContain('href="/audit/entries.csv?from=2026-09-03&amp;to=2026-09-05"')
   expect(nothing.text).toContain('No entry matches.')
   expect(nothing.text).toContain('<option value="own.act" selected>')

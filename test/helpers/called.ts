@@ -47,7 +47,11 @@ export async function call(
 }
 
 function startHost(): ChildProcess {
-  const host = fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: [] })
+  const host = fork(program, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: [],
+    env: { ...process.env, TZ: 'UTC' },
+  })
   host.setMaxListeners(0)
   return host
 }

@@ -24,7 +24,7 @@ export function startCommand(
 ): Running {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1', ...env },
+    env: { ...process.env, NO_COLOR: '1', TZ: 'UTC', ...env },
   })
   const captured = { stdout: '', stderr: '' }
   const listeners = new Set<() => void>()

@@ -1,6 +1,6 @@
 import type { ClassifiedValue } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, escapeText, type Paint, roomIn } from '../render/text.ts'
+import { aligned, escapeText, formatInstant, type Paint, roomIn } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 /** The options of `rollcall accept-status`. */
@@ -36,7 +36,7 @@ export function renderValues(values: readonly ClassifiedValue[], paint: Paint): 
     `"${escapeText(value)}"`,
     as,
     field,
-    `${escapeText(by)}, ${at.slice(0, 16)}Z`,
+    `${escapeText(by)}, ${formatInstant(at)}`,
   ])
   return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
 }

@@ -1,6 +1,6 @@
 import type { AnsweredKeys, KeyAnswer, KeyPair } from '../../contract/control/keys.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, escapeText, type Paint, pluralize, roomIn, shortId } from '../render/text.ts'
+import { aligned, escapeText, formatInstant, type Paint, pluralize, roomIn, shortId } from '../render/text.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
@@ -96,7 +96,7 @@ export function renderKeys(
   const answerRows = answers.map(({ former, identityId, same, by, at }) => [
     `${escapeText(former)} → ${escapeText(identityId)}`,
     same ? 'one person' : 'two people',
-    `${escapeText(by)}, ${at.slice(0, 16)}Z`,
+    `${escapeText(by)}, ${formatInstant(at)}`,
   ])
   return [
     ...(open.length === 0 ? [] : [paint('bold', 'Waiting for an answer'), ...table(open, paint)]),

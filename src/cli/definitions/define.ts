@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { userName } from '../../daemon/user-name.ts'
+import { isTimeZone, useTimeZone } from '../../text/time.ts'
 
 /** Turns a command, which resolves to an exit code, into an action of Commander that reports this code. */
 export type ExitWith = <A extends unknown[]>(action: (...args: A) => Promise<number>) => (...args: A) => Promise<void>
@@ -38,7 +39,15 @@ export function configOptions(command: Command): Command {
 
 /** For every command that reads the configuration and can print JSON. */
 export function commonOptions(command: Command): Command {
-  return configOptions(command).option('--json', 'print only one JSON document on stdout')
+  return configOptions(command)
+    .option('--json', 'print only one JSON document on stdout')
+    .option('--time-zone <zone>', 'zone of the times that are printed (default: that of this machine)', displayZone)
+}
+
+function displayZone(name: string): string {
+  if (!isTimeZone(name)) throw new InvalidArgumentError('It must be a time zone, such as Europe/Berlin or UTC.')
+  useTimeZone(name)
+  return name
 }
 
 /** For a command about one connection. */

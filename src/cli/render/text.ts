@@ -5,6 +5,8 @@ import { displayWidth } from './table.ts'
 /** Every text from outside is escaped with this before it appears in a line of ours. */
 export { escapeText } from '../../text/escape.ts'
 export type { Paint, Style } from '../../text/print.ts'
+/** `2026-11-20 01:00 UTC`, in the zone of the reader. */
+export { formatTime as formatInstant } from '../../text/time.ts'
 export { aligned, headed, roomIn } from './table.ts'
 
 /** Paints nothing: for output without colours. */
@@ -36,11 +38,6 @@ export function number(value: number): string {
   // Loading the tables for the characters of all languages takes as long as a whole status.
   if (Number.isInteger(value) && Math.abs(value) < 1000) return String(value)
   return value.toLocaleString('en-US')
-}
-
-/** `2026-11-20 01:00 UTC`. */
-export function formatInstant(instant: string): string {
-  return `${instant.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** The calendar day of a date as the platform writes it. */

@@ -4,6 +4,7 @@ import type { Config } from '../../daemon/config/config.ts'
 import { Failure } from '../../errors.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { openScreen, standardOutput } from '../../text/print.ts'
+import { formatClock } from '../../text/time.ts'
 import { type Paint, wrapped } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 import { controlOverSocket } from './control-client.ts'
@@ -142,10 +143,10 @@ function createScreenView<T>({ config }: CommonOptions, live: Live<T>, quit: () 
       if (result.away === null) last = result.value
       const state =
         result.away === null
-          ? paint('dim', `${clock(new Date())} · press q to quit`)
+          ? paint('dim', `${formatClock(new Date())} · press q to quit`)
           : paint(
               'yellow',
-              `! ${clock(new Date())} · ${awayText(result.away)}; waiting for the daemon · press q to quit`,
+              `! ${formatClock(new Date())} · ${awayText(result.away)}; waiting for the daemon · press q to quit`,
             )
       const shown = last
       screen.draw((columns) => {
@@ -184,9 +185,5 @@ function createLineView<T>(live: Live<T>, output: Output): View<T> {
 }
 
 function awayText({ since, reason }: Away): string {
-  return `${reason} (since ${clock(since)})`
-}
-
-function clock(time: Date): string {
-  return `${time.toISOString().slice(11, 19)} UTC`
+  return `${reason} (since ${formatClock(since)})`
 }

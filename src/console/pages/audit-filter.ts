@@ -1,13 +1,14 @@
 import type { AuditChoices } from '../../contract/control/trail.ts'
 import { Failure } from '../../errors.ts'
+import { isTimeZone, utc } from '../../text/time.ts'
 import { filterForm, type Option, selectField, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import type { Fields } from '../site/site.ts'
 import { connectionField } from '../site/words.ts'
 
-const names = ['from', 'to', 'act', 'by', 'connection', 'person'] as const
+const names = ['from', 'to', 'act', 'by', 'connection', 'person', 'zone'] as const
 
-/** The filter of the audit page as its address has it; an empty text does not filter. Days include their end. */
+/** The filter of the audit page as its address has it; an empty text does not filter. Days include their end; `zone` is where they begin, UTC if it is empty. */
 export type AuditFilter = Readonly<Record<(typeof names)[number], string>>
 
 /** The filter that the address of a page states. */
@@ -17,14 +18,14 @@ export function auditFilter(fields: Fields): AuditFilter {
 
 /** Whether a filter leaves anything out. */
 export function isNarrowed(filter: AuditFilter): boolean {
-  return Object.values(filter).some((value) => value !== '')
+  return Object.entries(filter).some(([name, value]) => name !== 'zone' && value !== '')
 }
 
 /** The same filter as the control API takes it. */
-export function auditQuery({ from, to, act, by, connection, person }: AuditFilter) {
+export function auditQuery({ from, to, act, by, connection, person, zone }: AuditFilter) {
   return {
-    ...(from && { from: startOf('From', from, 0) }),
-    ...(to && { to: startOf('Until', to, 1) }),
+    ...(from && { from: startOf('From', { day: from, zone, later: 0 }) }),
+    ...(to && { to: startOf('Until', { day: to, zone, later: 1 }) }),
     ...(act && { act }),
     ...(by && { by }),
     ...(connection && { connection }),
@@ -47,7 +48,7 @@ export function auditFilterForm(filter: AuditFilter, choices: AuditChoices): Htm
       value: to,
     })}${selectField({ name: 'act', label: 'Action', options: actOptions(choices.acts, act), value: act })}${selectField(
       { name: 'by', label: 'Done by', options: withAll(choices.by, by), value: by },
-    )}${connectionField(choices.connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}`,
+    )}${connectionField(choices.connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}${zoneNote(filter)}`,
   })
 }
 
@@ -68,11 +69,23 @@ function withAll(listed: readonly string[], chosen: string): Option[] {
   return [{ value: '', name: 'All' }, ...[...all].map((name) => ({ value: name, name }))]
 }
 
+/** Where the days begin: as the address states for chosen days, otherwise where a script finds the reader. */
+function zoneNote({ from, to, zone }: AuditFilter): Html {
+  const isChosen = from !== '' || to !== ''
+  const name = isChosen && zone !== '' ? zone : utc
+  return html`<p class="hint"><input type="hidden" name="zone" value="${name}"${!isChosen && html` data-zone`}>Days are those of <span${!isChosen && html` data-zone-name`}>${name}</span>.</p>`
+}
+
+type DayInZone = { readonly day: string; readonly zone: string; readonly later: number }
+
 /** The instant at which a day begins, or one `later` by that many days. */
-function startOf(label: string, day: string, later: number): string {
+function startOf(label: string, { day, zone, later }: DayInZone): string {
+  const timeZone = zone === '' ? utc : zone
+  if (!isTimeZone(timeZone))
+    throw new Failure('usage', `zone: "${zone}" is no time zone; write one such as Europe/Berlin`)
   try {
     const date = Temporal.PlainDate.from(day, { overflow: 'reject' }).add({ days: later })
-    return new Date(date.toZonedDateTime('UTC').epochMilliseconds).toISOString()
+    return new Date(date.toZonedDateTime(timeZone).epochMilliseconds).toISOString()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new Failure('usage', `${label}: "${day}" is no day; write one such as 2026-01-31`)

@@ -29,9 +29,9 @@ export function auditPages(site: Site): void {
     })}
 ${auditFilterForm(chosen, choices)}
 <section class="card" id="entries" aria-label="Audit entries">
+${(data.length > 0 || next !== null) && filesLine(chosen)}
 ${entriesTable(data, next === null ? (isNarrowed(chosen) ? 'No entry matches.' : 'There is no entry yet.') : 'No match on this page; the next page searches further.')}
 ${paging({ label: 'Pages of entries', path: '/audit', query: chosen, after, next })}
-${(data.length > 0 || next !== null) && filesLine(chosen)}
 </section>`
     return { title: 'Audit trail', content, section: 'audit' }
   })

@@ -35,7 +35,7 @@ export type Content = {
 }
 
 /** The scripts that pages load. */
-export const scripts = ['htmx.js', 'htmx-sse.js', 'live.js'] as const satisfies readonly AssetName[]
+export const scripts = ['local-time.js', 'htmx.js', 'htmx-sse.js', 'live.js'] as const satisfies readonly AssetName[]
 const streamPath = `${controlPrefix}${live.watchLive.path}`
 
 /** A complete HTML document. `visitor`: the signed-in person; null if signed out. */

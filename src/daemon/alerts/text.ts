@@ -2,6 +2,7 @@ import type { AlertKind } from '../../contract/control/alerts.ts'
 import { pluralize } from '../../identity/pluralize.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { escapeText } from '../../text/escape.ts'
+import { formatTime, utc } from '../../text/time.ts'
 import type { AlertChange, Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 
@@ -136,8 +137,9 @@ function short(text: string, length: number): string {
 }
 
 function stateLine({ type, alert, sentBefore }: AlertChange): string {
-  const since = minute(alert.since)
-  if (type === 'cleared') return `Over since ${minute(alert.clearedAt ?? alert.since)}. It had been so since ${since}.`
+  const since = formatTime(alert.since, utc)
+  if (type === 'cleared')
+    return `Over since ${formatTime(alert.clearedAt ?? alert.since, utc)}. It had been so since ${since}.`
   return sentBefore > 0 ? `Reminder: this is so since ${since}.` : `Since ${since}.`
 }
 
@@ -154,8 +156,4 @@ function ofRun(alert: Alert): string {
 
 function ofConnection(command: string): (alert: Alert) => string {
   return ({ connection }) => `rollcall ${command} --connection ${connection}`
-}
-
-function minute(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }

@@ -5,6 +5,7 @@ import {
   handOverBlocks,
 } from '../../contract/control/hand-over.ts'
 import { groupProblem, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import { formatTime, utc } from '../../text/time.ts'
 import { type Html, html } from '../../web/html.ts'
 import { reportPage } from '../reports/report-page.ts'
 import { hasValues } from './columns.ts'
@@ -15,7 +16,7 @@ export function handOverPage(list: HandOver): string {
   const withValues = hasValues(list)
   const body = html`<header>
 <h1>Corrections for HR</h1>
-<p class="faint">What could not be read in the lists of HR. Made by Rollcall on ${madeAt.slice(0, 10)} at ${madeAt.slice(11, 16)} UTC.</p>
+<p class="faint">What could not be read in the lists of HR. Made by Rollcall on ${formatTime(madeAt, utc)}.</p>
 </header>
 <p class="verdict ${departures > 0 && 'bad'}"><strong>${handOverSummary(list)}.</strong></p>
 ${groups.map((group) => groupSection(group, withValues))}`

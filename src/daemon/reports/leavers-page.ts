@@ -1,4 +1,5 @@
 import { type Leaver, type LeaverReport, type LeaverSummary, leaverStates } from '../../contract/control/leavers.ts'
+import { formatTime, utc } from '../../text/time.ts'
 import { type Bar, bars } from '../../web/charts.ts'
 import { type Html, html } from '../../web/html.ts'
 import { formatSeconds } from '../../web/span.ts'
@@ -10,7 +11,7 @@ export function leaversPage(report: LeaverReport): string {
   const withNames = leavers.some(({ email }) => email !== undefined)
   const body = html`<header>
 <h1>Leavers, ${from} to ${to}</h1>
-<p class="faint">People whose last day of employment lies in this period. Made by Rollcall ${version} on ${moment(madeAt)}; times are in UTC.</p>
+<p class="faint">People whose last day of employment lies in this period. Made by Rollcall ${version} on ${formatTime(madeAt, utc)}; times are in UTC.</p>
 </header>
 ${verdict(connections)}
 ${connectionsSection(connections)}
@@ -154,8 +155,4 @@ function leaverRow(leaver: Leaver, withNames: boolean): Html {
 
 function time(instant: string | null): Html | string {
   return instant === null ? '–' : html`${instant.slice(0, 10)}<span>${instant.slice(11, 16)}</span>`
-}
-
-function moment(instant: string): string {
-  return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`
 }
