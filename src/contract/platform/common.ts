@@ -193,6 +193,7 @@ export const CustomFieldSubmit = z
     name: text(maxShortTextLength).optional(),
     value: text(maxLongTextLength).nullable().describe('Null removes the value.'),
   })
+  .refine(({ id, name }) => id !== undefined || name !== undefined, { error: 'needs an id or a name' })
   .meta({ id: 'CustomFieldSubmitRequestPublicV2Dto' })
 export type CustomFieldSubmit = z.infer<typeof CustomFieldSubmit>
 

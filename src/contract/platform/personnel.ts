@@ -131,6 +131,7 @@ export const PersonnelModify = z
     employmentStatus: EmploymentStatus.optional(),
     notHumanReason: text(maxLongTextLength)
       .min(1)
+      .refine((reason) => reason.trim() !== '', { error: 'must not be blank' })
       .optional()
       .describe('Why the person is out of scope. Required when the status becomes `OUT_OF_SCOPE`.'),
     customFields: z.array(CustomFieldSubmit).optional(),

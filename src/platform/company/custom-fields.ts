@@ -19,6 +19,12 @@ type Entity = { readonly entityType: CustomFieldEntity; readonly entityId: numbe
 
 type Submission = { readonly submitted?: readonly CustomFieldSubmit[]; readonly isNew: boolean }
 
+/** What a request has of custom fields: its expansions, or the values that it gives. */
+type FieldUse = {
+  readonly expand?: readonly string[] | undefined
+  readonly submitted?: readonly CustomFieldSubmit[] | undefined
+}
+
 /** A value to store for a field; null removes it. */
 type CustomFieldChange = { readonly definitionId: number; readonly value: string | null }
 
@@ -39,9 +45,12 @@ const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> 
   FORMULA: null,
 }
 
-/** Refuses a caller whose account's plan has no custom fields. */
-/** Refuses a plan without custom fields with 403. Call it before anything is looked up. */
-export function requireCustomFields(ctx: PlatformContext): void {
+/** Refuses to give or show custom fields with 403 if the plan has none. Call it before anything is looked up. */
+export function requireCustomFields(ctx: PlatformContext, { expand = [], submitted = [] }: FieldUse): void {
+  if (expand.includes('customFields') || submitted.length > 0) requirePlan(ctx)
+}
+
+function requirePlan(ctx: PlatformContext): void {
   if (!ctx.entitlements.has(entitlement)) {
     throw new Refusal(403, `The plan of the account does not include ${entitlement}`)
   }
@@ -53,7 +62,7 @@ export async function customFieldsOf(
   entityType: CustomFieldEntity,
   entities: readonly { readonly id: number }[],
 ): Promise<ReadonlyMap<number, CustomFieldValue[]>> {
-  requireCustomFields(ctx)
+  requirePlan(ctx)
   if (entities.length === 0) return new Map()
   const rows = await ctx.db
     .selectFrom('custom_field_values as stored')
@@ -82,7 +91,7 @@ export async function checkCustomFields(
   entityType: CustomFieldEntity,
   { submitted = [], isNew }: Submission,
 ): Promise<CustomFieldChange[]> {
-  if (submitted.length > 0) requireCustomFields(ctx)
+  requireCustomFields(ctx, { submitted })
   if (submitted.length === 0 && !(isNew && ctx.entitlements.has(entitlement))) return []
   const definitions = await definitionsFor(db, ctx.accountId, entityType)
   const matches = submitted.map((field) => ({ field, definition: findDefinition(ctx, definitions, field) }))
@@ -108,7 +117,7 @@ export async function findCustomField(
   entityType: CustomFieldEntity,
   { customFieldId: id, name }: { readonly customFieldId?: number; readonly name?: string },
 ): Promise<Definition> {
-  requireCustomFields(ctx)
+  requirePlan(ctx)
   const definitions = await definitionsFor(ctx.db, ctx.accountId, entityType)
   const matches = definitions.filter(
     (candidate) =>
@@ -183,7 +192,6 @@ function findDefinition(
   definitions: readonly Definition[],
   { id, name }: CustomFieldSubmit,
 ): Definition {
-  if (id === undefined && name === undefined) throw new Refusal(400, 'A custom field needs an id or a name')
   const matches = definitions.filter(
     (candidate) => (id ?? candidate.id) === candidate.id && (name ?? candidate.name) === candidate.name,
   )

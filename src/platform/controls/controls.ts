@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Control, ControlExpand, controls } from '../../contract/platform/controls.ts'
 import type { Handlers } from '../../http/server/mount.ts'
+import { requireCustomFields } from '../company/custom-fields.ts'
 import { requireWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { replyWithPage } from '../core/pages.ts'
@@ -15,6 +16,7 @@ import { type ControlRow, findControl } from './find-control.ts'
 export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
   async listControls(ctx, { params: { workspaceId }, query }) {
     const { cursor, size, sort, sortDir, includeTotalCount, 'expand[]': expand, ...filters } = query
+    requireCustomFields(ctx, { expand })
     await requireWorkspace(ctx.db, ctx.accountId, workspaceId)
     return replyWithPage(ctx, {
       table: 'controls',
@@ -26,11 +28,13 @@ export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
   },
 
   async createControl(ctx, { params, body }) {
+    requireCustomFields(ctx, { submitted: body.customFields })
     const row = await ctx.db.transaction().execute((trx) => createControl(trx, ctx, params.workspaceId, body))
     return { status: 201, body: presentRow(row) }
   },
 
   async getControl(ctx, { params, query }) {
+    requireCustomFields(ctx, { expand: query['expand[]'] })
     const row = await findControl(ctx.db, ctx, params)
     const [control = presentRow(row)] = await present(ctx, [row], query['expand[]'])
     return { status: 200, body: control }

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { AssetCreate, AssetUpdate, assets } from '../../contract/platform/assets.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
+import { checkCustomFields, requireCustomFields, storeCustomFields } from '../company/custom-fields.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { replyWithPage } from '../core/pages.ts'
 import { changedAt } from '../core/rows.ts'
@@ -30,18 +30,21 @@ export const assetHandlers: Handlers<typeof assets, PlatformContext> = {
   },
 
   async createAsset(ctx, { body }) {
+    requireCustomFields(ctx, { submitted: body.customFields })
     const row = await ctx.db.transaction().execute((trx) => insertAsset(trx, ctx, body))
     const [asset = refuseUnknown()] = await presentAssets(ctx, [row])
     return { status: 201, body: asset }
   },
 
   async getAsset(ctx, { params, query }) {
+    requireCustomFields(ctx, { expand: query['expand[]'] })
     const row = await assetOf(ctx, ctx.db, params.assetId).executeTakeFirst()
     const [asset = refuseUnknown()] = await presentAssets(ctx, row ? [row] : [], query['expand[]'])
     return { status: 200, body: asset }
   },
 
   async updateAsset(ctx, { params, body }) {
+    requireCustomFields(ctx, { submitted: body.customFields })
     const row = await ctx.db.transaction().execute((trx) => updateAsset(trx, ctx, params.assetId, body))
     if (!row) return { status: 204 }
     const [asset = refuseUnknown()] = await presentAssets(ctx, [row])

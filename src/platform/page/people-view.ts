@@ -6,7 +6,7 @@ import { type Column, table, tiles } from '../../web/tables.ts'
 import { day, formatInstant, number, pluralize } from '../../web/words.ts'
 import type { Attempt } from '../identity-sync/attempts.ts'
 import type { Connection, Group, ListedPerson, PeoplePage } from './people.ts'
-import { complianceBadge } from './person-view.ts'
+import { complianceBadge, employmentPeriod } from './person-view.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, personHref, type Source, writeQuery } from './query.ts'
 import { statuses, statusNames } from './status-names.ts'
 import { syncHistory, syncPanel } from './sync-view.ts'
@@ -175,13 +175,7 @@ function toneOf(status: EmploymentStatus): Tone {
 }
 
 function employed(person: ListedPerson): Renderable {
-  return html`${period(person)}${person.hasDatesByHand && html` <span class="hint">set by hand</span>`}`
-}
-
-function period({ startedAt, separatedAt }: ListedPerson): Renderable {
-  if (startedAt && separatedAt) return html`${day(startedAt)} to ${day(separatedAt)}`
-  if (startedAt) return html`from ${day(startedAt)}`
-  return separatedAt ? html`until ${day(separatedAt)}` : html`<span class="faint">no dates</span>`
+  return html`${employmentPeriod(person)}${person.hasDatesByHand && html` <span class="hint">set by hand</span>`}`
 }
 
 function sourceOf({ setByHandAt, connections }: ListedPerson): Html {

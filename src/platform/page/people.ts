@@ -226,7 +226,8 @@ async function connectionsOf(db: Db, userIds: readonly number[], now: Date): Pro
   return new Map([...names].map(([userId, set]) => [userId, [...set]]))
 }
 
-async function groupsOfPeople(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string[]>> {
+/** The names of the groups of these people by personnel id. */
+export async function groupsOfPeople(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string[]>> {
   const rows = await db
     .selectFrom('group_members')
     .innerJoin('personnel_groups', 'personnel_groups.id', 'group_members.group_id')

@@ -53,7 +53,14 @@ export function complianceBadge(status: CheckStatus): Html {
   return badge(...statusWords[status])
 }
 
-/** The page of one person: compliance, documents and policies. */
+/** When somebody is employed, as far as it is known. */
+export function employmentPeriod({ startedAt, separatedAt }: Pick<PersonDetails, 'startedAt' | 'separatedAt'>): Html {
+  if (startedAt && separatedAt) return html`${day(startedAt)} to ${day(separatedAt)}`
+  if (startedAt) return html`from ${day(startedAt)}`
+  return separatedAt ? html`until ${day(separatedAt)}` : html`<span class="faint">no dates</span>`
+}
+
+/** The page of one person: facts, compliance, documents and policies. */
 export function personView(person: PersonDetails, accountId: number): Html {
   return html`<div class="heading">
 <h1>${person.name}</h1>
@@ -63,7 +70,11 @@ export function personView(person: PersonDetails, accountId: number): Html {
 ${definitions([
   ['Address', person.email],
   ['Status', statusNames[person.status]],
+  ['Out of scope because', person.reason],
+  ['Employed', employmentPeriod(person)],
   ['Roles', person.roles.join(', ')],
+  ['Groups', person.groups.join(', ')],
+  ...person.customFields.map(({ name, value }) => [name, value] as const),
 ])}
 </section>
 ${section('compliance', 'Compliance', table({ caption: 'Compliance checks', columns: checkColumns, rows: person.checks, empty: null }))}

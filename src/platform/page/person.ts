@@ -3,6 +3,7 @@ import type { ComplianceCheck, EmploymentStatus } from '../../contract/platform/
 import type { PlatformSchema } from '../core/schema.ts'
 import { type DocumentRow, documentsOf } from '../documents/documents.ts'
 import { complianceChecksOf } from '../people/present-checks.ts'
+import { groupsOfPeople } from './people.ts'
 import { documentHref } from './query.ts'
 
 /** A document with the path of its file on this page. */
@@ -15,12 +16,21 @@ export type ShownDocument = Pick<DocumentRow, 'type' | 'name' | 'created_at' | '
 /** A policy that is assigned to a person. */
 export type ShownPolicy = { readonly name: string; readonly version: number; readonly acceptedAt: Date | null }
 
+/** A custom field of a person with its value. */
+type CustomField = { readonly name: string; readonly value: string }
+
 /** A person with everything that the page shows of them. */
 export type PersonDetails = {
   readonly name: string
   readonly email: string
   readonly status: EmploymentStatus
+  readonly startedAt: Date | null
+  readonly separatedAt: Date | null
+  /** Why the person is out of scope. */
+  readonly reason: string | null
   readonly roles: readonly string[]
+  readonly groups: readonly string[]
+  readonly customFields: readonly CustomField[]
   readonly checks: readonly ComplianceCheck[]
   readonly documents: readonly ShownDocument[]
   readonly policies: readonly ShownPolicy[]
@@ -42,16 +52,33 @@ export async function readPerson(
   if (!row) return null
   const user = await db.selectFrom('users').selectAll().where('id', '=', row.user_id).executeTakeFirstOrThrow()
   const checks = await complianceChecksOf({ db }, [row])
+  const groups = await groupsOfPeople(db, [row.id])
   const name = [user.first_name, user.last_name].filter((part) => part !== null).join(' ')
   return {
     name: name.trim() === '' ? user.email : name,
     email: user.email,
     status: row.employment_status,
+    startedAt: row.started_at,
+    separatedAt: row.separated_at,
+    reason: row.not_human_reason,
     roles: user.roles,
+    groups: groups.get(row.id) ?? [],
+    customFields: await readCustomFields(db, row.id),
     checks: checks.get(row.id) ?? [],
     documents: await readDocuments(db, { accountId, personnelId, userId: row.user_id }),
     policies: await readPolicies(db, row.user_id),
   }
+}
+
+async function readCustomFields(db: Kysely<PlatformSchema>, personnelId: number): Promise<CustomField[]> {
+  return db
+    .selectFrom('custom_field_values as stored')
+    .innerJoin('custom_field_definitions as definition', 'definition.id', 'stored.definition_id')
+    .select(['definition.name', 'stored.value'])
+    .where('stored.entity_type', '=', 'PERSONNEL')
+    .where('stored.entity_id', '=', personnelId)
+    .orderBy('definition.id')
+    .execute()
 }
 
 async function readDocuments(

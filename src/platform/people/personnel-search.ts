@@ -40,7 +40,7 @@ export const personnelSearchHandlers: Handlers<typeof personnelSearch, PlatformC
 
 async function search(ctx: PlatformContext, query: SearchQuery, workspaceId: number | null) {
   const { cursor, size, sort, sortDir, includeTotalCount, 'expand[]': expand, 'facets[]': facets, ...filter } = query
-  if (expand?.includes('customFields')) requireCustomFields(ctx)
+  requireCustomFields(ctx, { expand })
   const where = await searchConditions(ctx, query, workspaceId)
   if (workspaceId !== null) await requireWorkspace(ctx.db, ctx.accountId, workspaceId)
   await updateIndexIfOld(ctx)

@@ -42,7 +42,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   },
 
   async getPersonnel(ctx, { params, query }) {
-    if (query['expand[]']?.includes('customFields')) requireCustomFields(ctx)
+    requireCustomFields(ctx, { expand: query['expand[]'] })
     const row = await findPerson(ctx, params.personnelId)
     const [person] = row ? await present(ctx, [row], query['expand[]']) : []
     if (!person) throw new Refusal(404, 'There is no such person')
@@ -50,7 +50,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   },
 
   async updatePersonnel(ctx, { params, body }) {
-    if (body.customFields !== undefined && body.customFields.length > 0) requireCustomFields(ctx)
+    requireCustomFields(ctx, { submitted: body.customFields })
     const row = await ctx.db.transaction().execute((trx) => editByHand(trx, ctx, params.personnelId, body))
     const [person] = await present(ctx, [row])
     if (!person) throw new Error('the person was not presented')

@@ -85,6 +85,26 @@ describe.each(databases)('custom fields on $name', ({ createDatabase }) => {
     expect(answer.status).toBe(403)
   })
 
+  test('a plan without custom fields is refused before anything is looked up', async () => {
+    const { client } = await newInventory(opened, { entitlements: [] })
+    const [asset, control] = [{ assetId: 987_654 }, { workspaceId: 987_654, controlId: 987_654 }]
+    const query = { 'expand[]': ['customFields' as const] }
+    const given = { customFields: [{ name: 'Site', value: 'Bonn' }] }
+    const newAsset = { name: 'Laptop', description: '', assetType: 'PHYSICAL' as const, ownerId: 987_654 }
+    const newControl = { name: 'Locks', code: 'L-1', description: 'Doors are locked.' }
+
+    const answers = [
+      await client.getAsset({ params: asset, query }),
+      await client.createAsset({ body: { ...newAsset, assetClassTypes: ['HARDWARE'], ...given } }),
+      await client.updateAsset({ params: asset, body: given }),
+      await client.listControls({ params: control, query }),
+      await client.getControl({ params: control, query }),
+      await client.createControl({ params: control, body: { ...newControl, ...given } }),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 403))
+  })
+
   const assetFields = [
     { name: 'Cost', type: 'CURRENCY', entityTypes: ['ASSET'] },
     { name: 'Site', type: 'TEXT', entityTypes: ['ASSET'] },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { newDemandingCompany } from '../helpers/demanding-companies.ts'
 import { newVisitor, signedIn } from '../helpers/page-visitors.ts'
@@ -56,6 +57,40 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
     expect(text).not.toContain('<img src=x')
   })
 
+  test('shows what edits by hand, groups and custom fields say of the person', async () => {
+    const { name, client, ana, visitor, path } = await open()
+    const entitlements = ['CUSTOM_FIELDS_AND_FORMULAS']
+    const customFields = [{ name: 'Desk <no>', type: 'TEXT', entityTypes: ['PERSONNEL'] }]
+    const account = { name, entitlements, termsAcceptedAt: null, customFields }
+    await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
+    const provider = { name: 'Okta', clientType: 'OKTA_IDENTITY' }
+    const group = { externalId: 'eng', name: 'R&D', members: ['ana@acme.example'] }
+    await opened.operator.setGroup({ body: { account: name, provider, group } })
+    const edit = {
+      employmentStatus: 'OUT_OF_SCOPE' as const,
+      notHumanReason: 'a <shared> mailbox',
+      startedAt: '2024-02-01',
+      customFields: [{ name: 'Desk <no>', value: '"7"' }],
+    }
+    bodyOf(await client.updatePersonnel({ params: { personnelId: ana.id }, body: edit }), 200)
+
+    const { text } = await visitor.get(path)
+
+    const facts = [...text.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)].map(([, fact, value]) => [
+      fact,
+      value?.replaceAll(/<[^>]*>/g, ''),
+    ])
+    expect(facts).toEqual([
+      ['Address', 'ana@acme.example'],
+      ['Status', 'Out of scope'],
+      ['Out of scope because', 'a &lt;shared&gt; mailbox'],
+      ['Employed', 'from 1 Feb 2024'],
+      ['Roles', 'EMPLOYEE'],
+      ['Groups', 'R&amp;D'],
+      ['Desk &lt;no&gt;', '&quot;7&quot;'],
+    ])
+  })
+
   test('its links fetch the files, also when it has been open for an hour', async () => {
     const { visitor, path } = await open()
     const { text } = await visitor.get(path)
@@ -83,8 +118,10 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
       await other.visitor.get(`/personnel/document?account=${other.id}&document=1`),
       await acme.visitor.get(`/personnel/document?account=${acme.id}&document=987654`),
       await newVisitor(opened).get(acme.path),
+      await newVisitor(opened).get(`/personnel/document?account=${acme.id}&document=1`),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 303])
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 303, 303])
+    expect(answers.at(-1)?.headers.get('location')).toBe('/personnel/sign-in')
   })
 })

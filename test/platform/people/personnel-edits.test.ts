@@ -68,8 +68,9 @@ describe.each(databases)('edits of people by hand on $name', ({ createDatabase }
     )
     const back = bodyOf(await acme.edit({ employmentStatus: 'CURRENT_EMPLOYEE' }), 200)
     const misplaced = await acme.edit({ notHumanReason: 'a mailbox' })
+    const blank = await acme.edit({ employmentStatus: 'OUT_OF_SCOPE', notHumanReason: ' \n' })
 
-    expect([without.status, misplaced.status]).toEqual([400, 400])
+    expect([without.status, misplaced.status, blank.status]).toEqual([400, 400, 400])
     expect([out.notHumanReason, again.notHumanReason, back.notHumanReason]).toEqual(['a mailbox', 'a mailbox', null])
     expect(reasonProvider?.email).toMatch(/@/)
   })
@@ -113,10 +114,15 @@ describe.each(databases)('edits of people by hand on $name', ({ createDatabase }
     const edit = (field: string) =>
       client.updatePersonnel({ params: { personnelId: ana }, body: { customFields: [{ name: field, value: '7' }] } })
 
-    const answers = [await edit('Desk'), await edit('Chair')]
+    const nameless = { customFields: [{ value: '7' }] }
+    const answers = [
+      await edit('Desk'),
+      await edit('Chair'),
+      await client.updatePersonnel({ params: { personnelId: 987_654 }, body: nameless }),
+    ]
 
     const read = await client.getPersonnel({ params: { personnelId: ana }, query: { 'expand[]': ['customFields'] } })
-    expect(answers.map(({ status }) => status)).toEqual([200, 400])
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 400])
     expect(bodyOf(read, 200).customFields).toMatchObject([{ name: 'Desk', value: '7' }])
   })
 })
