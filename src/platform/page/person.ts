@@ -70,6 +70,7 @@ export async function readPerson(
   }
 }
 
+/** The values of the custom fields that are not hidden. */
 async function readCustomFields(db: Kysely<PlatformSchema>, personnelId: number): Promise<CustomField[]> {
   return db
     .selectFrom('custom_field_values as stored')
@@ -77,6 +78,7 @@ async function readCustomFields(db: Kysely<PlatformSchema>, personnelId: number)
     .select(['definition.name', 'stored.value'])
     .where('stored.entity_type', '=', 'PERSONNEL')
     .where('stored.entity_id', '=', personnelId)
+    .where('definition.is_hidden', '=', false)
     .orderBy('definition.id')
     .execute()
 }

@@ -60,7 +60,11 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
   test('shows what edits by hand, groups and custom fields say of the person', async () => {
     const { name, client, ana, visitor, path } = await open()
     const entitlements = ['CUSTOM_FIELDS_AND_FORMULAS']
-    const customFields = [{ name: 'Desk <no>', type: 'TEXT', entityTypes: ['PERSONNEL'] }]
+    const field = { type: 'TEXT', entityTypes: ['PERSONNEL'] }
+    const customFields = [
+      { ...field, name: 'Desk <no>' },
+      { ...field, name: 'Secret', hidden: true },
+    ]
     const account = { name, entitlements, termsAcceptedAt: null, customFields }
     await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
     const provider = { name: 'Okta', clientType: 'OKTA_IDENTITY' }
@@ -70,7 +74,10 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
       employmentStatus: 'OUT_OF_SCOPE' as const,
       notHumanReason: 'a <shared> mailbox',
       startedAt: '2024-02-01',
-      customFields: [{ name: 'Desk <no>', value: '"7"' }],
+      customFields: [
+        { name: 'Desk <no>', value: '"7"' },
+        { name: 'Secret', value: 'x' },
+      ],
     }
     bodyOf(await client.updatePersonnel({ params: { personnelId: ana.id }, body: edit }), 200)
 
