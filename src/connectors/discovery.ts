@@ -91,11 +91,23 @@ export function secretFileReference(file: string, { workingDirectory, configFold
   return `\${file:${pathFrom(configFolder, resolve(workingDirectory, file))}}`
 }
 
-/** The pointer to the records of a JSON file that a person gave. Throws a `usage` failure for any other setting. */
-export function givenRecords(given: NamedSource['settings'] = new Map()): string | undefined {
-  const other = [...given.keys()].find((path) => path !== 'records')
-  if (other === undefined) return given.get('records')
-  throw new Failure('usage', `--set takes records of a JSON file; not ${other}: write it into the configuration`)
+/** What a person says of the list in a JSON file. */
+export type GivenList = {
+  /** The pointer to its records. */
+  readonly records?: string | undefined
+  /** Pointers to members about something else, separated by commas. */
+  readonly ignoredStatements?: string | undefined
+}
+
+/** The settings of a JSON file that a person can give. */
+export const listSettingNames: readonly string[] = ['records', 'ignoredStatements'] satisfies (keyof GivenList)[]
+
+/** What a person gave for the list in a JSON file. Throws a `usage` failure for any other setting. */
+export function givenList(given: NamedSource['settings'] = new Map()): GivenList {
+  const other = [...given.keys()].find((path) => !listSettingNames.includes(path))
+  if (other === undefined) return { records: given.get('records'), ignoredStatements: given.get('ignoredStatements') }
+  const names = listSettingNames.join(' and ')
+  throw new Failure('usage', `--set takes ${names} of a JSON file; not ${other}: write it into the configuration`)
 }
 
 /** How a person gives the pointer to the records, as messages say it. */

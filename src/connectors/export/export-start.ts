@@ -1,14 +1,20 @@
+import { z } from 'zod'
 import { Failure } from '../../errors.ts'
-import { type Head, type ListStart, refuseReferences } from '../discovery.ts'
+import { type GivenList, type Head, type ListStart, refuseReferences, requireSettings } from '../discovery.ts'
 import { unreadable } from '../file/failures.ts'
+import { exportFormat } from '../file/format.ts'
 import { isLikeJson } from '../file/other-text.ts'
 import { pointer, readJson } from '../json/cells.ts'
 import { findList, isRecords } from '../json/find-list.ts'
-import { endOfText } from '../json/read-list.ts'
+import { checkJsonLines, endOfText } from '../json/read-list.ts'
 import { tableOfRecords } from '../json/table-of-records.ts'
 
 /** The settings that read the list in a JSON file. */
-export type ListSettings = { readonly format: 'json'; readonly records?: string }
+export type ListSettings = {
+  readonly format: 'json'
+  readonly records?: string
+  readonly ignoredStatements?: readonly string[]
+}
 
 /** What an export begins with, and the settings that this shows. */
 type ExportStart =
@@ -16,15 +22,18 @@ type ExportStart =
   | { readonly list: ListStart; readonly settings: ListSettings }
 
 /** The list of records of a JSON file as a person chose it, and how messages say to choose another one. */
-type RecordsChoice = { readonly records: string | undefined; readonly recordsHelp: (pointer: string) => string }
+type RecordsChoice = GivenList & { readonly recordsHelp: (pointer: string) => string }
+
+const GivenStatements = z.object({ ignoredStatements: exportFormat.ignoredStatements })
 
 /** Finds the list of records in a JSON file. Any other export stays as it is. Refuses a JSON file without a list of records. */
-export function exportStart(head: Head, { records, recordsHelp }: RecordsChoice): ExportStart {
+export function exportStart(head: Head, { records, ignoredStatements, recordsHelp }: RecordsChoice): ExportStart {
   const { name, bytes, isWhole, isWorkbook } = head
   const isJson = !isWorkbook && isLikeJson(bytes.toString('utf8', 0, 1024))
-  if (!isJson && records !== undefined)
+  if (!isJson && (records ?? ignoredStatements) !== undefined)
     throw new Failure('usage', `${name} is no JSON, and has no list of records to choose`)
   if (!isJson) return { head, settings: {} }
+  checkJsonLines(bytes, name)
   if (!isWhole)
     throw unreadable(
       `${name} is JSON of more than ${Math.floor(bytes.length / 1024 / 1024)} MiB`,
@@ -34,11 +43,16 @@ export function exportStart(head: Head, { records, recordsHelp }: RecordsChoice)
   const path = findList(content, { label: name, chosen: records, help: recordsHelp })
   const people = pointer(content, path)
   if (!isRecords(people)) throw new Error('the list was found')
-  const settings = { format: 'json', ...(path !== '' && { records: path }) } as const
+  const given = requireSettings(GivenStatements.safeParse({ ignoredStatements: ignoredStatements?.split(/\s*,\s*/) }))
+  const settings = {
+    format: 'json',
+    ...(path !== '' && { records: path }),
+    ...(given.ignoredStatements && { ignoredStatements: given.ignoredStatements }),
+  } as const
   refuseReferences(settings, name)
-  const { problem } = endOfText(content, { records: path }, people.length)
+  const end = endOfText(content, { records: path, ...settings }, people.length)
   const notes = [
-    ...(problem === null ? [] : [`A run refuses the file: ${problem}.`]),
+    ...(end.problem === null ? [] : [`A run refuses the file: ${end.problem}: ${end.help}.`]),
     'Nothing says whether the list includes people who have left. Look for one of them in it.',
   ]
   return { list: { name, ...tableOfRecords(people, name), notes }, settings }

@@ -4,7 +4,7 @@ import { pathFrom } from '../../system/path-from.ts'
 import {
   type DiscoveryOptions,
   type ExportPreview,
-  givenRecords,
+  givenList,
   type NamedSource,
   recordsOption,
   type SourcePreview,
@@ -12,6 +12,7 @@ import {
 import { exportStart } from '../export/export-start.ts'
 import { readHead } from '../file/decode/head.ts'
 import { exportFileAt } from '../file/export-file.ts'
+import { exportPattern } from '../file/names.ts'
 import { findNewestExport, resolveFolder } from './choice.ts'
 import { FolderSource } from './settings.ts'
 
@@ -29,12 +30,12 @@ export async function previewFolder(
     (stats) => stats.isDirectory(),
     () => false,
   )
-  const pattern = isFolder ? await patternIn(absolute) : absolute
+  const pattern = isFolder ? join(absolute, exportPattern(await readdir(absolute))) : absolute
   const settings = FolderSource.parse({ type: 'folder', path: pattern, mode: 'snapshot' })
   const { file } = await findNewestExport(resolveFolder(settings, workingDirectory))
   const head = await readHead(await exportFileAt(file.path), signal)
   const { settings: listSettings, ...start } = exportStart(head, {
-    records: givenRecords(given),
+    ...givenList(given),
     recordsHelp: recordsOption,
   })
   const path = isFolder ? pattern : withDatePattern(pattern)
@@ -42,13 +43,6 @@ export async function previewFolder(
   const laterExports = isSingleFile ? await guessLaterExports(absolute, configFolder) : null
   const type = head.isWorkbook || 'list' in start ? 'folder' : 'csv'
   return { ...start, source: { type, path: pathFrom(configFolder, path), ...listSettings }, laterExports }
-}
-
-/** The pattern of the exports in a folder: workbooks if there is no CSV, and JSON files if there is neither. */
-async function patternIn(folder: string): Promise<string> {
-  const names = await readdir(folder)
-  const ending = ['.csv', '.xlsx', '.json'].find((one) => names.some((name) => name.endsWith(one)))
-  return join(folder, `*${ending ?? '.csv'}`)
 }
 
 function withDatePattern(path: string): string {

@@ -9,6 +9,7 @@ import { helpIfUnrelated, textOf } from './statement-text.ts'
 import { isConsidered, provesEnd, type ReadCounts, type Statement, saysMore, statedByMembers } from './statements.ts'
 
 const headBytes = 1024
+const maxLineBytes = 64 * 1024
 
 /** A JSON text that holds one list of records. */
 type ListText = Pick<ExportFormat, 'records' | 'ignoredStatements'> & {
@@ -49,7 +50,10 @@ export async function* readList(list: ListText): AsyncGenerator<readonly JsonVal
 async function* requireJsonText(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const chunk of joinChunks(chunks, headBytes)) {
-    if (isFirst) checkStart(chunk.toString('utf8', 0, headBytes), name)
+    if (isFirst) {
+      checkStart(chunk.toString('utf8', 0, headBytes), name)
+      checkJsonLines(chunk, name)
+    }
     isFirst = false
     yield chunk
   }
@@ -61,6 +65,25 @@ function checkStart(start: string, name: string): void {
   if (/^.{0,4}(?:\0|\uFFFD)/s.test(start)) throw notUtf8(name)
   const other = findOtherText(start)
   throw unreadable(`${name} ${other?.problem ?? 'is no JSON'}`, other?.help ?? 'check format')
+}
+
+/** Refuses a text whose beginning shows that each line is a record. `start`: the text, or its beginning. */
+export function checkJsonLines(start: Buffer, name: string): void {
+  const [line = '', next = ''] = start
+    .toString('utf8', 0, maxLineBytes)
+    .trimStart()
+    .split(/\s*\n\s*/, 2)
+  if (!line.startsWith('{') || !next.startsWith('{') || !isJson(line)) return
+  throw unreadable(`${name} has one record per line (JSON Lines)`, 'have it exported as one list')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 type EndOfText = { readonly problem: null; readonly end: string } | { readonly problem: string; readonly help: string }

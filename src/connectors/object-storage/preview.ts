@@ -1,7 +1,9 @@
 import { Failure } from '../../errors.ts'
 import {
   type DiscoveryOptions,
+  givenList,
   headBytes,
+  listSettingNames,
   type NamedSource,
   readSecretFile,
   recordsOption,
@@ -11,6 +13,7 @@ import {
 } from '../discovery.ts'
 import { exportStart } from '../export/export-start.ts'
 import { readHeadFromBytes } from '../file/decode/head.ts'
+import { exportPattern } from '../file/names.ts'
 import { chooseRemoteExport } from '../remote/choice.ts'
 import { folderOf } from './choice.ts'
 import { readStart } from './fetch.ts'
@@ -19,6 +22,8 @@ import { openBucket } from './load.ts'
 import { ObjectStorageSource } from './settings.ts'
 import type { ObjectStore } from './store.ts'
 
+/** The pattern where a person names a folder only. */
+const allObjects = '*'
 /** The settings that `--set` can give, besides those of the address. */
 const givable = ['endpoint', 'region', 'accessKeyId', 'insecure']
 
@@ -48,7 +53,8 @@ export async function previewObject(
     const bytes = await readStart(store, file, headBytes)
     const head = await readHeadFromBytes(bytes, { name: file.name, isWhole: bytes.length === file.bytes, signal })
     const reference = secretFile === undefined ? {} : { [setting]: secretFileReference(secretFile, options) }
-    const { settings, ...start } = exportStart(head, { records: given.get('records'), recordsHelp: recordsOption })
+    const ofList = new Map([...given].filter(([path]) => listSettingNames.includes(path)))
+    const { settings, ...start } = exportStart(head, { ...givenList(ofList), recordsHelp: recordsOption })
     return { ...start, source: { ...address, ...settings, ...reference }, laterExports: null }
   } finally {
     store.close()
@@ -69,9 +75,12 @@ function secretSetting(provider: ObjectStorageSource['provider'], { hasAccessKey
 }
 
 /** Where the exports are: a path that names no object, such as exports/nightly, is taken for a folder. */
-async function locateExports(store: ObjectStore, { prefix, pattern }: Pick<ObjectStorageSource, 'prefix' | 'pattern'>) {
-  const isFolder = !/[*?]/.test(pattern) && (await store.find(prefix + pattern)) === undefined
-  return isFolder ? { prefix: `${prefix}${pattern}/`, pattern: '*.csv' } : { pattern }
+async function locateExports(store: ObjectStore, { prefix, pattern, complete }: ObjectStorageSource) {
+  const isBelow = !/[*?]/.test(pattern) && (await store.find(prefix + pattern)) === undefined
+  if (!isBelow && pattern !== allObjects) return { pattern }
+  const folder = isBelow ? `${prefix}${pattern}/` : prefix
+  const { files } = await folderOf(store, { prefix: folder, pattern: allObjects, complete }).findMatches()
+  return { ...(folder !== '' && { prefix: folder }), pattern: exportPattern(files.map(({ name }) => name)) }
 }
 
 function bucketAddress(location: string) {
@@ -84,7 +93,7 @@ function bucketAddress(location: string) {
       'usage',
       'name the bucket, as in s3://BUCKET/FOLDER/, gs://BUCKET/FOLDER/ or az://ACCOUNT/CONTAINER/FOLDER/',
     )
-  const pattern = parts.pop() || '*.csv'
+  const pattern = parts.pop() || allObjects
   const prefix = parts.map((part) => `${part}/`).join('')
   const provider = scheme === 's3' ? ('s3' as const) : scheme === 'gs' ? ('gcs' as const) : ('azure' as const)
   return { provider, ...(account !== undefined && { account }), bucket, ...(prefix !== '' && { prefix }), pattern }
@@ -93,11 +102,11 @@ function bucketAddress(location: string) {
 function givenSettings(given: ReadonlyMap<string, string>): Readonly<Record<string, string | boolean>> {
   const settings: Record<string, string | boolean> = {}
   for (const [path, value] of given) {
-    if (path === 'records') continue
+    if (listSettingNames.includes(path)) continue
     if (!givable.includes(path))
       throw new Failure(
         'usage',
-        `--set ${path}: an address of object storage takes ${[...givable, 'records'].join(', ')}`,
+        `--set ${path}: an address of object storage takes ${[...givable, ...listSettingNames].join(', ')}`,
       )
     settings[path] = path === 'insecure' ? value === 'true' : value
   }

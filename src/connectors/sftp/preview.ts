@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import {
   type DiscoveryOptions,
-  givenRecords,
+  givenList,
   headBytes,
   type NamedSource,
   readSecretFile,
@@ -12,15 +12,17 @@ import {
 } from '../discovery.ts'
 import { exportStart } from '../export/export-start.ts'
 import { readHeadFromBytes } from '../file/decode/head.ts'
+import { exportPattern } from '../file/names.ts'
 import { chooseExport } from './choice.ts'
 import { readStart } from './fetch.ts'
 import { loadSftp } from './load.ts'
+import { findMatches, joinRemotePath, parseRemotePattern } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import { SftpSource } from './settings.ts'
 
 /** Reads the beginning of the newest export on an SFTP server. */
 export async function previewSftp(named: NamedSource, options: DiscoveryOptions): Promise<SourcePreview> {
-  const records = givenRecords(named.settings)
+  const list = givenList(named.settings)
   const { address, secretFile, secret } = await requireAccess(named, options)
   const settingName = /PRIVATE KEY|PuTTY-User-Key/.test(secret) ? 'privateKey' : 'password'
   const checks = { mode: 'snapshot', complete: { quietSeconds: 0 } }
@@ -29,14 +31,14 @@ export async function previewSftp(named: NamedSource, options: DiscoveryOptions)
   const { connectSftp } = await loadSftp()
   const secretOf = (name: string) => (name === settingName ? { read: async () => secret } : null)
   await using session = await connectSftp(source, { secret: secretOf, signal })
-  const path = await exportPattern(session, source.path)
+  const path = await exportPath(session, source.path)
   const chosen = await chooseExport(session, { ...source, path }, { findDecided: async () => new Set(), signal })
   if (chosen === null) throw new Error('the newest export is always chosen')
   const { file } = chosen
   const bytes = await readStart(session, file.path, headBytes)
   const head = await readHeadFromBytes(bytes, { name: file.name, isWhole: bytes.length === file.bytes, signal })
   const reference = secretFileReference(secretFile, options)
-  const { settings, ...start } = exportStart(head, { records, recordsHelp: recordsOption })
+  const { settings, ...start } = exportStart(head, { ...list, recordsHelp: recordsOption })
   return { ...start, source: { ...address, path, ...settings, [settingName]: reference }, laterExports: null }
 }
 
@@ -62,11 +64,13 @@ async function requireAccess({ location, secretFile, hostKey }: NamedSource, opt
 
 function remotePath({ pathname }: URL): string {
   const path = decodeURIComponent(pathname)
-  return path.endsWith('/') ? `${path}*.csv` : path
+  return path.endsWith('/') ? `${path}*` : path
 }
 
 /** The pattern of the exports in a folder; any other path as it is. */
-async function exportPattern(session: Pick<SftpSession, 'stats'>, path: string): Promise<string> {
-  const stats = await session.stats(path)
-  return stats?.kind === 'folder' ? `${path}/*.csv` : path
+async function exportPath(session: SftpSession, path: string): Promise<string> {
+  const all = path.endsWith('/*') ? path : `${path}/*`
+  if (all !== path && (await session.stats(path))?.kind !== 'folder') return path
+  const { files } = await findMatches(session, parseRemotePattern(all), [])
+  return joinRemotePath(parseRemotePattern(all).folder, exportPattern(files.map(({ name }) => name)))
 }

@@ -227,8 +227,9 @@ ${textField({ name: 'headerLine', label: 'Header line', type: 'number', value: f
 /** Of an uploaded JSON file: where its list is. */
 function recordsField(records: string, fields: Fields): Html {
   const value = fields('records') || records
-  return html`<details><summary>The people are in another list</summary>
+  return html`<details><summary>The people are in another list, or a run refuses this one</summary>
 ${textField({ name: 'records', label: 'Path of the list', value, maxLength: 200, hint: 'Such as /data/items.' })}
+${textField({ name: 'ignoredStatements', label: 'Ignored statements', value: fields('ignoredStatements'), maxLength: 200, hint: 'Paths of what is not about this list, such as /departments/total, separated by commas.' })}
 </details>`
 }
 

@@ -43,6 +43,9 @@ const formatOverrides = {
   delimiter: Text.optional().describe('The sign between two cells, or the word tab.'),
   sheet: Text.optional().describe('Of a workbook: the name of a sheet, or its number.'),
   records: Text.optional().describe('Of a JSON file: a pointer to the list of the people, such as /data/items.'),
+  ignoredStatements: Text.optional().describe(
+    'Of a JSON file: pointers to counts of something else, such as /departments/total, separated by commas.',
+  ),
 }
 
 /** The admin's answers about how to read an uploaded export. */

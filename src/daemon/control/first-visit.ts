@@ -151,13 +151,15 @@ function answersIn({
   headerLine,
   sheet,
   records,
+  ignoredStatements,
   preset,
   dateFormat,
   fields,
   statuses,
   contractors,
 }: ReadingAnswers): FirstVisitAnswers {
-  return { encoding, delimiter, headerLine, sheet, records, preset, dateFormat, fields, statuses, contractors }
+  const form = { encoding, delimiter, headerLine, sheet, records, ignoredStatements }
+  return { ...form, preset, dateFormat, fields, statuses, contractors }
 }
 
 function uploadView({ id, name, bytes }: Sample): UploadView {

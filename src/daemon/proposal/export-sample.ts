@@ -40,12 +40,12 @@ export function exportSample(upload: Upload, { config, sync, toSync, signal }: V
 /** The header and the first rows of an export. With `whole` it is read to its end, which refuses a cut file. */
 export async function exportTable(
   file: ExportFile,
-  { records, encoding, delimiter, headerLine, sheet }: FormChoice,
+  { records, ignoredStatements, encoding, delimiter, headerLine, sheet }: FormChoice,
   signal: AbortSignal,
   { whole = false } = {},
 ): Promise<Table> {
   const head = await previewFile(file, { whole, signal })
-  const start = exportStart(head, { records, recordsHelp })
+  const start = exportStart(head, { records, ignoredStatements, recordsHelp })
   if ('head' in start) return await readTable(head, { encoding, delimiter, headerLine, sheet }, helpOfPage)
   if ([encoding, delimiter, headerLine, sheet].every((choice) => choice === undefined))
     return tableOfList(start.list, start.settings)
@@ -66,7 +66,8 @@ async function folderSource(
   if (settings.folder === undefined) throw new Failure('usage', 'name the folder in which later exports will arrive')
   refuseReferences(settings.folder)
   const folder = resolve(configFolder, settings.folder)
-  const pattern = join(folder, `*${suffixOf(upload.name)}`)
+  const usualSuffix = workbook ? '.xlsx' : listSettings ? '.json' : '.csv'
+  const pattern = join(folder, `*${suffixOf(upload.name) ?? usualSuffix}`)
   return {
     settings: {
       type: workbook || listSettings ? 'folder' : 'csv',
@@ -79,9 +80,9 @@ async function folderSource(
   }
 }
 
-/** How the names of later exports end. */
-function suffixOf(name: string): string {
-  return /(?:\.[a-z0-9]{1,8})?\.[a-z0-9]{1,8}$/i.exec(name)?.[0] ?? '.csv'
+/** How the names of later exports end; undefined: this one has no ending. */
+function suffixOf(name: string): string | undefined {
+  return /(?:\.[a-z0-9]{1,8})?\.[a-z0-9]{1,8}$/i.exec(name)?.[0]
 }
 
 /** Whether a path leads to a folder. */

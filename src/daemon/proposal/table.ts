@@ -21,6 +21,8 @@ export type FormChoice = {
   readonly sheet?: string
   /** A pointer to the list of records in a JSON file. */
   readonly records?: string
+  /** Pointers in that file to members about something else, separated by commas. */
+  readonly ignoredStatements?: string
 }
 
 /** How messages explain to choose another form. */

@@ -160,7 +160,12 @@ describe('a file is refused', () => {
     ],
     ['with a bracket of the wrong kind', '[{"id":1}}]', {}, 'people.json: record 1 is not valid JSON at character 9'],
     ['with a comma too many', '[{"id":1},]', {}, 'people.json: record 2 is not valid JSON: it ends too soon'],
-    ['with lines of records', '{"id":1}\n{"id":2}\n', {}, 'people.json is not valid JSON at character 10'],
+    [
+      'with lines of records',
+      '{"id":1}\r\n\r\n {"id":2}\n',
+      { records: '/people' },
+      'people.json has one record per line (JSON Lines): have it exported as one list',
+    ],
     ['that is a CSV', 'id,name\n7,Ana\n', {}, 'people.json is no JSON: check format'],
     ['that is a page', '<html><body>', {}, 'people.json is a web page (HTML) that begins with "<html><body>"'],
     ['that is a PDF', '%PDF-1.7', {}, 'people.json is a PDF'],

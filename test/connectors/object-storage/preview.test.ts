@@ -41,6 +41,25 @@ test.each([
   expect(source.prefix).toBe(prefix)
 })
 
+test('a folder of JSON files is found, and what is said of their list is kept', async () => {
+  await using bucket = await testBucket('s3')
+  await bucket.put('api/people.json', '{"data":[{"id":1}],"groups":{"total":9}}')
+  await writeFile(join(folder, 'key'), 'S3RVER\n')
+  const settings = new Map([
+    ['endpoint', String(bucket.settings.endpoint)],
+    ['accessKeyId', 'S3RVER'],
+    ['ignoredStatements', '/groups/total'],
+  ])
+
+  for (const location of ['s3://hr-exports/api', 's3://hr-exports/api/'])
+    expect(await previewObject({ location, secretFile: 'key', settings }, options())).toMatchObject({
+      source: {
+        ...{ prefix: 'api/', pattern: '*.json' },
+        ...{ format: 'json', records: '/data', ignoredStatements: ['/groups/total'] },
+      },
+    })
+})
+
 test.each([
   ['accountKey', (bucket: { settings: Readonly<Record<string, unknown>> }) => String(bucket.settings.accountKey)],
   ['sasToken', () => 'sv=2024-11-04&ss=b&srt=sco&sp=rl&se=2020-01-01T00:00:00Z&sig=c2VjcmV0'],

@@ -49,6 +49,23 @@ test.for([
   expect('list' in preview && preview.list.notes[0]).toMatch(note)
 })
 
+test('what is said to be about something else is ignored, and written into the source', async () => {
+  const departments = { departments: { total: 60, items: [] }, offices: { total: 7 } }
+  await using at = await workFolder({ 'people.json': JSON.stringify({ people: [{ id: 1 }], ...departments }) })
+
+  const first = await at.look('people.json')
+  const second = await at.look('people.json', new Map([['ignoredStatements', '/departments/total, /offices']]))
+
+  expect('list' in first && first.list.notes[0]).toMatch(
+    /^A run refuses the file: \/departments\/total counts 60 .* write ignoredStatements: \["\/departments\/total"\]\.$/,
+  )
+  expect('list' in second && second.list.notes).toHaveLength(1)
+  expect(second.source).toMatchObject({ records: '/people', ignoredStatements: ['/departments/total', '/offices'] })
+  await expect(at.look('people.json', new Map([['ignoredStatements', 'total']]))).rejects.toThrow(
+    'expected a JSON pointer',
+  )
+})
+
 test.for([
   [
     'one record',
@@ -57,6 +74,7 @@ test.for([
   ],
   ['nothing', '[]', /its list is empty/],
   ['a cut file', text.slice(0, -5), /people\.json is not valid JSON/],
+  ['JSON Lines', '{"id":1}\n{"id":2}\n', /has one record per line \(JSON Lines\): have it exported as one list/],
   [
     'a list whose name is a reference',
     '{"${env:A}":[{"id":1}]}',

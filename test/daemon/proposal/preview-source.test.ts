@@ -210,6 +210,13 @@ test('an export on an SFTP server is previewed with a secret from a file, which 
   const folder = await at.look(address.replace('/people.csv', '/exports'), from)
   expect(folder.source).toMatchObject({ path: '/exports/*.csv' })
   expect(folder.head.bytes.toString()).toBe(text)
+  await mkdir(join(server.folder, 'api'))
+  for (const name of ['api/people.json', 'api/.people.csv']) await writeFile(join(server.folder, name), '[{"id":1}]')
+  for (const path of ['/api', '/api/']) {
+    const named = { ...from, location: address.replace('/people.csv', path) }
+    const options = { workingDirectory: at.path, configFolder: at.path, signal: new AbortController().signal }
+    expect((await previewSource(named, options)).source).toMatchObject({ path: '/api/*.json', format: 'json' })
+  }
   await expect(at.look(address)).rejects.toThrow(/needs --secret-file .* and --host-key/)
   await expect(at.look(address.replace('@', ':word@'))).rejects.toThrow(/others can read a password/)
 })
