@@ -31,7 +31,7 @@ export type ExportPreview = {
   readonly laterExports: LaterExportsHint | null
 }
 
-/** The first records of a list over HTTP, as rows below paths such as `emails.0.value`. */
+/** The first records of a list, as rows below paths such as `emails.0.value`. */
 export type ListStart = {
   /** Its name in messages. */
   readonly name: string

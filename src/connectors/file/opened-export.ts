@@ -1,6 +1,6 @@
 import type { FilterableRows, Reading, SourceIdentity, SourceRow } from '../connector.ts'
 
-/** An export whose header was read. Its rows are read when they are requested. */
+/** An export whose columns are known. Its rows are read when they are requested. */
 export type OpenedExport = Pick<Reading, 'sparse' | 'missingIsBlank'> & {
   /** The cells of the header as they are written. */
   readonly headers: readonly string[]

@@ -9,20 +9,22 @@ const htmlTags = 'html|head|body|title|meta|link|style|script|table|div|form|cen
 
 const jsonStart = /^(?:\{\s*"|\{\s*\}|\[\s*[[{"\]])/
 
+const exportAs = (format: string) => `have it exported as ${format}`
+
 /** Texts that are no table: their beginning, and advice. */
 const otherTexts = [
   {
     pattern: new RegExp(`^(?:<\\?xml[^>]*>\\s*)?<(?:!doctype\\s+html|!--|(?:${htmlTags})[\\s>])`, 'i'),
     problem: (head: string) => `is a web page (HTML) that begins with ${quoted(leadingTags.exec(head)?.[0] ?? '')}`,
-    help: 'it may be a page to sign in that was saved in place of the export; check how the export is fetched',
+    help: () => 'it may be a page to sign in that was saved in place of the export; check how the export is fetched',
   },
-  { pattern: /^<\?xml/i, problem: () => 'is XML', help: 'have it exported as CSV' },
+  { pattern: /^<\?xml/i, problem: () => 'is XML', help: exportAs },
   {
     pattern: jsonStart,
     problem: () => 'is JSON',
-    help: 'write format: json, or have it exported as CSV',
+    help: () => 'write format: json, or have it exported as CSV',
   },
-  { pattern: /^\{\\rtf/, problem: () => 'is a text document (RTF)', help: 'have it exported as CSV' },
+  { pattern: /^\{\\rtf/, problem: () => 'is a text document (RTF)', help: exportAs },
 ] as const
 
 /** Passes a text through. Refuses one whose beginning shows that it is no table. */
@@ -41,9 +43,12 @@ export function isLikeJson(start: string): boolean {
   return jsonStart.test(start.trimStart())
 }
 
-/** What a text is that is no table, by its beginning; null if it may be one. */
-export function findOtherText(start: string): { readonly problem: string; readonly help: string } | null {
+/** What a text is that is no table, by its beginning; null if it may be one. `format`: what it should be. */
+export function findOtherText(
+  start: string,
+  format = 'CSV',
+): { readonly problem: string; readonly help: string } | null {
   const head = start.trimStart()
   const other = otherTexts.find(({ pattern }) => pattern.test(head))
-  return other ? { problem: other.problem(head), help: other.help } : null
+  return other ? { problem: other.problem(head), help: other.help(format) } : null
 }

@@ -20,8 +20,8 @@ import {
 import type { FolderSource } from './settings.ts'
 
 /**
- * Reads CSV exports from a folder of this machine. Opening the source reads the header; the rows are streamed afterwards. A file that
- * changes meanwhile is refused.
+ * Reads exports from a folder of this machine. Opening the source reads the header, of JSON all records; the rows are streamed afterwards.
+ * A file that changes meanwhile is refused.
  */
 export function folderConnector(source: FolderSource, context: ConnectorContext): Connector {
   const folder = resolveFolder(source, context.baseDir)

@@ -26,13 +26,19 @@ export type FlatRecord = {
   readonly fault?: { readonly path: string | null; readonly reason: string }
 }
 
+type JsonText = {
+  readonly name: string
+  /** What helps if it holds too many values. */
+  readonly sizeHelp?: string
+}
+
 /**
  * Reads `bytes` as strict UTF-8 and strict JSON. Refuses more than 64 levels, more than five million values, and an object with the
  * same name twice, because readers disagree about which one is used. `name` names the text in failures.
  */
-export function readJson(bytes: Uint8Array, { name }: { readonly name: string }): JsonValue {
+export function readJson(bytes: Uint8Array, { name, sizeHelp = 'ask for smaller pages' }: JsonText): JsonValue {
   const text = decoded(bytes, name)
-  const { hasNumbers } = checkShape(text, name)
+  const { hasNumbers } = checkShape(text, { name, sizeHelp })
   try {
     // Without numbers, their texts need not be kept, which takes most of the time.
     return hasNumbers ? JSON.parse(text, sourceText) : JSON.parse(text)
@@ -101,7 +107,7 @@ export function notUtf8(name: string): Failure {
 }
 
 /** Refuses text that would be dangerous or ambiguous to parse. Text that is no JSON passes, because the parser refuses it. */
-function checkShape(text: string, name: string): { readonly hasNumbers: boolean } {
+function checkShape(text: string, { name, sizeHelp }: Required<JsonText>): { readonly hasNumbers: boolean } {
   /** The names seen so far in each open object; null for a list. */
   const open: (Set<string> | null)[] = []
   let values = 0
@@ -120,7 +126,7 @@ function checkShape(text: string, name: string): { readonly hasNumbers: boolean 
     if (sign === '{' || sign === '[' || sign === ',') values += 1
     if (open.length > maxDepth)
       throw unreadable(`${name} is nested deeper than ${maxDepth} levels at character ${at + 1}`, 'check the sender')
-    if (values > maxValues) throw unreadable(`${name} holds more than ${maxValues} values`, 'ask for smaller pages')
+    if (values > maxValues) throw unreadable(`${name} holds more than ${maxValues} values`, sizeHelp)
   }
   return { hasNumbers }
 }

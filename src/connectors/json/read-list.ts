@@ -10,6 +10,7 @@ import { isConsidered, provesEnd, type ReadCounts, type Statement, saysMore, sta
 
 const headBytes = 1024
 const maxLineBytes = 64 * 1024
+const sizeHelp = 'let records point to the list of people'
 
 /** A JSON text that holds one list of records. */
 type ListText = Pick<ExportFormat, 'records' | 'ignoredStatements'> & {
@@ -31,14 +32,14 @@ export async function* readList(list: ListText): AsyncGenerator<readonly JsonVal
   let records = 0
   const parse = (text: Buffer): JsonValue => {
     records += 1
-    return readJson(text, { name: `${name}: record ${records}` })
+    return readJson(text, { name: `${name}: record ${records}`, sizeHelp })
   }
   for await (const chunk of requireJsonText(list.chunks, name)) {
     const texts = splitter.write(chunk)
     if (texts.length > 0) yield texts.map(parse)
   }
   const rest = splitter.end()
-  const content = readJson(rest, { name: records === 0 ? name : `${name}, without its records,` })
+  const content = readJson(rest, { name: records === 0 ? name : `${name}, without its records,`, sizeHelp })
   // Records that were not cut out would be missing without a word.
   if (recordsAt(content, list.records, name).length > 0)
     throw unreadable(`${name}: its list of records was not recognised`, 'have shorter names on the way to it')
@@ -63,8 +64,11 @@ function checkStart(start: string, name: string): void {
   const [first] = start.replace(/^\uFEFF/, '').trimStart()
   if (first === '{' || first === '[') return
   if (/^.{0,4}(?:\0|\uFFFD)/s.test(start)) throw notUtf8(name)
-  const other = findOtherText(start)
-  throw unreadable(`${name} ${other?.problem ?? 'is no JSON'}`, other?.help ?? 'check format')
+  const other = findOtherText(start, 'JSON')
+  throw unreadable(
+    `${name} ${other?.problem ?? 'is no JSON'}`,
+    other?.help ?? 'check format, or have it exported as JSON',
+  )
 }
 
 /** Refuses a text whose beginning shows that each line is a record. `start`: the text, or its beginning. */

@@ -31,5 +31,8 @@ export function escapedLocation({ location }: Statement): string {
 
 /** What helps if a statement is about something else. */
 export function helpIfUnrelated(statement: Statement): string {
-  return `if it is not about this list, write ignoredStatements: ["${escapedLocation(statement)}"]`
+  const location = escapeText(JSON.stringify(statement.location))
+  const setting =
+    location.length > maxLocationCharacters ? 'name it in ignoredStatements' : `write ignoredStatements: [${location}]`
+  return `if it is not about this list, ${setting}`
 }

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../helpers/sources/folders.ts'
 
 const text = '{"data":[{"id":"W1","name":{"first":"Ana"}},{"id":"W2","left":null}],"count":2}'
 
-async function workFolder(files: Readonly<Record<string, string>>) {
+async function workFolder(files: Readonly<Record<string, string | Uint8Array>>) {
   const { path, ...rest } = await temporaryFolder()
   await mkdir(join(path, 'exports'))
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
@@ -66,12 +66,51 @@ test('what is said to be about something else is ignored, and written into the s
   )
 })
 
+test('records that cannot be read are counted in a note', async () => {
+  const people = [{ id: 'W1' }, null, { id: 'W2' }, { 'a\0': 1 }]
+  await using at = await workFolder({ 'people.json': JSON.stringify({ people }) })
+
+  const preview = await at.look('people.json')
+
+  expect(preview.source).toMatchObject({ records: '/people' })
+  expect('list' in preview && preview.list).toMatchObject({
+    rows: [['W1'], ['W2']],
+    notes: ['2 records cannot be read: the record is no object.', expect.any(String)],
+  })
+})
+
+test('of a file of more than 32 MiB the beginning is previewed', async () => {
+  const people = Array.from({ length: 40 }, (_, id) => ({ id: `W${id}`, note: `[${'x'.repeat(900 * 1024)}\\"` }))
+  await using at = await workFolder({ 'people.json': JSON.stringify({ total: 40, data: { people } }) })
+
+  const preview = await at.look('people.json')
+
+  expect(preview.source).toMatchObject({ records: '/data/people' })
+  expect('list' in preview && [preview.list.isWhole, preview.list.notes.length]).toEqual([false, 1])
+  expect('list' in preview && preview.list.rows.map(([id]) => id)).toEqual(people.slice(0, 36).map(({ id }) => id))
+})
+
+test('a path in a file that is a list itself is refused with what helps', async () => {
+  await using at = await workFolder({ 'people.json': '[{"id":1}]' })
+
+  await expect(at.look('people.json', new Map([['records', '/people']]))).rejects.toThrow(
+    'people.json has no list of records at /people: it is a list itself, so give no path',
+  )
+})
+
 test.for([
   [
     'one record',
     '{"id":1,"email":"ana@example.com"}',
-    /is one record, and no list of them: give the list of all people/,
+    /is one record, and no list of them: give the list of all people$/,
   ],
+  [
+    'one record with a list',
+    '{"email":"hr@example.com","employees":[{"id":1}]}',
+    /give the list of all people, or the one in it with --set 'records=\/employees'$/,
+  ],
+  ['UTF-16', Buffer.from('\ufeff[{"id":1}]', 'utf16le'), /is not encoded in UTF-8: JSON is/],
+  ['UTF-16 without a mark', Buffer.from('[{"id":1}]', 'utf16le').swap16(), /is not encoded in UTF-8: JSON is/],
   ['nothing', '[]', /its list is empty/],
   ['a cut file', text.slice(0, -5), /people\.json is not valid JSON/],
   ['JSON Lines', '{"id":1}\n{"id":2}\n', /has one record per line \(JSON Lines\): have it exported as one list/],

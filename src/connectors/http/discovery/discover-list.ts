@@ -1,6 +1,6 @@
 import { Failure } from '../../../errors.ts'
 import type { ListStart } from '../../discovery.ts'
-import { type JsonObject, pointer } from '../../json/cells.ts'
+import { isObject, type JsonValue, pointer } from '../../json/cells.ts'
 import { findList, isRecords } from '../../json/find-list.ts'
 import { textOf } from '../../json/statement-text.ts'
 import { tableOfRecords } from '../../json/table-of-records.ts'
@@ -27,7 +27,7 @@ type DiscoveredList = Omit<ListStart, 'name'> & {
 }
 
 /** What a candidate was proved with. */
-type ProvedPages = { readonly url: string; readonly pages: Pages; readonly second: readonly JsonObject[] }
+type ProvedPages = { readonly url: string; readonly pages: Pages; readonly second: readonly JsonValue[] }
 
 /** Finds the list of records in an answer, and how its pages follow each other, for which it fetches a second page. */
 export async function discoverList(answer: Omit<ListPage, 'records'>, input: DiscoveryInput): Promise<DiscoveredList> {
@@ -38,23 +38,23 @@ export async function discoverList(answer: Omit<ListPage, 'records'>, input: Dis
   const proved = await provedPages(page, path, input)
   const all = [...records, ...(proved?.second ?? [])]
   const table = tableOfRecords(all, page.label)
-  const key = findKey(all)
+  const key = findKey(all.filter(isObject))
   const pages = proved && { ...proved.pages, ...endSettings(page, path), ...(key !== undefined && { key }) }
   return {
     settings: { url: proved?.url ?? page.url.href, ...(path !== '' && { records: path }), ...(pages && { pages }) },
     ...table,
     isWhole: table.isWhole && proved === null && !mayHaveMore(page, path),
-    notes: notesOn(page, path, pages),
+    notes: [...table.notes, ...notesOn(page, path, pages)],
   }
 }
 
 /** The first way of paging that leads to a second page of the same list; null if there is none. */
 async function provedPages(
-  page: ListPage & { readonly records: readonly JsonObject[] },
+  page: ListPage,
   path: string,
   { client, maxPageBytes }: DiscoveryInput,
 ): Promise<ProvedPages | null> {
-  const readRecords = async ({ url }: PageTarget): Promise<readonly JsonObject[]> => {
+  const readRecords = async ({ url }: PageTarget): Promise<readonly JsonValue[]> => {
     const label = `page 2 of ${page.label}`
     try {
       const request = { url, label, accept: 'application/json', acceptedStatuses: refusedStatuses }
@@ -100,12 +100,13 @@ function withoutParameter(url: URL, pages: Pages): string {
 }
 
 /** Whether records are further ones of the same list: none was in the first page, and they have members in common. */
-function isSecondPage(second: readonly JsonObject[], first: readonly JsonObject[]): boolean {
-  const [record] = second
+function isSecondPage(second: readonly JsonValue[], first: readonly JsonValue[]): boolean {
+  const records = second.filter(isObject)
+  const [record] = records
   if (record === undefined) return false
   const texts = new Set(first.map((one) => JSON.stringify(one)))
-  const names = new Set(first.flatMap((one) => Object.keys(one)))
-  return !second.some((one) => texts.has(JSON.stringify(one))) && Object.keys(record).some((name) => names.has(name))
+  const names = new Set(first.filter(isObject).flatMap((one) => Object.keys(one)))
+  return !records.some((one) => texts.has(JSON.stringify(one))) && Object.keys(record).some((name) => names.has(name))
 }
 
 function mayHaveMore(page: ListPage, path: string): boolean {
