@@ -109,7 +109,7 @@ const bad: Readonly<Record<string, Bad>> = {
       await writeFile(join(folder, 'people.csv.rows'), '21\n')
     },
     settings: { complete: { quietSeconds: 0, sideFile: { suffix: '.rows', holds: 'rows' } } },
-    message: /people\.csv has 20 rows below its header, and its side file states 21/,
+    message: /people\.csv has 20 rows, not counting a header, and its side file states 21/,
   },
   'fewer-rows-than-the-trailer-says': {
     write: written(`${sound}TRAILER,21,,\n`),

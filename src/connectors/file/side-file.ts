@@ -78,14 +78,14 @@ export async function* checkRowCount(
   }
   if (!('rows' in stated) || stated.rows === count) return
   throw unreadable(
-    `${name} has ${pluralize(count, 'row')} below its header, and its side file states ${stated.rows}`,
+    `${name} has ${pluralize(count, 'row')}, not counting a header, and its side file states ${stated.rows}`,
     'the export was cut off, or the two belong to different exports: have both delivered again',
   )
 }
 
 function parseRowCount(text: string, name: string): number {
   if (/^\d{1,12}$/.test(text)) return Number(text)
-  throw unreadable(`${name} holds no bare number`, 'it has to say how many rows the export has below its header')
+  throw unreadable(`${name} holds no bare number`, 'it has to say how many rows the export has, not counting a header')
 }
 
 function parseDigest(content: string, exportName: string, name: string): string {

@@ -10,10 +10,10 @@ const maxNameBytes = 1024
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/** What a sign means for the list of records; null: nothing. */
-type Cut = 'listBegins' | 'recordEnds' | 'listEnds' | null
+/** What a character means for the list of records; null: nothing. */
+type Boundary = 'listBegins' | 'recordEnds' | 'listEnds' | null
 
-/** An open object or list that the pointer leads through. `position`: the member name or the index at which the reader is. */
+/** An open object or list that the pointer leads through. `position`: the name of the current member, or the index of the current item. */
 type Level = { readonly isList: boolean; position: string }
 
 /**
@@ -52,18 +52,18 @@ export class RecordSplitter {
     let from = 0
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at] ?? 0
-      const cut = this.#isInString ? this.#readString(byte) : this.#readSign(byte)
-      if (cut === null) continue
-      if (cut === 'listBegins') this.#keepRest(chunk.subarray(from, at + 1))
+      const boundary = this.#isInString ? this.#readString(byte) : this.#readCharacter(byte)
+      if (boundary === null) continue
+      if (boundary === 'listBegins') this.#addToRest(chunk.subarray(from, at + 1))
       else {
         const text = this.#takeRecord(chunk.subarray(from, at))
-        if (cut === 'recordEnds' || this.#records > 0 || !isBlank(text)) records.push(text)
+        if (boundary === 'recordEnds' || this.#records > 0 || !isBlank(text)) records.push(text)
         this.#records += 1
       }
-      from = cut === 'listEnds' ? at : at + 1
+      from = boundary === 'listEnds' ? at : at + 1
     }
-    if (this.#listDepth > 0) this.#keepRecord(chunk.subarray(from))
-    else this.#keepRest(chunk.subarray(from))
+    if (this.#listDepth > 0) this.#addToRecord(chunk.subarray(from))
+    else this.#addToRest(chunk.subarray(from))
     return records
   }
 
@@ -81,7 +81,7 @@ export class RecordSplitter {
     return null
   }
 
-  #readSign(byte: number): Cut {
+  #readCharacter(byte: number): Boundary {
     switch (byte) {
       case quote:
         this.#isInString = true
@@ -105,7 +105,7 @@ export class RecordSplitter {
     }
   }
 
-  #open(isList: boolean): Cut {
+  #open(isList: boolean): Boundary {
     const isOnPath = this.#listDepth === 0 && this.#depth === this.#levels.length && this.#isAtPath()
     const isAtRecords = isOnPath && this.#depth === this.#path.length
     this.#depth += 1
@@ -119,9 +119,9 @@ export class RecordSplitter {
     return null
   }
 
-  #close(isList: boolean): Cut {
+  #close(isList: boolean): Boundary {
     if (this.#listDepth > 0 && this.#depth === this.#listDepth) {
-      // The parser refuses a record that ends with the sign of an object.
+      // The parser refuses a record that ends with the bracket of an object.
       if (!isList) return null
       this.#listDepth = 0
       this.#depth -= 1
@@ -153,7 +153,7 @@ export class RecordSplitter {
     if (level && !level.isList && this.#isAtLevel()) level.position = nameIn(Buffer.from(this.#text))
   }
 
-  #keepRest(bytes: Buffer): void {
+  #addToRest(bytes: Buffer): void {
     this.#rest.push(bytes)
     this.#restBytes += bytes.length
     if (this.#restBytes <= maxRestMebibytes * mebibyte) return
@@ -161,7 +161,7 @@ export class RecordSplitter {
     throw unreadable(problem, 'check records')
   }
 
-  #keepRecord(bytes: Buffer): void {
+  #addToRecord(bytes: Buffer): void {
     this.#record.push(bytes)
     this.#recordBytes += bytes.length
     if (this.#recordBytes <= maxRecordMebibytes * mebibyte) return
@@ -170,7 +170,7 @@ export class RecordSplitter {
   }
 
   #takeRecord(end: Buffer): Buffer {
-    this.#keepRecord(end)
+    this.#addToRecord(end)
     const text = Buffer.concat(this.#record)
     this.#record = []
     this.#recordBytes = 0

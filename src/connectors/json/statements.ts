@@ -4,17 +4,17 @@ const maxDepth = 4
 const maxLinks = 50
 
 /** `location` is a pointer into the page, or the name of a header. */
-type Located = { readonly location: string }
+type StatementLocation = { readonly location: string }
 
 /** A number of records or pages in a response. `isTotal`: it counts the whole list, and not perhaps only the page. */
-export type CountStatement = Located & {
+export type CountStatement = StatementLocation & {
   readonly kind: 'records' | 'pages'
   readonly count: number
   readonly isTotal: boolean
 }
 
 /** What a response states besides its records: how many there are, and whether others come before or after them. */
-export type Statement = CountStatement | (Located & { readonly kind: OtherKind })
+export type Statement = CountStatement | (StatementLocation & { readonly kind: OtherKind })
 
 /** `previous`: a page comes before this one. */
 type OtherKind = 'next' | 'more' | 'noMore' | 'previous'
@@ -80,10 +80,10 @@ function isLink(link: JsonValue, kind: keyof typeof linkRelations): boolean {
   return typeof rel === 'string' && linkRelations[kind].test(rel) && !isEmpty(pointer(link, '/href'))
 }
 
-type Unlocated = Omit<CountStatement, 'location'> | { readonly kind: OtherKind }
+type StatementContent = Omit<CountStatement, 'location'> | { readonly kind: OtherKind }
 
 /** What a member or a header of this plain name states; null: nothing about the end. */
-export function statementOf(name: string, value: JsonValue): Unlocated | null {
+export function statementOf(name: string, value: JsonValue): StatementContent | null {
   const count = countOf(value)
   const isTotal = totalName.test(name)
   if (count !== null && pagesName.test(name)) return { kind: 'pages', count, isTotal: true }

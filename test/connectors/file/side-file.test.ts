@@ -118,7 +118,7 @@ describe('a side file with a number of rows', () => {
     const reading = await openIn(folder, { complete })
 
     expect(await refusalOf(() => rowsOf(reading))).toContain(
-      `people.csv has 2 rows below its header, and its side file states ${text}: the export was cut off`,
+      `people.csv has 2 rows, not counting a header, and its side file states ${text}: the export was cut off`,
     )
   })
 

@@ -45,7 +45,7 @@ test('a JSON file is read from a folder, also beside its side file', async () =>
   await folder.write('people.rows', '3\n')
 
   await expect(openIn(folder, { ...settings, complete }).then(allRows)).rejects.toThrow(
-    'people.json has 2 rows below its header, and its side file states 3',
+    'people.json has 2 rows, not counting a header, and its side file states 3',
   )
 })
 

@@ -195,7 +195,12 @@ describe('a side file', () => {
 
   test.each([
     ['another sum', { 'people.csv.sha256': '0'.repeat(64) }, sha256, /does not have the sha256 sum/],
-    ['another count', { 'people.csv.count': '3' }, count, /has 2 rows below its header, and its side file states 3/],
+    [
+      'another count',
+      { 'people.csv.count': '3' },
+      count,
+      /has 2 rows, not counting a header, and its side file states 3/,
+    ],
     ['no sum', { 'people.csv.sha256': 'soon' }, sha256, /holds no sha256 sum/],
     ['more than it may', { 'people.csv.sha256': ' '.repeat(70_000) }, sha256, /longer than 64 KiB/],
     ['nothing, as it is missing', {}, sha256, /no side file people\.csv\.sha256 or people\.sha256/],

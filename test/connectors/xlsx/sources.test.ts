@@ -41,7 +41,9 @@ describe('a workbook is read', () => {
     await folder.write('people.rows', '3\n')
     const other = await openIn(folder, { ...settings, complete: { quietSeconds: 0, sideFile } })
 
-    await expect(allRows(other)).rejects.toThrow('people.xlsx has 2 rows below its header, and its side file states 3')
+    await expect(allRows(other)).rejects.toThrow(
+      'people.xlsx has 2 rows, not counting a header, and its side file states 3',
+    )
   })
 
   test('from an SFTP server, and its copy is removed', async () => {
