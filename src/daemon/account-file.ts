@@ -11,7 +11,7 @@ type FileOptions = { readonly now: () => Date; readonly signal: AbortSignal }
 /** Reads an export of accounts whose columns have the names that directories use. Throws `source_unreadable` with what is missing. */
 export async function readAccountFile(path: string, { now, signal }: FileOptions): Promise<AccountList> {
   const kind = requireConnectorKind('csv')
-  const form = extname(path) === '.xlsx' ? { format: 'xlsx' } : { format: 'csv', delimiter: 'auto' }
+  const form = extname(path).toLowerCase() === '.xlsx' ? { format: 'xlsx' } : { format: 'csv', delimiter: 'auto' }
   const settings = kind.settings.parse({ type: 'folder', path: resolve(path), mode: 'snapshot', ...form })
   const context = { baseDir: dirname(resolve(path)), spoolDir: dirname(resolve(path)), secret: () => null }
   const connector = kind.connect(settings, context)
@@ -28,5 +28,5 @@ export async function readAccountFile(path: string, { now, signal }: FileOptions
     ...({ absence: 'ignore', graceRuns: 1, future: 'defer' } as const),
   }
   const directory = { name: basename(path), feed, guards: Guards.parse({}), nextAt: () => null }
-  return await readAccounts(directory, { now, signal, accountsBefore: null })
+  return await readAccounts(directory, { now, signal, before: null })
 }

@@ -90,7 +90,7 @@ async function checkPushed(connection: string): Promise<CheckResult> {
 
 async function checkDirectory(directory: Directory, { now, signal }: CheckOptions): Promise<CheckResult> {
   return await tested(`source of ${directory.name}`, async () => {
-    const { accounts, unreadable } = await readAccounts(directory, { now, signal, accountsBefore: null })
+    const { accounts, unreadable } = await readAccounts(directory, { now, signal, before: null })
     const enabled = accounts.filter(({ isEnabled }) => isEnabled).length
     const rows = unreadable === 0 ? '' : `, ${pluralize(unreadable, 'row')} that cannot be read whole`
     return `${pluralize(accounts.length, 'account')}, ${enabled} enabled${rows}`

@@ -93,8 +93,7 @@ async function read(name: string, { replaced = {}, ...options }: ReadOptions): P
   const config = await configOfText({ file: join(folder.path, 'rollcall.yaml'), text, changedMs: 0 }, env)
   const [directory] = config.directories.values()
   if (!directory) throw new Error('there is no directory')
-  return (await readAccounts(toDirectory(config, directory), { now: () => noon, signal, accountsBefore: null }))
-    .accounts
+  return (await readAccounts(toDirectory(config, directory), { now: () => noon, signal, before: null })).accounts
 }
 
 function accountOf(name: string, person: Person): Omit<Account, 'id'> {

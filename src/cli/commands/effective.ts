@@ -47,7 +47,10 @@ export async function effective({ compare = false, ...options }: EffectiveOption
       (one) => one.failure !== null && (directory ?? one.directory) === one.directory,
     )
     if (refused)
-      throw new Failure('source_unreadable', `the list of ${refused.directory} was refused: ${refused.failure}`)
+      throw new Failure(
+        'source_unreadable',
+        `the list of ${refused.directory} could not be compared: ${refused.failure}`,
+      )
     return 0
   })
 }
@@ -186,7 +189,8 @@ function directoryLine(
   paint: Paint,
 ): string {
   const name = paint('bold', escapeText(directory))
-  const refused = failure === null ? '' : `; ${paint('red', `the newest list was refused: ${escapeText(failure)}`)}`
+  const refused =
+    failure === null ? '' : `; ${paint('red', `the newest list could not be compared: ${escapeText(failure)}`)}`
   if (comparedAt === null) return `${name}: its accounts were not compared so far${refused}`
   const rows = unreadable === 0 ? '' : `, ${pluralize(unreadable, 'row')} could not be read`
   return `${name}: ${pluralize(accounts, 'account')}, as of ${formatInstant(asOf ?? comparedAt)}${rows}${refused}`

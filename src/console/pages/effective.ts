@@ -74,7 +74,7 @@ function directoryText(
     comparedAt === null
       ? html`its accounts were not compared so far.`
       : html`${pluralize(accounts, 'account')}, as of ${formatRelativeTime(asOf ?? comparedAt, now)}: ${pluralize(ghosts, 'enabled account')} of leavers or of people whom HR does not know, ${pluralize(causes.account_missing ?? 0, 'person', 'people')} without an account.${unreadable > 0 && html` ${pluralize(unreadable, 'row')} could not be read.`}`
-  return html`<p><a href="${address(path, { connection: directory })}"><b>${directory}</b></a>: ${compared}${failure !== null && html` <strong class="bad">The newest list was refused: ${failure}.</strong>`}</p>`
+  return html`<p><a href="${address(path, { connection: directory })}"><b>${directory}</b></a>: ${compared}${failure !== null && html` <strong class="bad">The newest list could not be compared: ${failure}.</strong>`}</p>`
 }
 
 /** One sentence for each compared connection. */

@@ -140,7 +140,10 @@ export const EffectiveCoverage = z
           asOf: Instant.nullable().describe('When the list was written.'),
           accounts: Count,
           unreadable: Count.describe('Rows of the list that could not be read.'),
-          failure: z.string().nullable().describe('Why the newest list was refused; what was found before stays.'),
+          failure: z
+            .string()
+            .nullable()
+            .describe('Why the newest list could not be compared; what was found before stays.'),
           causes: z.record(z.string(), Count).describe('Findings by cause.'),
         }),
       )

@@ -58,7 +58,7 @@ export type Records = { readonly properties: ReadonlyMap<OwnField, Property> | n
 
 /** Checks the settings of records. */
 export function recordsOf(
-  { target, source, webhook, deliver }: ConnectionSettings,
+  { target, source, webhook, deliver, guards }: ConnectionSettings,
   { at, sourceAt }: { readonly at: Path; readonly sourceAt: Path },
   {
     document,
@@ -68,7 +68,10 @@ export function recordsOf(
   const problems: Problem[] = []
   const refused = (path: Path, message: string) =>
     problems.push({ ...document.positionOf(path), message: `${path.join('.')}: ${message}` })
-  if (isDirectory(target)) return { ...accountsOf(source, sourceAt, refused), problems }
+  if (isDirectory(target)) {
+    refuseUnused({ source, guards }, { at, sourceAt, document }, refused)
+    return { ...accountsOf(source, sourceAt, refused), problems }
+  }
   const feeds = [
     { path: sourceAt, settings: source },
     { path: [...at, 'webhook'], settings: webhook },
@@ -95,6 +98,26 @@ export function recordsOf(
   const shape = shapeOf(target, all, compile)
   if (typeof shape === 'string') refused([...at, 'target', 'schema'], shape)
   return { properties: all, shape: typeof shape === 'string' ? null : shape, problems }
+}
+
+type SettingPaths = { readonly at: Path; readonly sourceAt: Path; readonly document: ConfigDocument }
+
+/** Refuses settings of people that have no effect on accounts. */
+function refuseUnused(
+  { source, guards }: Pick<ConnectionSettings, 'source' | 'guards'>,
+  { at, sourceAt, document }: SettingPaths,
+  refuse: (path: Path, message: string) => void,
+): void {
+  const own = Object.keys(guards).filter((name) => name !== 'shrink' && name !== 'rejectedRows')
+  const paths = [
+    ...['verify', 'pinned', 'onHold', 'deliver', 'delivery', 'leavers'].map((name) => [...at, name]),
+    ...own.map((name) => [...at, 'guards', name]),
+    ...['statusMeans', 'severalRows', 'absence', 'graceRuns', 'outOfScope'].map((name) => [...sourceAt, name]),
+  ]
+  for (const path of paths) if (document.writtenValueAt(path) !== null) refuse(path, 'has no effect on a directory')
+  if (source?.status) refuse([...sourceAt, 'status'], 'is of people: map enabled under record')
+  if (source?.onBadCell === 'rejectRow')
+    refuse([...sourceAt, 'onBadCell'], 'would leave out accounts of leavers: a directory keeps the row')
 }
 
 /** The properties of accounts. A preset can map them too. */

@@ -31,6 +31,15 @@ export type Account = {
   readonly lastName: string | null
 }
 
+/** Of an accepted list of accounts, what the next one must have too. */
+export type AcceptedList = {
+  readonly accounts: number
+  /** The mapped properties that it had a column for. */
+  readonly columns: readonly string[]
+  /** Digests of its last accounts. */
+  readonly lastAccounts: readonly string[]
+}
+
 /** A person whom HR states, also one who has left. */
 export type StatedPerson = EmploymentFacts & {
   readonly connection: string
@@ -77,7 +86,7 @@ export function countContradictions({ people, accounts }: Omit<Comparison, 'at'>
 } {
   const book = bookOf(people)
   const pairs = accounts.flatMap((account) => {
-    const keyed = (account.employeeNumber !== null && book.byKey.get(account.employeeNumber)) || []
+    const keyed = keyedOf(account, book)
     const mailed = mailedOf(account, book)
     return keyed.length > 0 && mailed.length > 0 ? [{ keyed, mailed }] : []
   })
@@ -100,7 +109,7 @@ function bookOf(people: readonly StatedPerson[]): Book {
   for (const person of people)
     for (const email of new Set(person.emails.map(folded))) byEmail.getOrInsertComputed(email, () => []).push(person)
   return {
-    byKey: Map.groupBy(people, ({ identityId }) => identityId),
+    byKey: Map.groupBy(people, ({ identityId }) => folded(identityId)),
     byWorkEmail: Map.groupBy(people, workEmailOf),
     byEmail,
     byName: Map.groupBy(people, (person) => nameOf(person)),
@@ -121,7 +130,7 @@ const nobody: Owners = { owners: [], isDisputed: false }
  * number need not be the key of HR at all, so that the name of the account decides between different people.
  */
 function ownersOf(account: Account, book: Book): Owners {
-  const keyed = (account.employeeNumber !== null && book.byKey.get(account.employeeNumber)) || []
+  const keyed = keyedOf(account, book)
   const mailed = mailedOf(account, book)
   const both = keyed.filter((person) => mailed.includes(person))
   if (both.length > 0) return { owners: both, isDisputed: false }
@@ -129,6 +138,11 @@ function ownersOf(account: Account, book: Book): Owners {
   const named = [...keyed, ...mailed].filter((person) => haveOneName([person, account]))
   const owners = named.length > 0 ? named : [...keyed, ...mailed]
   return { owners, isDisputed: owners.length > 1 && !haveOneName(owners) }
+}
+
+/** The people with its number as their key. Readers of HR's keys may lower their case. */
+function keyedOf({ employeeNumber }: Account, { byKey }: Book): readonly StatedPerson[] {
+  return (employeeNumber !== null && byKey.get(folded(employeeNumber))) || []
 }
 
 /** The people with its login or first address as their work address; without any, those with any of its addresses, as relatives share one. */
@@ -168,7 +182,7 @@ function judge(
   const leavers = owners.filter((person) => isFormer(expectedStatus(person, at)))
   if (leavers.length < owners.length && !isDisputed) return null
   // Of different people, the one with the number is named.
-  const withNumber = leavers.filter(({ identityId }) => identityId === account.employeeNumber)
+  const withNumber = leavers.filter((person) => keyedOf(account, book).includes(person))
   const [first] = (withNumber.length > 0 ? withNumber : leavers).toSorted(latestLeavingFirst)
   if (first === undefined) return null
   const note = isDisputed ? { note: 'several_owners' as const } : {}

@@ -133,7 +133,7 @@ export async function directoryCondition(
   )
   return [
     ...refused.map(({ name, failure, since }): Condition => {
-      const reason = `the list of accounts was refused: ${failure}`
+      const reason = `the list of accounts could not be compared: ${failure}`
       return { ...about, connection: name, code: 'refused', reason, since, people: null }
     }),
     ...ghosts.map(({ name, people, since }): Condition => {

@@ -3,6 +3,7 @@ import type { EffectiveCause, EffectiveFinding, Evidence } from '../../identity/
 import { desiredName } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
 import { storableJson } from './storable-json.ts'
+import { walkOfDirectory } from './walks.ts'
 
 /**
  * A finding and whom it is about. `connection`: the connection, or the directory that was compared. `identityId` null: no connection states
@@ -76,6 +77,11 @@ export async function removeMended(
 export async function removeOfOthers(db: Db, known: readonly string[]): Promise<void> {
   await sql`delete from effective_findings where connection <> all(${known})`.execute(db)
   await sql`delete from effective_coverage where connection <> all(${known})`.execute(db)
+  const walks = known.map(walkOfDirectory)
+  await sql`
+    delete from effective_walks where starts_with(compared, ${walkOfDirectory('')}) and compared <> all(${walks})`.execute(
+    db,
+  )
 }
 
 /** A place in the list of findings. */

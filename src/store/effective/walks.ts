@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
+import type { AcceptedList } from '../../identity/effective/accounts.ts'
 import type { Db } from '../schema.ts'
+import { storableJson } from './storable-json.ts'
 
 /** The comparison of everyone on one platform, or with one list of accounts. */
 type Walk = {
@@ -8,6 +10,8 @@ type Walk = {
   readonly syncedAt: Date | null
   readonly requests: number
   readonly unreadable: number
+  /** The last accepted list of accounts. */
+  readonly list: AcceptedList | null
   readonly failure: string | null
 }
 
@@ -42,7 +46,7 @@ export async function claimWalk(
       where (effective_walks.claimed_until is null or effective_walks.claimed_until <= ${now})
         and (${always}::boolean or effective_walks.next_at <= ${now})
     returning next_at as "nextAt", walked_at as "walkedAt", synced_at as "syncedAt", requests, unreadable,
-      failure, walks as number`.execute(db)
+      list, failure, walks as number`.execute(db)
   return rows[0] ?? null
 }
 
@@ -56,7 +60,21 @@ type WalkEnd = {
   readonly syncedAt?: Date | null
   readonly requests?: number
   readonly unreadable?: number
+  readonly list?: AcceptedList
   readonly failure: string | null
+}
+
+/** Makes a comparison due at this time if it is due later, as when its schedule was changed. */
+export async function bringForward(
+  db: Db,
+  { compared, nextAt }: { readonly compared: string; readonly nextAt: Date },
+): Promise<void> {
+  await db
+    .updateTable('effective_walks')
+    .set({ next_at: nextAt })
+    .where('compared', '=', compared)
+    .where('next_at', '>', nextAt)
+    .execute()
 }
 
 /** Whether no other process has taken a comparison since it was claimed under this number. If so, none takes it until the transaction ends. */
@@ -72,7 +90,7 @@ export async function holdsClaim(
 /** Ends a claim with the outcome and the time of the next comparison, unless another process has taken it since. */
 export async function endWalk(
   db: Db,
-  { compared, number, nextAt, walkedAt, syncedAt, requests, unreadable, failure }: WalkEnd,
+  { compared, number, nextAt, walkedAt, syncedAt, requests, unreadable, list, failure }: WalkEnd,
 ): Promise<void> {
   await db
     .updateTable('effective_walks')
@@ -86,6 +104,7 @@ export async function endWalk(
       ...(syncedAt !== undefined && { synced_at: syncedAt }),
       ...(requests !== undefined && { requests }),
       ...(unreadable !== undefined && { unreadable }),
+      ...(list !== undefined && { list: storableJson(list) }),
     })
     .where('compared', '=', compared)
     .where('walks', '=', number)
@@ -96,8 +115,8 @@ export async function endWalk(
 export async function findWalk(db: Db, compared: string): Promise<Walk | null> {
   const row = await db.selectFrom('effective_walks').selectAll().where('compared', '=', compared).executeTakeFirst()
   if (row === undefined) return null
-  const { next_at: nextAt, walked_at: walkedAt, synced_at: syncedAt, requests, unreadable, failure } = row
-  return { nextAt, walkedAt, syncedAt, requests, unreadable, failure }
+  const { next_at: nextAt, walked_at: walkedAt, synced_at: syncedAt, requests, unreadable, list, failure } = row
+  return { nextAt, walkedAt, syncedAt, requests, unreadable, list, failure }
 }
 
 /** The directories whose newest list was refused, and since when no comparison succeeds. */

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { AcceptedList } from '../../identity/effective/accounts.ts'
 import type { EffectiveCause, Evidence } from '../../identity/effective/cause.ts'
 import type { FieldTimes, HeldDeparture, IdentityRecord, Observation } from '../../identity/record.ts'
 import type { Json, NullableJson } from './columns.ts'
@@ -65,6 +66,7 @@ type EffectiveTables = {
     walks: Generated<number>
     requests: Generated<number>
     unreadable: Generated<number>
+    list: NullableJson<AcceptedList>
     failure: string | null
     failed_at: Date | null
   }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import {
   type Account,
@@ -7,23 +6,25 @@ import {
   countContradictions,
   type StatedPerson,
 } from '../../identity/effective/accounts.ts'
-import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
+import { type NewFinding, removeMended, removeOfOthers, storeFindings } from '../../store/effective/findings.ts'
 import { connectionsWithoutFacts, statedPeople } from '../../store/effective/people.ts'
 import {
+  bringForward,
   type ClaimedWalk,
   claimWalk,
   endWalk,
   holdsClaim,
-  listCoverage,
   storeCoverage,
   walkOfDirectory,
 } from '../../store/effective/walks.ts'
 import type { Directory, SyncContext } from '../context/context.ts'
-import { readAccounts, refusalOfAge } from './read-accounts.ts'
+import { digestOf, readAccounts, refusalOfAge } from './read-accounts.ts'
 
 /** How long the reading of one list may take. */
 const timeoutMs = 30 * 60_000
 const claimMinutes = 35
+/** When a list that could not be had, or that waits for HR, is read again. */
+const retryMs = 15 * 60_000
 const storedAtOnce = 1000
 
 type CompareOptions = {
@@ -35,10 +36,17 @@ type CompareOptions = {
 /** How a comparison with a list of accounts went. `failure`: why the list was refused. */
 type DirectoryResult = { readonly findings: number; readonly failure: string | null }
 
-/** Compares every directory that is due, one after the other. A list that is refused does not delay the others. */
+/**
+ * Compares every directory that is due, one after the other. A list that is refused does not delay the others. Removes what is stored of
+ * directories and connections that the configuration no longer has.
+ */
 export async function compareDirectories(ctx: SyncContext, { always, signal }: CompareOptions): Promise<void> {
-  for (const directory of ctx.directories?.values() ?? []) {
-    if (!always && directory.nextAt(ctx.now()) === null) continue
+  const { directories = new Map<string, Directory>() } = ctx
+  await removeOfOthers(ctx.store.db, [...ctx.connections.keys(), ...directories.keys()])
+  for (const directory of directories.values()) {
+    const nextAt = directory.nextAt(ctx.now())
+    if (!always && nextAt === null) continue
+    if (nextAt !== null) await bringForward(ctx.store.db, { compared: walkOfDirectory(directory.name), nextAt })
     await compareDirectory(ctx, directory, { always, signal })
   }
 }
@@ -69,13 +77,14 @@ export async function compareDirectory(
       walkedAt: now,
       syncedAt: done.asOf,
       unreadable: done.unreadable,
+      list: done.list,
       failure: null,
     })
     return { findings: done.findings, failure: null }
   } catch (error) {
     // The end of this process is no failure of the list.
     const failure = signal.aborted ? walk.failure : failureOf(error, limited)
-    await endWalk(db, { ...claim, nextAt, failure })
+    await endWalk(db, { ...claim, nextAt: signal.aborted ? now : (retryAt(error, now) ?? nextAt), failure })
     if (!(error instanceof Failure) && !limited.aborted) throw error
     return { findings: 0, failure }
   }
@@ -83,7 +92,13 @@ export async function compareDirectory(
 
 function failureOf(error: unknown, limited: AbortSignal): string {
   if (error instanceof Failure) return error.message
-  return limited.aborted ? 'the reading took too long' : 'failed'
+  return limited.aborted ? 'the reading took too long' : 'of an unexpected error, which the log of the daemon has'
+}
+
+/** When a comparison is tried again that failed for a reason which may pass; null: at its next slot. */
+function retryAt(error: unknown, now: Date): Date | null {
+  const mayPass = error instanceof Failure && (error.retry || error.code === 'conflict')
+  return mayPass ? new Date(now.getTime() + retryMs) : null
 }
 
 type Work = { readonly walk: ClaimedWalk; readonly signal: AbortSignal }
@@ -93,9 +108,12 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
   const { db } = ctx.store
   const { name } = directory
   const now = ctx.now()
-  const accountsBefore = (await listCoverage(db)).find(({ connection }) => connection === name)?.people ?? null
   await refuseWithoutFacts(ctx)
-  const { accounts, unreadable, asOf } = await readAccounts(directory, { now: ctx.now, signal, accountsBefore })
+  const { accounts, unreadable, asOf, list } = await readAccounts(directory, {
+    now: ctx.now,
+    signal,
+    before: walk.list,
+  })
   const people = await peopleOf(ctx)
   refuseContradictions(people, accounts)
   const findings = compareAccounts({ people, accounts, at: earlierOf(asOf, now) })
@@ -111,7 +129,7 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
     ])
     return true
   })
-  return isStored ? { findings: findings.length, unreadable, asOf } : null
+  return isStored ? { findings: findings.length, unreadable, asOf, list } : null
 }
 
 type People = Pick<SyncContext, 'store' | 'connections'>
@@ -160,10 +178,8 @@ function toFinding(directory: string, { cause, person, account, evidence }: Acco
   return { ...about, identityId: null, subject: subjectOf(account) }
 }
 
-/** A digest of the ID, which may be an address. */
 function subjectOf(account: Account | null): string {
-  const hash = createHash('sha256').update(account?.id ?? '')
-  return `account ${hash.digest('hex').slice(0, 16)}`
+  return `account ${digestOf(account?.id ?? '')}`
 }
 
 type GivenList = {

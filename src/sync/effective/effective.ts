@@ -1,6 +1,6 @@
 import { WalkInterrupted } from '../../http/client/walk.ts'
 import { isShownOtherwise, type LastSync } from '../../identity/effective/cause.ts'
-import { type NewFinding, removeMended, removeOfOthers, storeFindings } from '../../store/effective/findings.ts'
+import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
 import {
   type ClaimedWalk,
   type Coverage,
@@ -112,10 +112,7 @@ async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
   const { endpoint, lastSync, walk, now, pageSize, maxLookUps = defaultMaxLookUps } = work
   const { db } = ctx.store
   const connections = await openConnections(ctx, endpoint)
-  if (connections.length === 0) {
-    await removeOfOthers(db, namesOf(ctx))
-    return { findings: 0, requests: endpoint.requests, isCompared: false }
-  }
+  if (connections.length === 0) return { findings: 0, requests: endpoint.requests, isCompared: false }
   const book = await readRosterBook(db, { connections, ...(pageSize !== undefined && { pageSize }) })
   const comparison = { db, endpoint, connections, lastSync, maxLookUps, now }
   const findings = await compareEveryone(comparison, book, shownPeople(endpoint, pageSize))
@@ -125,18 +122,12 @@ async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
     for (let at = 0; at < findings.length; at += storedAtOnce)
       await storeFindings(tx, findings.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
     await removeMended(tx, { connections: names, walk: walk.number })
-    await removeOfOthers(tx, namesOf(ctx))
     await storeCoverage(tx, coverageOf(book, findings, now))
     return true
   })
   if (!isStored) return null
   const requests = connections.reduce((sum, each) => sum + each.endpoint.requests, endpoint.requests)
   return { findings: findings.length, requests, isCompared: true }
-}
-
-/** The connections and directories of the configuration. */
-function namesOf({ connections, directories }: SyncContext): string[] {
-  return [...connections.keys(), ...(directories?.keys() ?? [])]
 }
 
 /** The connections of people that exist on the platform. One that cannot be opened is left as it was. */

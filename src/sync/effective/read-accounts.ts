@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import { unreadable } from '../../connectors/file/failures.ts'
 import type { Verdict } from '../../identity/change.ts'
-import type { Account } from '../../identity/effective/accounts.ts'
+import type { AcceptedList, Account } from '../../identity/effective/accounts.ts'
 import { checkLimit } from '../../identity/guards/check-limit.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
@@ -24,22 +25,24 @@ export type AccountList = {
   readonly accounts: readonly Account[]
   readonly unreadable: number
   readonly asOf: Date
+  /** What the next list must have too. */
+  readonly list: AcceptedList
 }
 
 type ReadOptions = {
   readonly now: () => Date
   readonly signal: AbortSignal
-  /** How many accounts the last accepted list had; null: there was none. */
-  readonly accountsBefore: number | null
+  /** The last accepted list; null: there was none. */
+  readonly before: AcceptedList | null
 }
 
 /**
- * Reads a list of accounts to its end. Throws `source_unreadable` for one that is cut, empty, old or much smaller than the last one, or of
- * which many rows cannot be read.
+ * Reads a list of accounts to its end. Throws `source_unreadable` for one that is cut, empty, old, without a column of the last one or much
+ * smaller, or of which many rows cannot be read.
  */
 export async function readAccounts(
   { name, feed, guards }: Directory,
-  { now, signal, accountsBefore }: ReadOptions,
+  { now, signal, before }: ReadOptions,
 ): Promise<AccountList> {
   const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set() })
   try {
@@ -55,26 +58,43 @@ export async function readAccounts(
         else if (!addAccount(byId, mapping.map(row))) unreadableRows += 1
       }
     }
-    if (!mapping.ok)
-      throw unreadable(
-        `the list of ${name} lacks what is mapped: ${mapping.missing().join('; ')}`,
-        'correct source.record',
-      )
-    const asOf = new Date(reading.asOf)
-    const list = { accounts: [...byId.values()], unreadable: unreadableRows, asOf }
-    refuseDoubtful(list, { rows, guards, accountsBefore, now: now() })
-    return list
+    const missing = mapping.ok ? mapping.lacking : mapping.missing()
+    if (!mapping.ok || missing.length > 0)
+      throw unreadable(`the list of ${name} lacks what is mapped: ${missing.join('; ')}`, 'correct source.record')
+    const accounts = [...byId.values()]
+    const list = {
+      accounts: accounts.length,
+      columns: decidingColumns.filter((column) => mapping.columns[column] !== undefined),
+      lastAccounts: accounts.slice(-maxLastAccounts).map(({ id }) => digestOf(id)),
+    }
+    const read = { accounts, unreadable: unreadableRows, asOf: new Date(reading.asOf), list }
+    refuseDoubtful(read, { rows, guards, now: now() })
+    refuseLost(read, { before, feed, guards })
+    return read
   } finally {
     await opened.close?.()
   }
 }
 
-/** Adds the account of a row. Of two rows with one ID, an enabled one counts. False: the row, or one of its cells, cannot be read. */
+/** The properties that decide whose an account is, and whether it is enabled. */
+const decidingColumns = ['.login', '.email', '.aliases', '.enabled', '.employeeNumber'] as const
+
+/** A list that lacks all of the last accounts of the one before was cut: so many are rarely removed on one day. */
+const maxLastAccounts = 5
+
+/** A digest of the ID of an account, which may be an address. */
+export function digestOf(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 16)
+}
+
+/** Adds the account of a row. Of two rows with one ID, an enabled one is used, with the addresses of both. False: the row, or one of its cells, cannot be read. */
 function addAccount(byId: Map<string, Account>, row: MappedRow): boolean {
   if (row === null || 'noPerson' in row || 'outOfScope' in row) return true
   if (isReject(row)) return false
   const account = toAccount(row)
-  if (!byId.get(account.id)?.isEnabled) byId.set(account.id, account)
+  const known = byId.get(account.id)
+  const used = known?.isEnabled ? known : account
+  byId.set(account.id, { ...used, emails: [...new Set([...used.emails, ...(known?.emails ?? []), ...account.emails])] })
   return row.badCells === undefined
 }
 
@@ -87,7 +107,7 @@ function toAccount({ identityId, fields }: Observation): Account {
   return {
     id: identityId,
     login: text('login'),
-    emails: [text('email'), ...aliases].flatMap((email) => email?.replace(/^smtp:/i, '') ?? []),
+    emails: [text('email') ?? '', ...aliases].flatMap(addressesIn),
     // A list that does not state it, or not readably, may hold enabled accounts only.
     isEnabled: fields['.enabled'] !== false,
     // Google writes the beginning of time for an account that nobody ever used.
@@ -98,15 +118,19 @@ function toAccount({ identityId, fields }: Observation): Account {
   }
 }
 
-type Doubts = Pick<ReadOptions, 'accountsBefore'> & {
-  readonly rows: number
-  readonly guards: Directory['guards']
-  readonly now: Date
+/** The addresses in a text, whatever separates them. Active Directory also lists those for telephony and of other systems. */
+function addressesIn(text: string): string[] {
+  return text
+    .split(/[;,\s]+/)
+    .map((address) => address.replace(/^smtp:/i, ''))
+    .filter((address) => address !== '' && !/^(sip|x\d00):/i.test(address))
 }
+
+type Doubts = { readonly rows: number; readonly guards: Directory['guards']; readonly now: Date }
 
 function refuseDoubtful(
   { accounts, unreadable: unreadableRows, asOf }: AccountList,
-  { rows, guards, accountsBefore, now }: Doubts,
+  { rows, guards, now }: Doubts,
 ): void {
   if (accounts.length === 0)
     throw unreadable('the list holds no account', 'check the source, its scope and its columns')
@@ -117,16 +141,41 @@ function refuseDoubtful(
     checkLimit('rejectedRows', guards.rejectedRows, bad),
     'correct source.record, or raise guards.rejectedRows',
   )
-  const before = accountsBefore ?? 0
-  const lost = {
-    actual: Math.max(0, before - accounts.length),
-    base: before,
+}
+
+/** Refuses a list that lacks a column, many accounts or the last ones of the list before. */
+function refuseLost(
+  { accounts, list }: AccountList,
+  { before, feed, guards }: Pick<ReadOptions, 'before'> & Pick<Directory, 'feed' | 'guards'>,
+): void {
+  if (before === null) return
+  const mapped = Object.keys(feed.mapping.record ?? {})
+  const lost = before.columns.map((column) => column.slice(1)).filter((name) => mapped.includes(name))
+  const lostColumns = lost.filter((name) => !list.columns.some((column) => column === `.${name}`))
+  if (lostColumns.length > 0)
+    throw unreadable(
+      `the last list had a column for ${lostColumns.join(', ')}, and this one has none`,
+      'correct source, or set the property to null under source.record',
+    )
+  const missing = {
+    actual: Math.max(0, before.accounts - accounts.length),
+    base: before.accounts,
     text: 'accounts of the last list are gone',
   }
   refuseBeyond(
-    checkLimit('shrink', guards.shrink, lost),
+    checkLimit('shrink', guards.shrink, missing),
     'the list may have been cut; if it is right, raise guards.shrink of the directory for one reading',
   )
+  const digests = new Set(accounts.map(({ id }) => digestOf(id)))
+  if (
+    guards.shrink.share < 1 &&
+    before.lastAccounts.length === maxLastAccounts &&
+    !before.lastAccounts.some((one) => digests.has(one))
+  )
+    throw unreadable(
+      `the last ${maxLastAccounts} accounts of the last list are gone: the list may have been cut`,
+      'if it is right, set guards.shrink.share of the directory to 1 for one reading',
+    )
 }
 
 function refuseBeyond({ ok, reason = '' }: Verdict, help: string): void {

@@ -46,6 +46,33 @@ describe('a connection of type DIRECTORY', () => {
   })
 
   test.each([
+    [
+      'source.status',
+      'status: { column: s, leftWhen: [x], employedWhen: [y] }',
+      'is of people: map enabled under record',
+    ],
+    ['source.onBadCell', 'onBadCell: rejectRow', 'would leave out accounts of leavers'],
+    ['source.absence', 'absence: hold', 'has no effect on a directory'],
+  ])('cannot have %s of people', async (path, setting, message) => {
+    const source = accounts.replace('mode: snapshot', `mode: snapshot, ${setting}`)
+
+    await expect(configured(`{ target: { type: DIRECTORY }, source: ${source} }`)).rejects.toMatchObject({
+      message: expect.stringContaining(`${path}: ${message}`),
+    })
+  })
+
+  test('cannot have settings of delivered people, and guards of its list alone', async () => {
+    const settings = 'verify: never, guards: { shrink: { count: 9 }, leavers: { count: 9 } }'
+
+    const refused = configured(`{ target: { type: DIRECTORY }, source: ${accounts}, ${settings} }`)
+
+    await expect(refused).rejects.toMatchObject({
+      message: expect.stringMatching(/dir.verify: has no effect.*\n.*dir.guards.leavers: has no effect/),
+    })
+    await expect(refused).rejects.toMatchObject({ message: expect.not.stringContaining('shrink') })
+  })
+
+  test.each([
     ['{ target: { type: DIRECTORY } }', 'source: a directory needs a source of mode snapshot'],
     [`{ target: { type: DIRECTORY }, source: ${accounts.replace('snapshot', 'delta')} }`, 'a source of mode snapshot'],
     [

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Connector, SourceRow } from '../../../src/connectors/connector.ts'
 import { effectiveOperations } from '../../../src/contract/control/effective.ts'
+import { Failure } from '../../../src/errors.ts'
 import { mapAccountColumns } from '../../../src/identity/effective/account-columns.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
@@ -9,7 +10,7 @@ import { listFindings } from '../../../src/store/effective/findings.ts'
 import { claimWalk, findWalk, walkOfDirectory } from '../../../src/store/effective/walks.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import type { Directory, SyncContext } from '../../../src/sync/context/context.ts'
-import { compareDirectories, compareDirectory, compareEffective, compareGivenAccounts } from '../../../src/sync/sync.ts'
+import { compareDirectories, compareDirectory, compareGivenAccounts } from '../../../src/sync/sync.ts'
 import { isFull } from '../../helpers/tier.ts'
 import { change, type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
 
@@ -234,7 +235,17 @@ describe('a comparison with a directory', () => {
   })
 
   const refused: readonly (readonly [string, List, RegExp])[] = [
-    ['cut', { ...healthy, cut: Object.assign(new Error('cut')) }, /^failed$/],
+    ['broken', { ...healthy, cut: Object.assign(new Error('cut')) }, /^of an unexpected error/],
+    [
+      'cut after a row',
+      { ...healthy, rows: healthy.rows.slice(0, 35) },
+      /^the last 5 accounts of the last list are gone: the list may have been cut/,
+    ],
+    [
+      'without a column that it had',
+      { ...healthy, headers: ['User Id', 'Login', 'Status'] },
+      /^the last list had a column for email, and this one has none/,
+    ],
     ['empty', { ...healthy, rows: [] }, /holds no account/],
     [
       'half',
@@ -256,13 +267,15 @@ describe('a comparison with a directory', () => {
     const before = await opened.causes()
     opened.show(list)
 
-    if (kind === 'cut') await expect(opened.compare()).rejects.toThrow('cut')
+    if (kind === 'broken') await expect(opened.compare()).rejects.toThrow('cut')
     else await opened.compare()
 
     expect(before).toEqual(['E0003 account_of_leaver'])
     expect(await opened.causes()).toEqual(before)
     expect(await opened.failure()).toMatch(reason)
-    expect(await opened.alerts()).toMatchObject([{ code: 'refused', reason: expect.stringMatching(/was refused: /) }])
+    expect(await opened.alerts()).toMatchObject([
+      { code: 'refused', reason: expect.stringMatching(/could not be compared: /) },
+    ])
     opened.show(healthy)
     await opened.compare()
     expect([await opened.causes(), await opened.failure(), await opened.alerts()]).toEqual([[], null, []])
@@ -313,12 +326,84 @@ describe('a comparison with a directory', () => {
   test('leaves nothing of a directory that the configuration no longer has', async () => {
     await using opened = await open(people, withGhost)
     await opened.compare()
-    await compareEffective(opened.sync, { always: true, signal })
+    await compareDirectories(opened.sync, { always: false, signal })
     const kept = await opened.causes()
 
-    await compareEffective({ ...opened.sync, directories: new Map() }, { always: true, signal })
+    await compareDirectories({ ...opened.sync, directories: new Map() }, { always: false, signal })
 
     expect([kept, await opened.causes()]).toEqual([['E0003 account_of_leaver'], []])
+    expect(await findWalk(opened.db, walkOfDirectory('accounts'))).toBeNull()
+  })
+
+  test('may lose some of its last accounts', async () => {
+    await using opened = await open(people, healthy)
+    await opened.compare()
+    opened.show({ ...healthy, rows: healthy.rows.slice(0, 36) })
+
+    await opened.compare()
+
+    expect(await opened.failure()).toBeNull()
+  })
+
+  test('is made again soon if it was ended, or if the list could not be had', async () => {
+    await using opened = await open(people, healthy)
+    const nextAt = async () => (await findWalk(opened.db, walkOfDirectory('accounts')))?.nextAt.toISOString()
+    const { now } = opened.world.clock
+    opened.show({ ...healthy, cut: new Failure('source_unreachable', 'no answer') })
+    await opened.compare()
+    const afterFailure = await nextAt()
+    const ended = AbortSignal.abort()
+
+    await compareDirectory(opened.sync, opened.directory, { always: true, signal: ended })
+
+    expect([afterFailure, await nextAt()]).toEqual([
+      new Date(now.getTime() + 15 * 60_000).toISOString(),
+      now.toISOString(),
+    ])
+    expect(await opened.failure()).toBe('no answer')
+  })
+
+  test('follows a schedule that was changed', async () => {
+    await using opened = await open(people, withGhost)
+    const inDays = (days: number) => ({
+      ...opened.sync,
+      directories: new Map([
+        ['accounts', { ...opened.directory, nextAt: (from: Date) => new Date(from.getTime() + days * 24 * 3600_000) }],
+      ]),
+    })
+    await compareDirectories(inDays(30), { always: false, signal })
+    opened.show(healthy)
+    await compareDirectories(inDays(1), { always: false, signal })
+    opened.world.clock.now = new Date(opened.world.clock.now.getTime() + 25 * 3600_000)
+
+    await compareDirectories(inDays(1), { always: false, signal })
+
+    expect(await opened.causes()).toEqual([])
+  })
+
+  test('reads addresses whatever separates them, of both rows of an account, and numbers in any case', async () => {
+    const headers = ['User Id', 'Login', 'Status', 'Aliases', 'Employee Number']
+    const rows = people.map(({ id }, index) => ({
+      ...{ 'User Id': `u${index}`, Login: `x${index}`, Status: 'ACTIVE', Aliases: '' },
+      'Employee Number': id.toLowerCase(),
+    }))
+    const [first, second] = people
+    const changed = rows.map((row, index) => {
+      if (index === 0) return { ...row, Aliases: `SIP:a@b.example, smtp:${first?.email}`, 'Employee Number': '' }
+      return index === 1 ? { ...row, Aliases: 'other@acme.example', 'Employee Number': '' } : row
+    })
+    const again = {
+      'User Id': 'u1',
+      Login: 'x1',
+      Status: 'ACTIVE',
+      Aliases: second?.email ?? '',
+      'Employee Number': '',
+    }
+    await using opened = await open(people, { headers, rows: [...changed, again] })
+
+    await opened.compare()
+
+    expect(await opened.causes()).toEqual(['E0003 account_of_leaver'])
   })
 
   test('is made when it is due, and once', async () => {

@@ -14,6 +14,8 @@ create table effective_walks (
   requests integer not null default 0,
   -- Rows of a list of accounts that could not be read.
   unreadable integer not null default 0,
+  -- Of the last accepted list of accounts, what the next one must have too.
+  list json,
   failure text,
   -- Since when every comparison fails.
   failed_at timestamptz
