@@ -111,10 +111,12 @@ function directoryOf(now: () => Date, list: List) {
   }
   const columns = mapAccountColumns(list.headers)
   if (typeof columns === 'string') throw new Error(columns)
+  const { fields, record } = columns
+  const email = record.email === undefined ? {} : { email: { ...record.email, optional: true } }
   const rules = { traps: [], timeZone: 'UTC', absence: 'ignore', graceRuns: 1, future: 'defer' } as const
   const directory: Directory = {
     name: 'accounts',
-    feed: { ...rules, connector, mapping: Mapping.parse(columns) },
+    feed: { ...rules, connector, mapping: Mapping.parse({ fields, record: { ...record, ...email } }) },
     guards: Guards.parse({}),
     nextAt: (from) => new Date(from.getTime() + 3600_000),
   }
@@ -243,7 +245,7 @@ describe('a comparison with a directory', () => {
     ],
     [
       'without a column that it had',
-      { ...healthy, headers: ['User Id', 'Login', 'Status'] },
+      { ...healthy, headers: ['User Id', 'Login', 'Status', 'Last Login'] },
       /^the last list had a column for email, and this one has none/,
     ],
     ['empty', { ...healthy, rows: [] }, /holds no account/],
