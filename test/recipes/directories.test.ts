@@ -38,7 +38,7 @@ const given: Readonly<Record<string, Given>> = {
     parameters: { tenant },
     oauth2: ({ origin }) => ({ clientId, clientSecret, tokenUrl: `${origin}/${tenant}/oauth2/v2.0/token` }),
     loginOf: ({ index }) => `u${index}@acme.onmicrosoft.example`,
-    emailsOf: ({ email }) => [email, email, `alias.${email}`],
+    emailsOf: ({ email }) => [email, `alias.${email}`],
   },
   'okta-users': {
     parameters: { host: oktaHost },
