@@ -74,17 +74,15 @@ type PersonFacts = {
   readonly now: Date
 }
 
+type DifferingDate = { readonly field: string; readonly expected: string | null; readonly shown: string | null }
+
 /** What shows a cause. Texts in `values` are personal. */
 export type Evidence = {
   readonly expected?: string
   readonly shown?: string
   readonly fields?: readonly string[]
   /** Dates that differ, as HR states them and as they are shown. */
-  readonly dates?: readonly {
-    readonly field: string
-    readonly expected: string | null
-    readonly shown: string | null
-  }[]
+  readonly dates?: readonly DifferingDate[]
   readonly at?: string | null
   /** The platform's connection that decides instead. */
   readonly otherConnectionId?: number
@@ -95,6 +93,7 @@ export type Evidence = {
     | 'by_name'
     | 'several'
     | 'several_owners'
+    | 'row_waits'
     | 'record_differs'
     | 'record_left'
     | 'identity_provider'
@@ -174,19 +173,34 @@ function causeOfHandStatus(person: PersonFacts, shown: ShownPerson, isAsExpected
   const { record, edit, facts, now } = person
   if (isFormer(shown.status) && isFormer(expectedStatus(facts, now))) return null
   const at = shown.statusUpdatedAt
-  const evidence = { at, fields: ['employmentStatus'], values: { by: edit?.by ?? null } }
+  const dates = editedDates(person, shown)
+  const fields = ['employmentStatus', ...dates.map(({ field }) => field)]
+  const evidence = { at, fields, ...(dates.length > 0 && { dates }), values: { by: edit?.by ?? null } }
   const isNewer = typeof record === 'object' && at !== null && Date.parse(record.updatedAt) > Date.parse(at)
   if (isAsExpected || isNewer) return finding(person, 'sync_paused', evidence, true)
   const isMistaken = isFormer(shown.status) && !isFormer(expectedStatus(facts, now))
   return finding(person, isMistaken ? 'former_by_mistake' : 'set_by_hand', evidence, true)
 }
 
+/** The dates that were edited with the status: they differ from the record, which the identity sync applies except to edited fields. */
+function editedDates(person: PersonFacts, shown: ShownPerson): DifferingDate[] {
+  const { record, facts } = person
+  const isSynced =
+    shown.hrisConnectionId === person.connectionId && person.lastSync !== 'unknown' && !isUnsynced(person)
+  if (!isSynced || typeof record !== 'object' || differingDates(facts, record).length > 0) return []
+  return datesOf(facts, shown)
+}
+
+function datesOf(facts: EmploymentFacts, shown: ShownPerson): DifferingDate[] {
+  return differingDates(facts, shown).map((field) => ({ field, expected: facts[field] ?? null, shown: shown[field] }))
+}
+
 function causeOfDates(person: PersonFacts, shown: ShownPerson): EffectiveFinding | null {
   if (shown.hrisConnectionId !== person.connectionId || person.lastSync === 'unknown' || isUnsynced(person)) return null
   const { edit, facts, record } = person
-  const fields = differingDates(facts, shown)
-  if (fields.length === 0) return null
-  const dates = fields.map((field) => ({ field, expected: facts[field] ?? null, shown: shown[field] }))
+  const dates = datesOf(facts, shown)
+  if (dates.length === 0) return null
+  const fields = dates.map(({ field }) => field)
   if (record === 'missing') return finding(person, 'record_missing', { dates })
   if (record === 'unknown' && edit === null) return finding(person, 'not_looked_up', { dates })
   if (record !== 'unknown' && differingDates(facts, record).length > 0)

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { pluralize } from '../../identity/pluralize.ts'
 import { alertedAccounts, alertedFindings } from '../effective/findings.ts'
-import { refusedDirectories } from '../effective/walks.ts'
+import { connectionsNotCompared, refusedDirectories } from '../effective/walks.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { isPossibleLeaver, selectBlockedPeople } from '../rejects/blocked-people.ts'
 import type { Db } from '../schema.ts'
 import { statementFailed, unstatedRuns } from '../statement/owed.ts'
-import { type Condition, type ConditionSettings, peopleText } from './condition.ts'
+import { type Condition, type ConditionSettings, minute, peopleText } from './condition.ts'
 
 /** Connections whose newest population statement does not add up, or that have a later run without one. */
 export async function unaccounted(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
@@ -104,21 +104,30 @@ export async function leaverLate(db: Db, { leaverBounds, now }: ConditionSetting
   }))
 }
 
-/** People whom the platform does not show as HR implies. */
+/** Everybody is compared at least once a day. */
+const maxComparisonAgeMs = 48 * 60 * 60_000
+
+/** People whom the platform does not show as HR implies, and connections that could not be compared for two days. */
 export async function notEffective(
   db: Db,
   { connections, maxNotEffective = 0, now }: ConditionSettings,
 ): Promise<Condition[]> {
-  return (await alertedFindings(db, { connections, above: maxNotEffective, now })).map(({ name, people, since }) => ({
-    connection: name,
-    kind: 'not_effective',
-    code: null,
-    reason: `the platform does not show ${peopleText({ people, leavers: 0 })} as HR implies`,
-    since,
-    people,
-    leavers: null,
-    runId: null,
-  }))
+  const since = new Date(now.getTime() - maxComparisonAgeMs)
+  const old = await connectionsNotCompared(db, { connections, since })
+  const findings = (await alertedFindings(db, { connections, above: maxNotEffective, now })).filter(
+    ({ name }) => !old.some((other) => other.name === name),
+  )
+  const about = { kind: 'not_effective', leavers: null, runId: null } as const
+  return [
+    ...old.map((one): Condition => {
+      const reason = `people were last compared with the platform ${minute(one.since)}: \`rollcall effective\` says why`
+      return { ...about, connection: one.name, code: 'not_compared', reason, since: one.since, people: null }
+    }),
+    ...findings.map(({ name, people, since: seenSince }): Condition => {
+      const reason = `the platform does not show ${peopleText({ people, leavers: 0 })} as HR implies`
+      return { ...about, connection: name, code: null, reason, since: seenSince, people }
+    }),
+  ]
 }
 
 /** Lists of accounts that cannot be compared, or that have accounts of leavers or of people whom HR does not know. */

@@ -137,6 +137,21 @@ export async function refusedDirectories(
   })
 }
 
+/** Connections whose people were not compared with the platform since this time, although comparisons were tried; since when. */
+export async function connectionsNotCompared(
+  db: Db,
+  { connections, since }: { readonly connections: readonly string[]; readonly since: Date },
+): Promise<{ readonly name: string; readonly since: Date }[]> {
+  const { rows } = await sql<{ name: string; since: Date }>`
+    select coverage.connection as name, coverage.at as since from effective_coverage as coverage
+    where coverage.connection = any(${connections}) and coverage.at <= ${since}
+      and exists (
+        select from effective_walks
+        where not starts_with(compared, ${walkOfDirectory('')}) and next_at > coverage.at + interval '1 day')
+    order by coverage.connection`.execute(db)
+  return rows
+}
+
 /** How many people of a connection the platform shows as HR implies, or how many accounts of a directory have no finding. */
 export type Coverage = {
   readonly connection: string

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../audit/trail.ts'
+import { forgetInFindings } from '../effective/findings.ts'
 import { laterKeys } from '../key-answers.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
@@ -36,6 +37,8 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     const keys = [identityId, ...(await laterKeys(tx, { connection, identityId }))]
     await refuseReturning(tx, forgetting, keys)
 
+    // Their addresses are those of the roster.
+    await forgetInFindings(tx, { connection, identityId })
     await sql`
       update roster set desired = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
         retracted_reason = case when retracted_at is null then null else 'forgotten' end
@@ -69,9 +72,6 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     await deleteUsersOf(tx, { connection, identityIds: keys, at: now })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await forgetInStatements(tx, { connection, keys })
-    await sql`
-      delete from effective_findings
-      where person_connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     const changes = Number(changed.numAffectedRows ?? 0n)
     await recordAuditEntry(tx, {
       act: 'person.forgotten',

@@ -5,8 +5,9 @@ import { createClient } from '../../../src/http/client/client.ts'
 import type { EffectiveCause } from '../../../src/identity/effective/cause.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../../src/platform/operators/operator.ts'
+import { findConditions } from '../../../src/store/alerts/conditions.ts'
 import { listFindings } from '../../../src/store/effective/findings.ts'
-import { listCoverage } from '../../../src/store/effective/walks.ts'
+import { claimWalk, endWalk, listCoverage } from '../../../src/store/effective/walks.ts'
 import { compareEffective, fixEffective } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
@@ -215,6 +216,15 @@ const seeds: Readonly<Record<string, Seed>> = {
     cause: 'sync_paused',
     evidence: { fields: ['employmentStatus'] },
     seed: ({ edit }) => edit(e3, { employmentStatus: 'CURRENT_EMPLOYEE' }),
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
+  'a manual edit of the status and a date pauses the sync': {
+    cause: 'sync_paused',
+    evidence: { fields: ['employmentStatus', 'startedAt'], dates: [expect.objectContaining({ field: 'startedAt' })] },
+    seed: ({ edit }) => edit(e3, { employmentStatus: 'CURRENT_EMPLOYEE', startedAt: '2019-05-01' }),
     mend: async (opened) => {
       await reset(opened)
       await opened.sync()
@@ -455,4 +465,26 @@ describe('a comparison', () => {
     await expect(refused(['F1'])).rejects.toThrow('does not help F1')
     await expect(refused(['E0001'])).rejects.toThrow('no finding about E0001')
   })
+})
+
+test('an alert says that no comparison has ended for two days', async () => {
+  await using opened = await open(people)
+  const { db } = opened.world.sync.store
+  await compareEffective(opened.world.sync, { always: true, signal })
+  const [coverage] = await listCoverage(db)
+  const at = coverage?.at.getTime() ?? 0
+  const alertsAfter = async (hours: number) => {
+    const settings = { connections: ['acme'], maxNotEffective: 0, now: new Date(at + hours * 3600_000) }
+    const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+    const { current } = await findConditions(db, { ...settings, ...others })
+    return current.flatMap(({ kind, code }) => (kind === 'not_effective' ? [code] : []))
+  }
+  // Nobody tries: there is no daemon.
+  const untried = await alertsAfter(49)
+  const compared = opened.world.sync.platform.baseUrl
+  const now = new Date(at + 40 * 3600_000)
+  const { number = 0 } = (await claimWalk(db, { compared, always: true, now })) ?? {}
+  await endWalk(db, { compared, number, nextAt: now, failure: 'permission_missing' })
+
+  expect([untried, await alertsAfter(47), await alertsAfter(49)]).toEqual([[], [], ['not_compared']])
 })
