@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Connector } from '../../src/connectors/connector.ts'
 import { Guards } from '../../src/identity/guards/limits.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
-import { type NewFinding, storeFindings } from '../../src/store/effective/findings.ts'
+import { type NewFinding, removeOfOthers, storeFindings } from '../../src/store/effective/findings.ts'
 import { claimWalk, endWalk, storeCoverage, walkOfDirectory } from '../../src/store/effective/walks.ts'
 import type { Directory } from '../../src/sync/context/context.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
@@ -100,6 +100,26 @@ test('a comparison that never succeeded says why, and asserts nothing about peop
   expect(page).toContain('Nobody was compared with the platform so far.')
   expect(page).toContain('The newest comparison failed: the API key lacks a permission (403).')
   expect(page).not.toContain('Everybody is shown as HR implies')
+})
+
+test('a directory that was never compared asserts nothing about its accounts', async () => {
+  await using company = await open()
+  await removeOfOthers(company.db, ['acme'])
+
+  const page = await company.see('operator', '/effective?connection=okta')
+
+  expect(page).toContain('No findings, because nobody was compared.')
+  expect(page).not.toContain('compared with the platform')
+})
+
+test('a last sign-in that is no time is shown with values only', async () => {
+  await using company = await open()
+  const [ghost] = ghosts as [NewFinding]
+  const evidence = { ...ghost.evidence, lastSignInAt: 'Ana Okoro' }
+  await storeFindings(company.db, [{ ...ghost, evidence }], { walk: 2, at: new Date() })
+
+  expect(await company.see('operator', '/effective')).toContain('last sign-in Ana Okoro')
+  expect(await company.see('viewer', '/effective')).not.toContain('Ana Okoro')
 })
 
 test('the form of a reset names only what a reset mends', async () => {

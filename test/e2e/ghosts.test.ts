@@ -108,4 +108,11 @@ test('ghosts of a directory are listed, and delivered as records of a connection
   const records = [...(await liveRecords(client)).values()] as readonly Finding[]
   expect(named(records)).toEqual(expect.arrayContaining(seeded))
   expect(JSON.stringify(records)).not.toMatch(/Ben|temp@/)
+
+  // More findings than the usual limits let join.
+  const more = Array.from({ length: 30 }, (_, index) => `00x${index},x${index}@elsewhere.example,,,ACTIVE,\n`)
+  await writeFile(join(work.folder, 'accounts.csv'), [accounts, ...more].join(''))
+  await work.json('effective', '--directory', 'okta', '--compare')
+  expect(await work.run('sync', '--connection', 'okta-ghosts')).toMatchObject({ exit: 0 })
+  expect((await liveRecords(client)).size).toBe(33)
 })

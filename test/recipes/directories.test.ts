@@ -157,7 +157,16 @@ describe.each(Object.keys(given))('the recipe of accounts %s', (name) => {
   test('is refused with wrong credentials', async () => {
     await expect(read(name, { people: 7, replaced: { clientId: 'somebody' } })).rejects.toMatchObject({
       code: 'source_unreadable',
-      message: expect.stringContaining('127.0.0.1'),
+      message: expect.stringContaining(name === 'okta-users' ? 'that it knows the public key' : '127.0.0.1'),
     })
+  })
+})
+
+test.each([
+  ['clientSecret', { clientSecret: 's' }, 'stands in for the secret'],
+  ['subject', { subject: 'ana' }, 'leave issuer and subject out'],
+])('the key of a client stands alone: no %s', async (_name, replaced, message) => {
+  await expect(read('okta-users', { people: 7, replaced })).rejects.toMatchObject({
+    message: expect.stringContaining(message),
   })
 })

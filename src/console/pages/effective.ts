@@ -24,6 +24,8 @@ export function effectivePages(site: Site): void {
       ...(await control.status({})).connections.map(({ name }) => name),
       ...coverage.directories.map(({ directory }) => directory),
     ]
+    const ofDirectory = coverage.directories.find(({ directory }) => directory === connection)
+    const { comparedAt } = ofDirectory ?? coverage
     const content = html`${heading({ title: 'Shown as HR implies', lead: 'People whom the platform’s personnel, or a directory of accounts, shows otherwise than HR’s facts imply, and why.' })}
 ${coverage.directories.map((directory) => directoryText(directory, context))}
 ${filterForm({
@@ -36,7 +38,7 @@ ${filterForm({
 <div id="list">${card({
       title: 'People',
       id: 'effective',
-      content: html`${comparedText(coverage, context)}${findingsTable(findings.data, { context, isCompared: coverage.comparedAt !== null || findings.data.length > 0 })}${paging(
+      content: html`${ofDirectory === undefined && comparedText(coverage, context)}${findingsTable(findings.data, { context, isCompared: comparedAt !== null || findings.data.length > 0, isOfDirectory: ofDirectory !== undefined })}${paging(
         {
           label: 'Pages of people',
           path,
@@ -93,9 +95,11 @@ export function coverageSentences(
   )
 }
 
+type TableContext = { readonly context: PageContext; readonly isCompared: boolean; readonly isOfDirectory: boolean }
+
 function findingsTable(
   findings: readonly EffectiveFinding[],
-  { context, isCompared }: { readonly context: PageContext; readonly isCompared: boolean },
+  { context, isCompared, isOfDirectory }: TableContext,
 ): Html {
   const columns: readonly Column<EffectiveFinding>[] = [
     {
@@ -130,8 +134,13 @@ function findingsTable(
     caption: 'People whom the platform, or a directory, does not show as HR implies',
     columns,
     rows: findings,
-    empty: isCompared ? 'Everybody is shown as HR implies.' : 'No findings, because nobody was compared.',
+    empty: emptyText(isCompared, isOfDirectory),
   })
+}
+
+function emptyText(isCompared: boolean, isOfDirectory: boolean): string {
+  if (!isCompared) return 'No findings, because nobody was compared.'
+  return isOfDirectory ? 'The accounts are as HR implies.' : 'Everybody is shown as HR implies.'
 }
 
 const fix: Action = {

@@ -67,9 +67,9 @@ export const effectiveCauses = {
     helps: 'disable the account in the directory, or correct HR if the person works on',
   },
   account_unknown: {
-    text: 'an account is enabled whose person HR does not know',
+    text: 'an account is enabled, and no accepted person of HR has its number or one of its addresses',
     helps:
-      'disable the account, add its employee number or address where they differ from HR, or leave service accounts out with the scope of the directory',
+      'disable the account; if it is somebody’s, make its employee number or address that of HR; leave service accounts out with the scope of the directory',
   },
   account_missing: {
     text: 'HR states that the person is employed, and the directory has no account of theirs',
@@ -144,7 +144,7 @@ export const EffectiveCoverage = z
             .string()
             .nullable()
             .describe('Why the newest list could not be compared; what was found before stays.'),
-          causes: z.record(z.string(), Count).describe('Findings by cause.'),
+          causes: z.record(z.string(), Count).describe('Enabled accounts, and people without one, by cause.'),
         }),
       )
       .describe('The lists of accounts that the configuration names.'),

@@ -70,9 +70,11 @@ export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveCo
       if ((await compareDirectory(sync, directory, { always: true, signal })) === null) throw isRunning
       return { status: 200, body: await coverageOf(sync) }
     }
-    await compareDirectories(sync, { always: true, signal })
     const result = await compareEffective(sync, { always: true, signal })
+    const others = await compareDirectories(sync, { always: true, signal })
     if (result === null) throw isRunning
+    if (others.length > 0)
+      throw new Failure('conflict', `${others.join(', ')}: compared by another process; look again in some minutes`)
     return { status: 200, body: await coverageOf(sync) }
   },
 
@@ -133,14 +135,16 @@ function minuteOf(at: string): string {
   return `${at.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** The minute of an instant; a text of another form as the directory wrote it. */
-function momentOf(text: string): string {
-  return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}.*Z$/.test(text) ? minuteOf(text) : text.slice(0, 40)
+/** The minute of an instant. A text of another form, which may be a name, is shown with values only, as the directory wrote it. */
+function momentOf(text: string, withValues: boolean): string {
+  if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}.*Z$/.test(text)) return minuteOf(text)
+  return withValues ? text.slice(0, 40) : 'not read as a time'
 }
 
 const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
   no_email: 'HR states no e-mail',
   several_owners: 'its number and its addresses are of different people',
+  row_waits: 'HR has a row with its number that is not accepted yet',
   by_name: 'one person has the name and another e-mail',
   several: 'several people have the name and other e-mails',
   record_differs: 'the record on the platform was changed since it was delivered',
@@ -161,7 +165,8 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
   const parts = [
     leftAt && `left ${leftAt.slice(0, 10)}`,
     accounts > 1 && pluralize(accounts, 'account'),
-    lastSignInAt !== undefined && (lastSignInAt ? `last sign-in ${momentOf(lastSignInAt)}` : 'no sign-in is known'),
+    lastSignInAt !== undefined &&
+      (lastSignInAt ? `last sign-in ${momentOf(lastSignInAt, withValues)}` : 'no sign-in is known'),
     candidateKeys.length > 0 && `the name is that of key ${candidateKeys.join(', ')}, which proves nothing`,
     logins.length > 0 && logins.join(', '),
     expected !== undefined && `HR implies ${expected}`,

@@ -30,15 +30,17 @@ const enabledMeans: Readonly<Record<string, boolean>> = {
 type AccountMapping = {
   readonly fields: Readonly<Record<string, unknown>>
   readonly record: Readonly<Record<string, unknown>>
+  readonly scope?: string
 }
 
 /**
- * Maps the columns of an export of accounts by the names that directories use. A text says what the header lacks. Two columns that could
- * be the same part are read by the name that stands first in the table.
+ * Maps the columns of an export of accounts by the names that directories use. A text says what the header lacks. Of two columns that could
+ * be the same part, the name is read that stands first in the table; of several numbers, the first that is not blank. Guests are left out.
  */
 export function mapAccountColumns(headers: readonly string[]): AccountMapping | string {
   const byName = new Map(headers.toReversed().map((header) => [plain(header), header]))
-  const columnOf = (part: string) => names[part]?.flatMap((name) => byName.get(name) ?? [])[0]
+  const columnsOf = (part: string) => names[part]?.flatMap((name) => byName.get(name) ?? []) ?? []
+  const columnOf = (part: string) => columnsOf(part)[0]
   const login = columnOf('login') ?? columnOf('email')
   const key = columnOf('id') ?? login
   if (key === undefined || login === undefined)
@@ -46,9 +48,14 @@ export function mapAccountColumns(headers: readonly string[]): AccountMapping | 
   const columns = { ...Object.fromEntries(Object.keys(names).map((part) => [part, columnOf(part)])), login }
   const record = [...accountProperties].flatMap(([field, property]) => {
     const column = columns[partOf(field) as keyof typeof columns]
-    return column === undefined ? [] : [[partOf(field), { column, property, ...rulesOf(field, column) }]]
+    if (column === undefined) return []
+    const numbers = field === '.employeeNumber' ? columnsOf('employeeNumber') : []
+    const text = numbers.length > 1 ? { firstOf: numbers } : { column }
+    return [[partOf(field), { ...text, property, ...rulesOf(field, column) }]]
   })
-  return { fields: { identityId: { column: key } }, record: Object.fromEntries(record) }
+  const userType = byName.get('usertype')
+  const scope = userType === undefined ? {} : { scope: `$not($lowercase(\`${userType}\`) = "guest")` }
+  return { fields: { identityId: { column: key } }, record: Object.fromEntries(record), ...scope }
 }
 
 function rulesOf(field: OwnField, column: string): object {

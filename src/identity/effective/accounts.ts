@@ -44,6 +44,8 @@ export type AcceptedList = {
 export type StatedPerson = EmploymentFacts & {
   readonly connection: string
   readonly identityId: string
+  /** Later keys that an operator confirmed. */
+  readonly laterKeys: readonly string[]
   readonly emails: readonly string[]
   readonly firstName: string | null
   readonly lastName: string | null
@@ -105,11 +107,15 @@ type Book = {
 }
 
 function bookOf(people: readonly StatedPerson[]): Book {
+  const byKey = new Map<string, StatedPerson[]>()
   const byEmail = new Map<string, StatedPerson[]>()
-  for (const person of people)
+  for (const person of people) {
+    const keys = [person.identityId, ...person.laterKeys].map(folded)
+    for (const key of new Set(keys)) byKey.getOrInsertComputed(key, () => []).push(person)
     for (const email of new Set(person.emails.map(folded))) byEmail.getOrInsertComputed(email, () => []).push(person)
+  }
   return {
-    byKey: Map.groupBy(people, ({ identityId }) => folded(identityId)),
+    byKey,
     byWorkEmail: Map.groupBy(people, workEmailOf),
     byEmail,
     byName: Map.groupBy(people, (person) => nameOf(person)),
@@ -140,7 +146,7 @@ function ownersOf(account: Account, book: Book): Owners {
   return { owners, isDisputed: owners.length > 1 && !haveOneName(owners) }
 }
 
-/** The people with its number as their key. Readers of HR's keys may lower their case. */
+/** The people with its number as one of their keys. Readers of HR's keys may lower their case. */
 function keyedOf({ employeeNumber }: Account, { byKey }: Book): readonly StatedPerson[] {
   return (employeeNumber !== null && byKey.get(folded(employeeNumber))) || []
 }
@@ -191,6 +197,7 @@ function judge(
 }
 
 const maxCandidates = 5
+const maxLogins = 20
 
 function latestLeavingFirst(a: EmploymentFacts, b: EmploymentFacts): number {
   return (b.separatedAt ?? '9') < (a.separatedAt ?? '9') ? -1 : 1
@@ -215,7 +222,7 @@ function mergedByPerson(findings: readonly AccountFinding[]): AccountFinding[] {
 }
 
 function valuesOf(accounts: readonly Account[]): NonNullable<Evidence['values']> {
-  return { logins: accounts.map(({ login, emails, id }) => login ?? emails[0] ?? id) }
+  return { logins: accounts.slice(0, maxLogins).map(({ login, emails, id }) => login ?? emails[0] ?? id) }
 }
 
 type Missing = Pick<Comparison, 'people' | 'at'> & { readonly holders: ReadonlySet<StatedPerson> }

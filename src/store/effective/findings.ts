@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { EffectiveCause, EffectiveFinding, Evidence } from '../../identity/effective/cause.ts'
-import { desiredName } from '../roster/names.ts'
+import { desiredName, desiredValue } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
 import { storableJson } from './storable-json.ts'
 import { walkOfDirectory } from './walks.ts'
@@ -84,6 +84,27 @@ export async function removeOfOthers(db: Db, known: readonly string[]): Promise<
   )
 }
 
+/** Removes the findings about a person, and their addresses from those about others. */
+export async function forgetInFindings(
+  db: Db,
+  { connection, identityId }: { readonly connection: string; readonly identityId: string },
+): Promise<void> {
+  await sql`
+    delete from effective_findings
+    where person_connection = ${connection} and identity_id = ${identityId}`.execute(db)
+  for (const list of ['emails', 'logins'])
+    await sql`
+      update effective_findings set evidence = jsonb_set(evidence, array['values', ${list}], (
+          select coalesce(jsonb_agg(address), '[]') from jsonb_array_elements_text(evidence -> 'values' -> ${list}) as address
+          where lower(address) <> all(own.addresses)))
+      from (
+        select array[lower(coalesce(${desiredValue('email')}, '')), lower(coalesce(${desiredValue('secondaryEmail')}, ''))] as addresses
+        from roster where connection = ${connection} and identity_id = ${identityId}) as own
+      where exists (
+        select from jsonb_array_elements_text(evidence -> 'values' -> ${list}) as address
+        where lower(address) = any(own.addresses))`.execute(db)
+}
+
 /** A place in the list of findings. */
 export type FindingPosition = Pick<StoredFinding, 'connection' | 'personConnection' | 'subject' | 'cause'>
 
@@ -117,13 +138,15 @@ export async function listFindings(
   return rows
 }
 
-/** The findings of a connection of one cause. */
+/** The findings of a connection of one cause; of leavers, their enabled accounts. */
 type FindingCount = { readonly connection: string; readonly cause: EffectiveCause; readonly people: number }
+
+const accountsOfFinding = sql`coalesce((evidence ->> 'accounts')::int, 1)`
 
 /** Counts findings by connection and cause. */
 export async function countFindings(db: Db): Promise<FindingCount[]> {
   const { rows } = await sql<FindingCount>`
-    select connection, cause, count(*)::int as people from effective_findings
+    select connection, cause, sum(${accountsOfFinding})::int as people from effective_findings
     group by connection, cause order by connection, cause`.execute(db)
   return rows
 }
@@ -158,8 +181,8 @@ export async function alertedAccounts(
   { directories, above }: { readonly directories: readonly string[]; readonly above: number },
 ): Promise<AlertedFindings[]> {
   const { rows } = await sql<AlertedFindings>`
-    select connection as name, count(*)::int as people, min(first_seen_at) as since from effective_findings
+    select connection as name, sum(${accountsOfFinding})::int as people, min(first_seen_at) as since from effective_findings
     where connection = any(${directories}) and cause in ('account_of_leaver', 'account_unknown')
-    group by connection having count(*) > ${above}`.execute(db)
+    group by connection having sum(${accountsOfFinding}) > ${above}`.execute(db)
   return rows
 }

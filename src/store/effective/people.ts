@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { StatedPerson } from '../../identity/effective/accounts.ts'
 import type { EmploymentFacts } from '../../identity/effective/expected.ts'
+import { keyAnswers } from '../key-answers.ts'
 import { desiredValue } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
 import { storableJson } from './storable-json.ts'
@@ -52,8 +53,12 @@ export async function* statedPeople(
   connections: readonly string[],
   pageSize = 5000,
 ): AsyncGenerator<readonly StatedPerson[]> {
+  const laterKeys = new Map<string, string[]>()
+  for (const connection of connections)
+    for (const [later, { identityId }] of (await keyAnswers(db, connection)).aliases)
+      laterKeys.getOrInsertComputed(`${connection}\0${identityId}`, () => []).push(later)
   for (let after = { connection: '', identityId: '' }; ; ) {
-    const { rows } = await sql<StatedPerson>`
+    const { rows } = await sql<Omit<StatedPerson, 'laterKeys'>>`
       select connection, identity_id as "identityId",
         array_remove(array[${desiredValue('email')}, ${desiredValue('secondaryEmail')}], null) as emails,
         ${desiredValue('firstName')} as "firstName", ${desiredValue('lastName')} as "lastName",
@@ -65,10 +70,29 @@ export async function* statedPeople(
       order by connection, identity_id limit ${pageSize}`.execute(db)
     const last = rows.at(-1)
     if (last === undefined) return
-    yield rows
+    yield rows.map((row) => ({ ...row, laterKeys: laterKeys.get(`${row.connection}\0${row.identityId}`) ?? [] }))
     if (rows.length < pageSize) return
     after = last
   }
+}
+
+/** Those of these keys of which HR has a row that is not accepted: it waits in a held plan, or has a fault. */
+export async function keysOfWaitingRows(
+  db: Db,
+  { connections, keys }: { readonly connections: readonly string[]; readonly keys: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set()
+  const { rows } = await sql<{ key: string }>`
+    select identity_id as key from known_faults where connection = any(${connections}) and identity_id = any(${keys})
+    union
+    select entry.identity_id from runs join plan_entries entry on entry.run_id = runs.id
+    where runs.connection = any(${connections}) and runs.state = 'held' and entry.identity_id = any(${keys})
+    union
+    select reject.identity_id from runs join rejects reject on reject.run_id = runs.id
+    where runs.connection = any(${connections}) and runs.state = 'held' and reject.identity_id = any(${keys})`.execute(
+    db,
+  )
+  return new Set(rows.map(({ key }) => key))
 }
 
 /** Those of these connections of which HR has stated nobody so far: no export was accepted, and no event. */

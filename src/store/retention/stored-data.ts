@@ -250,7 +250,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description:
         'when the personnel of the platform and lists of accounts are compared with HR, and how the newest comparison ended',
-      removedWhen: `${forEver}; of a directory, it leaves the configuration`,
+      removedWhen: `${forEver}, or the directory leaves the configuration`,
       columns: named(
         'compared next_at claimed_until walked_at synced_at walks requests unreadable list failure failed_at',
       ),
@@ -261,7 +261,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description:
         'how many people of a connection the platform shows as HR implies, and how many accounts have no finding',
-      removedWhen: `${forEver}; of a directory, it leaves the configuration`,
+      removedWhen: `${forEver}, or the directory leaves the configuration`,
       columns: named('connection people effective at'),
     },
   ],

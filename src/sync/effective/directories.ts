@@ -7,7 +7,7 @@ import {
   type StatedPerson,
 } from '../../identity/effective/accounts.ts'
 import { type NewFinding, removeMended, removeOfOthers, storeFindings } from '../../store/effective/findings.ts'
-import { connectionsWithoutFacts, statedPeople } from '../../store/effective/people.ts'
+import { connectionsWithoutFacts, keysOfWaitingRows, statedPeople } from '../../store/effective/people.ts'
 import {
   bringForward,
   type ClaimedWalk,
@@ -37,18 +37,25 @@ type CompareOptions = {
 type DirectoryResult = { readonly findings: number; readonly failure: string | null }
 
 /**
- * Compares every directory that is due, one after the other. A list that is refused does not delay the others. Removes what is stored of
- * directories and connections that the configuration no longer has.
+ * Compares every directory that is due, one after the other. A list that cannot be compared does not delay the others. Removes what is
+ * stored of directories and connections that the configuration no longer has. Returns those that another process compares, or that are
+ * not due.
  */
-export async function compareDirectories(ctx: SyncContext, { always, signal }: CompareOptions): Promise<void> {
+export async function compareDirectories(ctx: SyncContext, { always, signal }: CompareOptions): Promise<string[]> {
+  const others: string[] = []
   const { directories = new Map<string, Directory>() } = ctx
   await removeOfOthers(ctx.store.db, [...ctx.connections.keys(), ...directories.keys()])
   for (const directory of directories.values()) {
     const nextAt = directory.nextAt(ctx.now())
     if (!always && nextAt === null) continue
     if (nextAt !== null) await bringForward(ctx.store.db, { compared: walkOfDirectory(directory.name), nextAt })
-    await compareDirectory(ctx, directory, { always, signal })
+    try {
+      if ((await compareDirectory(ctx, directory, { always, signal })) === null) others.push(directory.name)
+    } catch (error) {
+      ctx.events.unexpected({ during: `directory ${directory.name}`, error })
+    }
   }
+  return others
 }
 
 /**
@@ -114,9 +121,7 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
     signal,
     before: walk.list,
   })
-  const people = await peopleOf(ctx)
-  refuseContradictions(people, accounts)
-  const findings = compareAccounts({ people, accounts, at: earlierOf(asOf, now) })
+  const { findings } = await compareWithPeople(ctx, accounts, earlierOf(asOf, now))
   const stored = findings.map((finding) => toFinding(name, finding))
   const isStored = await db.transaction().execute(async (tx) => {
     if (!(await holdsClaim(tx, { compared: walkOfDirectory(name), number: walk.number }))) return false
@@ -158,6 +163,30 @@ function refuseContradictions(people: readonly StatedPerson[], accounts: readonl
   throw new Failure(
     'source_unreadable',
     `in ${contradicting} of ${of} accounts, employeeNumber is the key of somebody else than the address: HR has other keys; set record.employeeNumber to null, or leave the column out of the file`,
+  )
+}
+
+/** Compares accounts with everybody in HR. */
+async function compareWithPeople(ctx: People, accounts: readonly Account[], at: Date) {
+  const people = await peopleOf(ctx)
+  refuseContradictions(people, accounts)
+  const findings = await withWaitingRows(ctx, compareAccounts({ people, accounts, at }))
+  return { people: people.length, findings }
+}
+
+/** Notes where HR has a row with the number of an unknown account that is not accepted so far. */
+async function withWaitingRows(
+  { store: { db }, connections }: People,
+  findings: readonly AccountFinding[],
+): Promise<readonly AccountFinding[]> {
+  const numberOf = ({ cause, account }: AccountFinding) =>
+    (cause === 'account_unknown' && account?.employeeNumber) || null
+  const keys = findings.flatMap((finding) => numberOf(finding) ?? [])
+  const waiting = await keysOfWaitingRows(db, { connections: namesOfPeople(connections), keys })
+  return findings.map((finding) =>
+    waiting.has(numberOf(finding) ?? '')
+      ? { ...finding, evidence: { ...finding.evidence, note: 'row_waits' } }
+      : finding,
   )
 }
 
@@ -204,9 +233,8 @@ export async function compareGivenAccounts(
   const refusal = refusalOfAge(asOf, now)
   if (refusal !== null) throw new Failure('conflict', `${refusal}: compare a new one`)
   await refuseWithoutFacts(ctx)
-  const people = await peopleOf(ctx)
-  refuseContradictions(people, accounts)
-  const findings = compareAccounts({ people, accounts, at: earlierOf(asOf, now) }).map((finding): GivenFinding => {
+  const compared = await compareWithPeople(ctx, accounts, earlierOf(asOf, now))
+  const findings = compared.findings.map((finding): GivenFinding => {
     const { person, account } = finding
     const name = [person?.firstName, person?.lastName].filter((part) => part).join(' ')
     return {
@@ -216,5 +244,5 @@ export async function compareGivenAccounts(
       name: name === '' ? null : name,
     }
   })
-  return { people: people.length, findings }
+  return { people: compared.people, findings }
 }

@@ -56,6 +56,15 @@ describe('the columns of an export of accounts', () => {
     )
   })
 
+  test('leave guests out, and read each row by the first number that is not blank', () => {
+    const mapping = mapAccountColumns(['userPrincipalName', 'userType', 'EmployeeID', 'EmployeeNumber'])
+
+    expect(mapping).toMatchObject({
+      record: { employeeNumber: { firstOf: ['EmployeeNumber', 'EmployeeID'] } },
+      scope: '$not($lowercase(`userType`) = "guest")',
+    })
+  })
+
   test('read a column Suspended as the opposite of enabled', () => {
     const mapping = mapAccountColumns(['Primary Email', 'Suspended'])
 

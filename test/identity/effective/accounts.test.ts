@@ -6,7 +6,15 @@ const at = new Date('2026-11-20T05:00:00Z')
 function person(identityId: string, more: Partial<StatedPerson> = {}): StatedPerson {
   const emails = [`${identityId.toLowerCase()}@acme.example`]
   const name = { firstName: `First ${identityId}`, lastName: 'Last' }
-  return { connection: 'acme', identityId, emails, ...name, startedAt: '2020-01-06T00:00:00.000Z', ...more }
+  return {
+    connection: 'acme',
+    identityId,
+    laterKeys: [],
+    emails,
+    ...name,
+    startedAt: '2020-01-06T00:00:00.000Z',
+    ...more,
+  }
 }
 
 function account(id: string, more: Partial<Account> = {}): Account {
@@ -134,6 +142,12 @@ describe('an account whose number is that of', () => {
       { cause: 'account_of_leaver', person: { firstName: 'Ana' }, evidence: { note: 'several_owners' } },
     ])
   })
+})
+
+test('a key that an operator confirmed as a later one is that of the person', () => {
+  const people = [person('E1', { ...left, laterKeys: ['N7'] })]
+
+  expect(causes(people, [account('a', { employeeNumber: 'n7' })])).toEqual(['account_of_leaver E1'])
 })
 
 test('a leaver with several accounts is one finding with all of them', () => {

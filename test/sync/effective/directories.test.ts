@@ -6,7 +6,7 @@ import { mapAccountColumns } from '../../../src/identity/effective/account-colum
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { findConditions } from '../../../src/store/alerts/conditions.ts'
-import { listFindings } from '../../../src/store/effective/findings.ts'
+import { listFindings, storeFindings } from '../../../src/store/effective/findings.ts'
 import { claimWalk, findWalk, walkOfDirectory } from '../../../src/store/effective/walks.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import type { Directory, SyncContext } from '../../../src/sync/context/context.ts'
@@ -365,6 +365,47 @@ describe('a comparison with a directory', () => {
     expect(await opened.failure()).toBe('no answer')
   })
 
+  test('alerts about accounts, of which one person may have several', async () => {
+    const [ghost = {}] = withGhost.rows.slice(2)
+    await using opened = await open(people, {
+      ...withGhost,
+      rows: [...withGhost.rows, { ...ghost, 'User Id': 'second' }],
+    })
+    await opened.compare()
+
+    expect(await opened.alerts(1)).toMatchObject([{ reason: expect.stringMatching(/^2 accounts of people/) }])
+  })
+
+  test('says where HR has a row with the number that is not accepted', async () => {
+    const headers = ['User Id', 'Login', 'Status', 'Employee Number']
+    const rows = people.map(({ email = '' }, index) => ({ 'User Id': `u${index}`, Login: email, Status: 'ACTIVE' }))
+    const stranger = { 'User Id': 'x', Login: 'new@x.example', Status: 'ACTIVE', 'Employee Number': 'E0060' }
+    await using opened = await open(people, { headers, rows: [...rows, stranger] })
+    // The plan of so many joiners is held.
+    await opened.world.night([...people, ...staff(80).slice(40)])
+
+    await opened.compare()
+
+    const unknown = (await opened.findings()).find(({ cause }) => cause === 'account_unknown')
+    expect(unknown?.evidence.note).toBe('row_waits')
+  })
+
+  test('is made although another one fails unexpectedly, and names those that others make', async () => {
+    await using opened = await open(people, withGhost)
+    const broken = directoryOf(() => opened.world.clock.now, { ...healthy, cut: new Error('bug') }).directory
+    const directories = new Map([
+      ['broken', { ...broken, name: 'broken' }],
+      ['accounts', opened.directory],
+      ['taken', { ...broken, name: 'taken' }],
+    ])
+    await claimWalk(opened.db, { compared: walkOfDirectory('taken'), always: true, now: opened.world.clock.now })
+
+    const others = await compareDirectories({ ...opened.sync, directories }, { always: true, signal })
+
+    expect(others).toEqual(['taken'])
+    expect(await opened.causes()).toEqual(['E0003 account_of_leaver'])
+  })
+
   test('follows a schedule that was changed', async () => {
     await using opened = await open(people, withGhost)
     const inDays = (days: number) => ({
@@ -435,9 +476,19 @@ describe('a comparison with a directory', () => {
       now: opened.world.clock.now,
       today: '2026-11-20',
     }
+    const other = {
+      connection: 'accounts',
+      personConnection: 'acme',
+      identityId: 'E0009',
+      personId: null,
+      canReset: false,
+    }
+    const evidence = { values: { emails: [people[2]?.email?.toUpperCase() ?? '', 'other@acme.example'] } }
+    await storeFindings(opened.db, [{ ...other, cause: 'account_missing', evidence }], { walk: 1, at: new Date() })
     await forgetPerson(opened.db, forgetting)
 
-    expect(await opened.causes()).toEqual([])
+    const [rest, ...more] = await opened.findings()
+    expect([rest?.subject, rest?.evidence.values?.emails, more]).toEqual(['E0009', ['other@acme.example'], []])
   })
 })
 
@@ -503,12 +554,14 @@ describe('a comparison with a list', () => {
     await company.world[Symbol.asyncDispose]()
   })
 
-  test('stores logins with half a character or NUL without it', async () => {
-    const company = await open(staff(10), listWith('te\0mp\ud83d'))
+  test('stores texts with half a character or NUL without it', async () => {
+    await using company = await open(staff(10), listWith('temp@x.example'))
+    const about = { connection: 'accounts', personId: null, canReset: false, identityId: null, subject: 'account 1' }
+    const evidence = { values: { logins: ['te\0mp\ud83d'] } }
 
-    await compareDirectory(company.sync, company.directory, { always: true, signal })
+    await storeFindings(company.db, [{ ...about, cause: 'account_unknown', evidence }], { walk: 1, at: new Date() })
 
-    expect((await company.findings()).map(({ cause }) => cause)).toEqual(['account_unknown'])
-    await company.world[Symbol.asyncDispose]()
+    const [finding] = await company.findings()
+    expect(finding?.evidence.values?.logins).toEqual(['te\ufffdmp\ufffd'])
   })
 })

@@ -51,6 +51,12 @@ const refusedGrants: Readonly<Record<OAuth2['grant'], readonly [string, string]>
   samlBearer: ['does not accept the assertion', 'check issuer, subject, audience, and that it knows the certificate'],
 }
 
+/** Where an assertion stands in for the secret of the client. */
+const refusedKey = [
+  'does not accept the client',
+  'check clientId and audience, and that it knows the public key; if it knows several keys, check keyId',
+] as const
+
 /** The tokens in the answer of a token endpoint. Throws if there are none, with what the server says in codes of the standard. */
 export function readTokenAnswer(answer: TokenAnswer, answerContext: AnswerContext): IssuedTokens {
   const { status, label } = answer
@@ -109,13 +115,19 @@ function jsonOf({ status, headers, content, label }: TokenAnswer): JsonValue | n
 
 function errorFailure(code: string, { status, label, headers }: TokenAnswer, { oauth2, now }: AnswerContext): Failure {
   if (temporaryErrors.has(code)) return unreachable(`${label} is in trouble (${code})`, 'try again later')
-  const meaning = code === 'invalid_grant' ? refusedGrants[oauth2.grant] : errorCodes.get(code)
+  const meaning = meaningOf(code, oauth2)
   if (!meaning)
     return status === 401 || status === 403
       ? clientRefused(status, label)
       : statusFailure(status === 200 ? 400 : status, label, null)
   const [problem, help] = meaning
   return unreadable(`${label} ${problem} (${code})`, `${help}${clockHint(headers.date, { oauth2, now })}`)
+}
+
+function meaningOf(code: string, oauth2: OAuth2): readonly [string, string] | undefined {
+  const isAboutClient = code === 'invalid_client' || code === 'invalid_grant'
+  if (isAboutClient && oauth2.grant === 'jwtBearer' && oauth2.proves === 'client') return refusedKey
+  return code === 'invalid_grant' ? refusedGrants[oauth2.grant] : errorCodes.get(code)
 }
 
 /** Assertions state times, which a server compares with its own clock. */

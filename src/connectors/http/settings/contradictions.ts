@@ -70,6 +70,7 @@ function addressProblems({ insecure, allowPrivate }: HttpSettings, { path, addre
 
 function credentialRules({ bearer, basic, apiKey, oauth2, login, clientCertificate }: HttpSettings, url: URL): Rule[] {
   const schemes = [bearer, basic, apiKey, oauth2, login].filter((scheme) => scheme !== undefined)
+  const isClientKey = oauth2?.grant === 'jwtBearer' && oauth2.proves === 'client'
   return [
     [schemes.length > 1, 'bearer', 'name one of bearer, basic, apiKey, oauth2 and login'],
     [url.protocol === 'http:' && clientCertificate !== undefined, 'clientCertificate', 'needs https://'],
@@ -77,6 +78,16 @@ function credentialRules({ bearer, basic, apiKey, oauth2, login, clientCertifica
       oauth2?.grant === 'jwtBearer' && oauth2.proves === 'user' && oauth2.subject === undefined,
       'oauth2',
       'subject is missing: the user in whose name Rollcall reads',
+    ],
+    [
+      isClientKey && (oauth2.issuer !== undefined || oauth2.subject !== undefined),
+      'oauth2',
+      'proves: client makes clientId the issuer and the subject: leave issuer and subject out',
+    ],
+    [
+      isClientKey && oauth2.clientSecret !== undefined,
+      'oauth2',
+      'proves: client stands in for the secret: leave clientSecret out',
     ],
     [login?.method === 'GET' && login.body !== undefined, 'login', 'a request with method: GET has no body'],
     [login?.encoding === 'form' && hasGroups(login.body), 'login', 'encoding: form sends no objects and lists'],
