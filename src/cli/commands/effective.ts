@@ -8,7 +8,6 @@ import {
   maxListedAccounts,
 } from '../../contract/control/effective.ts'
 import { Failure } from '../../errors.ts'
-import type { Account } from '../../identity/effective/accounts.ts'
 import { age, escapeText, formatInstant, type Paint, pluralize } from '../render/text.ts'
 import { allPages } from '../session/pages.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
@@ -73,7 +72,7 @@ async function compareFile({ config, control, output, signal }: Session, options
     )
   const { readAccountFile } = await import('../../daemon/account-file.ts')
   const { accounts, asOf, unreadable } = await readAccountFile(path, { now: () => new Date(), signal })
-  const body = { directory: basename(path), asOf: asOf.toISOString(), accounts: accounts.map(bounded) }
+  const body = { directory: basename(path), asOf: asOf.toISOString(), accounts }
   if (accounts.length > maxListedAccounts || Buffer.byteLength(JSON.stringify(body)) > maxBodyBytes)
     throw new Failure('usage', 'the file is too long for one request: set it up as a directory in the configuration')
   const query = { values: output.mayShowValues(options) }
@@ -83,22 +82,6 @@ async function compareFile({ config, control, output, signal }: Session, options
 
 /** Less than a server of the daemon accepts. */
 const maxBodyBytes = 10_000_000
-const maxText = 1000
-const maxAddresses = 100
-
-/** An account without what the operation refuses: longer texts are no logins and no addresses. */
-export function bounded({ login, emails, lastSignInAt, employeeNumber, firstName, lastName, ...account }: Account) {
-  const cut = (text: string | null) => text?.slice(0, maxText) ?? null
-  return {
-    ...account,
-    login: cut(login),
-    emails: emails.filter(({ length }) => length <= maxText).slice(0, maxAddresses),
-    lastSignInAt: cut(lastSignInAt),
-    employeeNumber: cut(employeeNumber),
-    firstName: cut(firstName),
-    lastName: cut(lastName),
-  }
-}
 
 /** What a list of accounts holds, and each finding in three lines. */
 export function renderAccounts(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { EffectiveCause, EffectiveFinding, Evidence } from '../../identity/effective/cause.ts'
-import { desiredName, desiredValue } from '../roster/names.ts'
+import { desiredName } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
 import { storableJson } from './storable-json.ts'
 import { walkOfDirectory } from './walks.ts'
@@ -82,27 +82,6 @@ export async function removeOfOthers(db: Db, known: readonly string[]): Promise<
     delete from effective_walks where starts_with(compared, ${walkOfDirectory('')}) and compared <> all(${walks})`.execute(
     db,
   )
-}
-
-/** Removes the findings about a person, and their addresses from those about others. */
-export async function forgetInFindings(
-  db: Db,
-  { connection, identityId }: { readonly connection: string; readonly identityId: string },
-): Promise<void> {
-  await sql`
-    delete from effective_findings
-    where person_connection = ${connection} and identity_id = ${identityId}`.execute(db)
-  for (const list of ['emails', 'logins'])
-    await sql`
-      update effective_findings set evidence = jsonb_set(evidence, array['values', ${list}], (
-          select coalesce(jsonb_agg(address), '[]') from jsonb_array_elements_text(evidence -> 'values' -> ${list}) as address
-          where lower(address) <> all(own.addresses)))
-      from (
-        select array[lower(coalesce(${desiredValue('email')}, '')), lower(coalesce(${desiredValue('secondaryEmail')}, ''))] as addresses
-        from roster where connection = ${connection} and identity_id = ${identityId}) as own
-      where exists (
-        select from jsonb_array_elements_text(evidence -> 'values' -> ${list}) as address
-        where lower(address) = any(own.addresses))`.execute(db)
 }
 
 /** A place in the list of findings. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../audit/trail.ts'
-import { forgetInFindings } from '../effective/findings.ts'
 import { laterKeys } from '../key-answers.ts'
+import { desiredValue } from '../roster/names.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
 import { lockActiveRun } from '../runs/claims.ts'
@@ -38,7 +38,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     await refuseReturning(tx, forgetting, keys)
 
     // Their addresses are those of the roster.
-    await forgetInFindings(tx, { connection, identityId })
+    await removeFromFindings(tx, { connection, identityId })
     await sql`
       update roster set desired = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
         retracted_reason = case when retracted_at is null then null else 'forgotten' end
@@ -125,6 +125,27 @@ async function refuseReturning(
     )
   if (returning === 'waiting')
     throw new Failure('conflict', `a change of person ${identityId} waits to be planned: repeat this afterwards`)
+}
+
+/** Removes the findings about a person, and their addresses from those about others. */
+async function removeFromFindings(
+  tx: Db,
+  { connection, identityId }: Pick<Forgetting, 'connection' | 'identityId'>,
+): Promise<void> {
+  await sql`
+    delete from effective_findings
+    where person_connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+  for (const list of ['emails', 'logins'])
+    await sql`
+      update effective_findings set evidence = jsonb_set(evidence, array['values', ${list}], (
+          select coalesce(jsonb_agg(address), '[]') from jsonb_array_elements_text(evidence -> 'values' -> ${list}) as address
+          where lower(address) <> all(own.addresses)))
+      from (
+        select array[lower(coalesce(${desiredValue('email')}, '')), lower(coalesce(${desiredValue('secondaryEmail')}, ''))] as addresses
+        from roster where connection = ${connection} and identity_id = ${identityId}) as own
+      where exists (
+        select from jsonb_array_elements_text(evidence -> 'values' -> ${list}) as address
+        where lower(address) = any(own.addresses))`.execute(tx)
 }
 
 /** Removes what faults and rejected events quote of the person. */
