@@ -12,6 +12,7 @@ import { checkChannel } from './alerts/check-channel.ts'
 import { checkSource, type DaemonQueries, readStoredFacts } from './check-source.ts'
 import { type CheckWorkspace, openWorkspace } from './check-workspace.ts'
 import type { Config, ConnectionConfig, WebhookConfig } from './config/config.ts'
+import { checkMails } from './hand-over/check-mails.ts'
 import { openStore } from './installation/open-store.ts'
 import { openConfiguredQueue } from './open-queue.ts'
 import { openPlatform } from './platform.ts'
@@ -68,6 +69,8 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   for (const channel of config.alerts.channels) {
     yield await tested(`alerts to ${channel.name}`, () => checkChannel(channel, options))
   }
+  const { handOver: mails, alerts } = config
+  if (mails !== null) yield await tested('mails to HR', () => checkMails({ mails, alerts }))
   yield* checkPlatform(config, connections, options)
 }
 

@@ -81,6 +81,22 @@ export async function sendMail(
   }
 }
 
+/** Connects to the server of a channel and signs in there, without sending anything. Throws `alert_unsent` if that does not work. */
+export async function tryMailServer(
+  channel: SmtpChannel,
+  { name, timeoutMs }: Pick<MailSending, 'name' | 'timeoutMs'>,
+): Promise<void> {
+  const nodemailer = await loadNodemailer()
+  const transport = nodemailer.createTransport(await transportOptions(channel, { name, timeoutMs }))
+  try {
+    await transport.verify()
+  } catch (error) {
+    throw new Failure('alert_unsent', `${channel.host}:${channel.port} ${explained(error, channel)}`, { cause: error })
+  } finally {
+    transport.close()
+  }
+}
+
 type MailOptions = { readonly from: string; readonly to: readonly string[]; readonly linkOf: AlertLink }
 
 /** The mail of a notice. All mails about an alert refer to the message ID of its first single mail, so that they form a thread. */

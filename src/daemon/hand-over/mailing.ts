@@ -60,7 +60,7 @@ export async function mailIfDue(context: MailingContext, signal: AbortSignal): P
   const mail = await handOverMail(list, {
     ...mails,
     link: linkOf(context.alerts.consoleUrl),
-    messageId: `<${randomUUID()}@${channelOf(context).from.split('@').at(-1)}>`,
+    messageId: `<${randomUUID()}@${mailChannel(context).from.split('@').at(-1)}>`,
   })
   const unsent = await trySend(context, mail, signal)
   if (unsent !== null && !unsent.isTakenByOthers) return await postpone(context, claim, unsent)
@@ -76,7 +76,7 @@ function linkOf(consoleUrl: URL | null): string | null {
 async function trySend(context: MailingContext, mail: Mail, signal: AbortSignal): Promise<Unsent | null> {
   const { mails } = context
   try {
-    return await sendMail(channelOf(context), mail, { name: mails.channel, timeoutMs, signal })
+    return await sendMail(mailChannel(context), mail, { name: mails.channel, timeoutMs, signal })
   } catch (error) {
     // A secret or a package that is missing may be there at the next attempt.
     if (error instanceof Failure) return { failure: error.message }
@@ -84,8 +84,13 @@ async function trySend(context: MailingContext, mail: Mail, signal: AbortSignal)
   }
 }
 
+type ChannelSource = {
+  readonly mails: Pick<HandOverMails, 'channel' | 'to'>
+  readonly alerts: Pick<AlertSettings, 'channels'>
+}
+
 /** The channel with the recipients of HR. The configuration was refused without such a channel. */
-function channelOf({ mails, alerts }: MailingContext): SmtpChannel {
+export function mailChannel({ mails, alerts }: ChannelSource): SmtpChannel {
   const channel = alerts.channels.find(({ name }) => name === mails.channel)
   if (channel?.type !== 'smtp') throw new Error(`there is no mail channel ${mails.channel}`)
   return { ...channel, to: mails.to }
