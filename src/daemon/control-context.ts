@@ -54,12 +54,14 @@ export function connectionSchedules({ connections }: Config): Scheduled[] {
 }
 
 /** The connections, sources and leaver deadlines that alerts are about. */
-export function monitoredConnections({ connections, directories }: Config): MonitoredConnections {
+export function monitoredConnections({ connections, directories, handOver }: Config): MonitoredConnections {
   const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
     if (source === null) return []
     const { type, mode } = source.settings
     return [{ connection, mode, isFile: requireConnectorKind(type).isFile, schedule }]
   })
   const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
-  return { connections: [...connections.keys()], directories: [...directories.keys()], sources, leaverBounds }
+  const names = [...connections.keys()]
+  const mailed = handOver === null ? [] : (handOver.connections ?? names)
+  return { connections: names, directories: [...directories.keys()], mailed, sources, leaverBounds }
 }

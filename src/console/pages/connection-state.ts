@@ -8,7 +8,7 @@ import { capital, changesIn, runHref, runStates, sentence } from '../site/words.
 type ConnectionState = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
 /** Alerts that do not affect whether the connection is in sync. */
-const unrelatedAlerts: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
+const unrelatedAlerts: ReadonlySet<Alert['kind']> = new Set(['hr_mail', 'settings_differ'])
 
 /** The state of a connection: a word, a tone and a sentence. It is in sync only if nothing waits, nobody differs and no alert is open. */
 export function connectionState(

@@ -162,6 +162,7 @@ const urgency: readonly Alert['kind'][] = [
   'directory',
   'problems',
   'paused',
+  'hr_mail',
   'settings_differ',
 ]
 
@@ -210,6 +211,8 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
         label: `End the pause of ${connection}`,
         notAllowed: context.notAllowed('resumeConnection'),
       })
+    case 'hr_mail':
+      return actionLink({ href: '/problems/hr', name: 'View the list for HR' })
     case 'settings_differ':
       return null
     case 'blocked':

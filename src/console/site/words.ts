@@ -246,6 +246,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   not_effective: 'People are shown otherwise than HR states',
   directory: 'Accounts differ from HR',
   paused: 'Paused by a person',
+  hr_mail: 'HR gets no mail',
   settings_differ: 'Processes have different settings',
   stale: 'The data from HR is too old',
 }

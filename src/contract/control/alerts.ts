@@ -21,6 +21,7 @@ export const AlertKind = z.enum([
   'directory',
   'stale',
   'paused',
+  'hr_mail',
   'settings_differ',
 ])
 export type AlertKind = z.infer<typeof AlertKind>

@@ -7,6 +7,8 @@ export type MonitoredConnections = {
   readonly connections: readonly string[]
   /** The lists of accounts. */
   readonly directories?: readonly string[]
+  /** The connections whose faults are mailed to HR. */
+  readonly mailed?: readonly string[]
   readonly sources: readonly MonitoredSource[]
   readonly leaverBounds: ReadonlyMap<string, number>
 }
@@ -35,14 +37,14 @@ type JudgedSettings = Pick<
 
 /** The settings by which alert conditions are checked at this time. */
 export function conditionSettings(
-  { connections, directories = [], sources, leaverBounds }: MonitoredConnections,
+  { connections, directories = [], mailed = [], sources, leaverBounds }: MonitoredConnections,
   { freshHours, ...limits }: JudgedSettings,
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
   const { overdueMinutes, pausedHours, maxNotEffective, maxGhosts } = limits
   const bounds = { overdueMinutes, pausedHours, maxNotEffective, maxGhosts, leaverBounds }
-  return { connections, directories, ...bounds, freshness, now }
+  return { connections, directories, mailed, ...bounds, freshness, now }
 }
 
 /** How fresh a source must be by now; null if it is not read regularly. */

@@ -58,6 +58,8 @@ function pageOf(alert: Linked | null): string {
     case 'not_effective':
     case 'directory':
       return `/effective${about}`
+    case 'hr_mail':
+      return '/problems/hr'
     case 'paused':
       return '/schedules'
     case 'blocked':

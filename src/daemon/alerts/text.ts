@@ -36,6 +36,7 @@ const headlines: Readonly<Record<AlertKind, string>> = {
   directory: 'accounts differ from HR',
   stale: 'HR was not read',
   paused: 'is still paused',
+  hr_mail: 'HR gets no mail',
   settings_differ: 'processes have different settings',
 }
 
@@ -55,6 +56,7 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
   not_effective: ofConnection('effective'),
   directory: ({ connection }) => `rollcall effective --directory ${connection}`,
   stale: ofConnection('runs'),
+  hr_mail: () => 'rollcall status',
   settings_differ: () => 'rollcall status',
   paused: ({ connection }) => `rollcall resume ${connection}`,
 }

@@ -103,5 +103,6 @@ async function postpone(
 ): Promise<void> {
   const { attempts: attempt } = claim
   events.handOverUnsent({ channel: mails.channel, attempt, reason: failure })
-  await postponeMail(db, claim, { failure, retryAt: new Date(now().getTime() + backoffMs(attempt, retry)) })
+  const retryAt = new Date(now().getTime() + backoffMs(attempt, retry))
+  await postponeMail(db, claim, { failure, retryAt, now: now() })
 }

@@ -18,6 +18,7 @@ export const conditionKinds = [
   'directory',
   'stale',
   'paused',
+  'hr_mail',
   'settings_differ',
 ] as const
 /** What kind of condition an alert is about. */
@@ -58,6 +59,8 @@ export type ConditionSettings = {
   readonly directories?: readonly string[]
   /** How many enabled accounts of leavers, or of people whom HR does not know, a directory may have. Default: none. */
   readonly maxGhosts?: number
+  /** The connections whose faults are mailed to HR. Default: none. */
+  readonly mailed?: readonly string[]
   readonly now: Date
 }
 

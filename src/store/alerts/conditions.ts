@@ -1,6 +1,6 @@
 import type { Db } from '../schema.ts'
 import { type Condition, type ConditionKind, type ConditionSettings, conditionKinds, type Find } from './condition.ts'
-import { paused, settingsDiffer, stale } from './connection-conditions.ts'
+import { hrMail, paused, settingsDiffer, stale } from './connection-conditions.ts'
 import { blocked, overdue, problems, repeated } from './delivery-conditions.ts'
 import {
   blockedLeavers,
@@ -29,6 +29,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   directory: directoryCondition,
   stale,
   paused,
+  hr_mail: hrMail,
   settings_differ: settingsDiffer,
 }
 

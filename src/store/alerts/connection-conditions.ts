@@ -4,6 +4,8 @@ import type { Db } from '../schema.ts'
 import { processes } from '../workers/processes.ts'
 import { type Condition, type ConditionSettings, minute } from './condition.ts'
 
+const minuteMs = 60_000
+
 /**
  * Connections whose data from HR is too old: the source was not read, or only an old export is left. A source that cannot be read, a
  * failed run and a pause have conditions of their own; after a pause the source may be read for an hour. For a connection that was never
@@ -80,6 +82,19 @@ export async function paused(
       runId: null,
     }
   })
+}
+
+/** Connections with faults that HR is to correct, while no mail reaches HR for too long. */
+export async function hrMail(db: Db, { mailed = [], overdueMinutes, now }: ConditionSettings): Promise<Condition[]> {
+  const { rows } = await sql<{ connection: string; since: Date; failure: string }>`
+    select distinct fault.connection, mail.failing_since as since, mail.last_failure as failure
+    from hand_over_mails mail, known_faults fault
+    where mail.failing_since <= ${new Date(now.getTime() - overdueMinutes * minuteMs)}
+      and mail.last_failure is not null and fault.is_blocking and fault.connection = any(${mailed})`.execute(db)
+  return rows.map(({ connection, since, failure }) => ({
+    ...{ connection, kind: 'hr_mail', code: null, since, people: null, leavers: null, runId: null },
+    reason: `the mail to HR does not get through: ${failure}; "rollcall check" tests its server`,
+  }))
 }
 
 /** During a rolling restart, processes have different configurations for this long. */

@@ -85,7 +85,7 @@ export async function claimMail(db: Db, { slot, now }: MailSlot): Promise<MailCl
   const until = new Date(now.getTime() + claimMs)
   await db
     .insertInto('hand_over_mails')
-    .values({ slot, claimed_until: null, retry_at: null, sent_at: null, last_failure: null })
+    .values({ slot, claimed_until: null, retry_at: null, sent_at: null, failing_since: null, last_failure: null })
     .onConflict((c) => c.doNothing())
     .execute()
   const { rows } = await sql<MailClaim>`
@@ -119,7 +119,7 @@ export async function closeMail(
         claimed_until: null,
         attempts: 0,
         retry_at: null,
-        last_failure: failure,
+        ...failedAt(failure, now),
         ...(faults.length > 0 && { sent_at: now }),
       })
       .where('attempts', '=', claim.attempts)
@@ -148,11 +148,19 @@ export async function closeMail(
 export async function postponeMail(
   db: Db,
   claim: MailClaim,
-  { failure, retryAt }: { readonly failure: string; readonly retryAt: Date },
+  { failure, retryAt, now }: { readonly failure: string; readonly retryAt: Date; readonly now: Date },
 ): Promise<void> {
   await db
     .updateTable('hand_over_mails')
-    .set({ claimed_until: null, retry_at: retryAt, last_failure: failure })
+    .set({ claimed_until: null, retry_at: retryAt, ...failedAt(failure, now) })
     .where('attempts', '=', claim.attempts)
     .execute()
+}
+
+/** The columns that say since when mails fail, and why; null: the last one did not. */
+function failedAt(failure: string | null, now: Date) {
+  return {
+    failing_since: failure === null ? null : sql<Date>`coalesce(failing_since, ${now})`,
+    last_failure: failure,
+  }
 }

@@ -176,7 +176,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'when HR was mailed what to correct, and whether that failed',
       removedWhen: forEver,
-      columns: named('one slot claimed_until attempts retry_at sent_at last_failure'),
+      columns: named('one slot claimed_until attempts retry_at sent_at failing_since last_failure'),
     },
   ],
   key_answers: [

@@ -65,6 +65,7 @@ export type InboxTables = {
     attempts: Generated<number>
     retry_at: Date | null
     sent_at: Date | null
+    failing_since: Date | null
     last_failure: string | null
   }
   unlisted_values: { connection: string; field: string; value: string; first_at: Date }

@@ -41,6 +41,7 @@ test.each([
   ['directory', 'refused', '/effective?connection=a%26b'],
   ['paused', null, '/schedules'],
   ['blocked', null, '/'],
+  ['hr_mail', null, '/problems/hr'],
   ['settings_differ', null, '/'],
 ] as const)('without a link of the configuration, "%s" of run %s leads to %s of the console', (kind, runId, page) => {
   const linkOf = alertLinks({ link: null, consoleUrl })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HandOverMails } from '../../../src/daemon/config/hand-over-settings.ts'
 import { namesFor } from '../../../src/daemon/control/hand-over.ts'
 import { mailIfDue } from '../../../src/daemon/hand-over/mailing.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { claimMail } from '../../../src/store/rejects/hand-over.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts, smtpChannel } from '../../helpers/alert-settings.ts'
@@ -123,6 +124,38 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
       { event: 'hand_over.sent' },
     ])
     expect(JSON.stringify(events)).not.toContain('hr@acme.example')
+  })
+
+  test('that fail for too long are an alert of each connection that they are about, until one gets through', async () => {
+    await using opened = await open()
+    const { at, night, rules, context } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    const alertsAt = async (hour: number, mailed = ['acme']) => {
+      const now = new Date(Date.UTC(2026, 11, 1, hour))
+      const limits = { overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] }
+      return (await conditions(context.db, { connections: ['acme'], mailed, ...limits, now })).filter(
+        ({ kind }) => kind === 'hr_mail',
+      )
+    }
+    rules.refusal = new Refusal(451, '4.3.0 try later')
+    await at(1, 8)
+    const atFirst = await alertsAt(8)
+    await at(1, 9)
+    const later = await alertsAt(10)
+    const ofOthers = await alertsAt(10, ['globex'])
+    rules.refusal = undefined
+    await at(1, 10)
+
+    expect([atFirst, ofOthers, await alertsAt(12)]).toEqual([[], [], []])
+    expect(later).toMatchObject([
+      {
+        connection: 'acme',
+        since: new Date(Date.UTC(2026, 11, 1, 8)),
+        reason: expect.stringMatching(/refuses the mail \(451 4\.3\.0\); "rollcall check" tests its server$/),
+      },
+    ])
+    expect(JSON.stringify(later)).not.toContain('hr@acme')
   })
 
   test('of a process that died while it sent are sent by another one, and never by two at once', async () => {

@@ -63,6 +63,8 @@ create table hand_over_mails (
   attempts integer not null default 0,
   retry_at timestamptz,
   sent_at timestamptz,
+  -- Since when no mail got through to everybody, and why the last attempt did not; null: it did.
+  failing_since timestamptz,
   last_failure text
 );
 
