@@ -55,9 +55,9 @@ export type InitOptions = ReadingOptions & {
   readonly sheet?: string
 }
 
-/** Options about an export, which a recipe has no use for. */
+/** Options that only an export uses; `--recipe` refuses them. */
 const exportOptions = ['source', 'preset', 'encoding', 'delimiter', 'sheet'] as const
-/** Options about people who are listed, which a source that is pushed has no use for. */
+/** Options that only a list of people uses; `--source scim` refuses them. */
 const listedOptions = [
   'preset',
   'encoding',
@@ -70,26 +70,26 @@ const listedOptions = [
   'set',
 ] as const
 
-type Written = TriedKey & {
+type InitResult = TriedKey & {
   readonly file: string
   readonly result: SourceResult
-  /** Null: people are read, or the token of the identity system could not be created. */
+  /** Null: Rollcall reads the people, or the token of the identity system could not be created. */
   readonly sender: SenderResult | null
 }
 
-/** A source that was looked at, and how it was. */
+/** What `init` knows of the source after its preview. */
 type SourceResult = {
-  /** Asks for what is still open of the connection. */
+  /** Asks the remaining questions about the connection. */
   readonly connect: () => Promise<ConnectionText>
-  /** What a program gets to know. */
+  /** What `--json` prints about the source. */
   readonly document: object
   /** The pattern of later exports; null: the source has none. */
   readonly pattern: string | null
-  /** The connection that an identity system pushes to, if it is one. */
+  /** The connection that an identity system pushes to, if the source is one. */
   readonly pushed?: { readonly name: string; readonly publicUrl: string | null }
 }
 
-/** Previews a source, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
+/** Previews a source, proposes how it is read, asks what only a person knows, tests the key, and writes a configuration. */
 export async function init(options: InitOptions): Promise<number> {
   const output = createOutput({ json: options.json })
   const prompts = await promptsFor(options)
@@ -111,20 +111,24 @@ async function promptsFor({ yes = false, json = false }: InitOptions): Promise<P
   throw new Failure('usage', 'there is no terminal for questions: use --yes, and answer with options')
 }
 
-type Asking = { readonly output: Output; readonly prompts: Prompts | null; readonly signal: AbortSignal }
+type InitSession = { readonly output: Output; readonly prompts: Prompts | null; readonly signal: AbortSignal }
 
 /** All steps up to the written configuration. `prompts`: null asks nothing. */
-async function write(options: InitOptions, asking: Asking): Promise<Written> {
+async function write(options: InitOptions, asking: InitSession): Promise<InitResult> {
   const { prompts, signal } = asking
   const file = resolve(options.out)
   const folder = dirname(file)
-  if (options.replace !== true && (await isThere(file))) throw fileExistsFailure(options.out)
+  if (options.replace !== true && (await fileExists(file))) throw fileExistsFailure(options.out)
   const { recipe } = options
   const result =
     recipe === undefined
       ? await exportResult(options, { ...asking, folder })
       : await recipeResult({ ...options, recipe }, { ...asking, file })
-  const platform = await untilGood(() => platformOf(options, prompts), asking, options.platformUrl ?? options.region)
+  const platform = await askUntilUsable(
+    () => platformOf(options, prompts),
+    asking,
+    options.platformUrl ?? options.region,
+  )
   const { keyFile, key } = await keyOf(options, asking)
   const connection = await result.connect()
   const tried = await tryKey({ platform, key, signal })
@@ -135,11 +139,11 @@ async function write(options: InitOptions, asking: Asking): Promise<Written> {
   await writeConfiguration(file, text, options)
   const config = await loadConfig(file, process.env)
   if (pushed === undefined) return { file, result, ...tried, sender: null }
-  return { file, result, ...(await withSender(tried, config, { ...options, connection: pushed.name })) }
+  return { file, result, ...(await addSender(tried, config, { ...options, connection: pushed.name })) }
 }
 
-/** The token of the identity system. The configuration stays if it cannot be created, such as in a store of another configuration. */
-async function withSender(
+/** Creates the token of the identity system. If that fails, as in the store of another configuration, the written configuration stays. */
+async function addSender(
   { permissions, trouble }: TriedKey,
   config: Config,
   options: Pick<InitOptions, 'by' | 'json'> & { readonly connection: string },
@@ -154,19 +158,22 @@ async function withSender(
   }
 }
 
-async function exportResult(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<SourceResult> {
+async function exportResult(
+  options: InitOptions,
+  asking: InitSession & { readonly folder: string },
+): Promise<SourceResult> {
   const { output, prompts } = asking
-  const looked = await sourceOf(options, asking)
-  if (looked === null) return await scimResult(options, asking)
-  const proposal = await agreed(looked, options, asking)
-  const path = await pathOf(looked, prompts)
-  const source = { ...looked.source, ...(path !== null && { path }) }
+  const preview = await sourceOf(options, asking)
+  if (preview === null) return await scimResult(options, asking)
+  const proposal = await confirmProposal(preview, options, asking)
+  const path = await pathOf(preview, prompts)
+  const source = { ...preview.source, ...(path !== null && { path }) }
   const { table, mapping: _mapping, ...rest } = shownProposal(proposal, options, output)
   const { rows, ...form } = table
   return {
     async connect() {
       const name = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'
-      const timeZone = await untilGood(() => timeZoneOf(proposal, options, prompts), asking, options.timeZone)
+      const timeZone = await askUntilUsable(() => timeZoneOf(proposal, options, prompts), asking, options.timeZone)
       return exportConnection(proposal, { name: toConnectionName(name), target: name, timeZone, source })
     },
     document: { export: { ...form, rows: rows.length }, ...rest },
@@ -176,13 +183,13 @@ async function exportResult(options: InitOptions, asking: Asking & { readonly fo
 
 async function recipeResult(
   options: InitOptions & { readonly recipe: string },
-  asking: Asking & { readonly file: string },
+  asking: InitSession & { readonly file: string },
 ): Promise<SourceResult> {
-  const foreign = exportOptions.find((option) => options[option] !== undefined)
-  if (foreign !== undefined)
+  const unusable = exportOptions.find((option) => options[option] !== undefined)
+  if (unusable !== undefined)
     throw new Failure(
       'usage',
-      `--recipe reads a list by API, and goes without --${foreign}: change what it reads in the configuration`,
+      `--recipe reads a list by API and cannot be used with --${unusable}: change what it reads in the configuration`,
     )
   const { connection, preview } = await connectRecipe(options, asking)
   const { people, held, ...counted } = preview
@@ -191,18 +198,18 @@ async function recipeResult(
   return { connect: async () => connection, document: { recipe: options.recipe, list }, pattern: null }
 }
 
-async function scimResult(options: InitOptions, asking: Asking): Promise<SourceResult> {
-  const foreign = listedOptions.find((option) => [options[option] ?? []].flat().length > 0)
-  if (foreign !== undefined)
-    throw new Failure('usage', `an identity system lists nobody, so that --source scim goes without --${foreign}`)
+async function scimResult(options: InitOptions, asking: InitSession): Promise<SourceResult> {
+  const unusable = listedOptions.find((option) => [options[option] ?? []].flat().length > 0)
+  if (unusable !== undefined)
+    throw new Failure('usage', `an identity system pushes people, so --source scim cannot be used with --${unusable}`)
   const { connection, name, publicUrl } = await connectScim(options, asking)
   return { connect: async () => connection, document: {}, pattern: null, pushed: { name, publicUrl } }
 }
 
-/** Asks until the answer can be used. A value given as an option is not asked for; an unusable one is refused at once. */
-async function untilGood<T>(
+/** Asks until the answer can be used. A value given as an option is not asked for; an unusable option is refused at once. */
+async function askUntilUsable<T>(
   ask: () => Promise<T>,
-  { output, prompts }: Asking,
+  { output, prompts }: InitSession,
   option: string | undefined,
 ): Promise<T> {
   for (;;) {
@@ -218,12 +225,12 @@ async function untilGood<T>(
 /** The source that a person names; null: an identity system pushes people. */
 async function sourceOf(
   options: InitOptions,
-  asking: Asking & { readonly folder: string },
+  asking: InitSession & { readonly folder: string },
 ): Promise<SourcePreview | null> {
   const { prompts, folder, signal } = asking
   const { source, secretFile, hostKey } = options
   const settings = pairsIn('--set', options.set)
-  return await untilGood(
+  return await askUntilUsable(
     async () => {
       const forms = sourceForms()
       const question = `Where is the export? ${forms.charAt(0).toUpperCase()}${forms.slice(1)}; or ${pushedSource}, if an identity system pushes people`
@@ -240,8 +247,12 @@ async function sourceOf(
   )
 }
 
-/** The proposal that the person confirms, or that follows from the options alone. */
-async function agreed(preview: SourcePreview, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
+/** The proposal that the person confirms, or that follows from the options if nothing is asked. */
+async function confirmProposal(
+  preview: SourcePreview,
+  options: InitOptions,
+  { output, prompts }: InitSession,
+): Promise<Proposal> {
   let { form, table } = await tableOfPreview(preview, options, { prompts, output })
   let knownAnswers = await answersOf(table, options)
   for (;;) {
@@ -262,7 +273,7 @@ async function agreed(preview: SourcePreview, options: InitOptions, { output, pr
   }
 }
 
-/** The path pattern of the exports if a single file was named; null: the path stays. */
+/** The path of later exports if the person named a single file; null: the path stays. */
 async function pathOf({ laterExports: later }: SourcePreview, prompts: Prompts | null): Promise<string | null> {
   if (later === null) return null
   if (prompts === null) return later.isAlone ? later.pattern : later.path
@@ -277,7 +288,7 @@ async function pathOf({ laterExports: later }: SourcePreview, prompts: Prompts |
   return later[chosen]
 }
 
-async function keyOf(options: InitOptions, asking: Asking): Promise<{ keyFile: string; key: string }> {
+async function keyOf(options: InitOptions, asking: InitSession): Promise<{ keyFile: string; key: string }> {
   const { prompts, output } = asking
   let keyFile = options.keyFile
   for (;;) {
@@ -293,7 +304,7 @@ async function keyOf(options: InitOptions, asking: Asking): Promise<{ keyFile: s
   }
 }
 
-async function isThere(file: string): Promise<boolean> {
+async function fileExists(file: string): Promise<boolean> {
   return await access(file).then(
     () => true,
     () => false,
@@ -324,17 +335,17 @@ async function timeZoneOf(proposal: Proposal, { timeZone }: InitOptions, prompts
   return requireTimeZone(named)
 }
 
-/** Examples are cells of people: they are shown on a terminal, and on request. */
+/** The proposal without examples, unless values may be shown: examples are cells of people. */
 function shownProposal(proposal: Proposal, { showValues = false }: InitOptions, output: Output): Proposal {
   if (output.mayShowValues({ showValues: !output.json || showValues })) return proposal
   return { ...proposal, fields: proposal.fields.map((field) => ({ ...field, examples: [] })) }
 }
 
-function documentOf({ file, result, permissions, trouble, sender }: Written) {
+function documentOf({ file, result, permissions, trouble, sender }: InitResult) {
   return { file, ...result.document, ...(sender && { scim: sender }), permissions, trouble }
 }
 
-function renderWritten({ file, result, permissions, trouble, sender }: Written, paint: Paint): string {
+function renderWritten({ file, result, permissions, trouble, sender }: InitResult, paint: Paint): string {
   const { pattern, pushed } = result
   const short = relative('.', file)
   const named = short === 'rollcall.yaml' ? '' : ` --config ${escapeText(short.startsWith('..') ? file : short)}`

@@ -9,7 +9,7 @@ import { type CommonOptions, configOf } from '../session/session.ts'
 /** The options of `rollcall move`. */
 export type MoveOptions = CommonOptions & { readonly to: string; readonly by: string }
 
-/** Moves the embedded store to PostgreSQL. The daemon has to be stopped, because the configuration changes with it. */
+/** Moves the embedded store to PostgreSQL. The daemon must be stopped, because the address in its configuration changes. */
 export async function move({ to, by, ...options }: MoveOptions): Promise<number> {
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
@@ -28,7 +28,7 @@ export async function move({ to, by, ...options }: MoveOptions): Promise<number>
   return 0
 }
 
-/** The address, written as in the configuration. Other accounts of this machine can read a command line. */
+/** Resolves references in the address. Refuses a plain password, because other accounts of this machine can read the command line. */
 async function addressOf(to: string, folder: string): Promise<string> {
   if (!holdsReference(to)) {
     if (URL.parse(to)?.password)

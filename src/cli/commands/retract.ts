@@ -13,10 +13,10 @@ export type RetractOptions = CommonOptions & {
   readonly showValues?: boolean
 }
 
-/** Prepares the retraction of a person; its run waits for an approval. With `undo`, takes a retraction back instead. */
+/** Prepares the retraction of a person; its run waits for an approval. With `undo`, undoes a retraction instead. */
 export async function retract(name: string, options: RetractOptions): Promise<number> {
   const { reason, undo = false, by } = options
-  if (undo) return await takeBack(name, options)
+  if (undo) return await undoRetraction(name, options)
   if (reason === undefined) throw new Failure('usage', "required option '--reason <text>' not specified")
   return await withSession(options, {}, async (session) => {
     const { control, output } = session
@@ -28,8 +28,8 @@ export async function retract(name: string, options: RetractOptions): Promise<nu
   })
 }
 
-/** Waits until the person has been sent again. */
-async function takeBack(name: string, options: RetractOptions): Promise<number> {
+/** Undoes a retraction, and waits until the person has been sent again. */
+async function undoRetraction(name: string, options: RetractOptions): Promise<number> {
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }

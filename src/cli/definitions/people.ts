@@ -88,7 +88,7 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
   )
     .option('--at <day>', 'the last statement of this day, or before this instant (default: the newest)')
     .addOption(
-      new Option('--format <format>', 'html: a page; csv and json: with everybody by key').choices(
+      new Option('--format <format>', 'html: a page; csv and json: the key of everybody too').choices(
         Object.keys(reportFormats),
       ),
     )
@@ -97,11 +97,11 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
       exitWith(async (options: StatementOptions) => (await import('../commands/statement.ts')).statement(options)),
     )
 
-  // Of the options that both have, Commander gives the values to the parent.
+  // Commander gives options that both commands have to the parent.
   const verify = add(
     command,
     'verify',
-    "Read HR's export of a night again and compare it with the statement of a pack",
+    "Read HR's export of a night again and compare it with the statement in an audit pack",
     commonOptions,
   )
     .requiredOption('--export <file>', 'the export of HR')
@@ -136,7 +136,7 @@ function separateCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'separate',
-    'Separate people who are only on the platform; the run waits for an approval',
+    'Plan the departure of people whom only the platform knows; the run waits for an approval',
     ...changeOptions,
   )
     .argument('<keys...>', 'their keys, as listed by "rollcall problems"')
@@ -189,17 +189,17 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
   add(
     effective,
     'fix',
-    'Have the platform update people again who were edited there by hand',
+    'Let identity sync update people again after edits by hand on the platform',
     commonOptions,
     connectionOption,
     byOption,
   )
     .argument('<person...>', 'the people, as the list names them')
     .requiredOption('--reason <text>', 'why, for the record')
-    .option('--yes', 'do it; without it, only show whom it would concern')
+    .option('--yes', 'reset the sync of these people; without --yes, only show them')
     .option('--show-values', 'include names and e-mails; otherwise keys only')
     .action(
-      // Commander gives options that both commands know, such as --config, to the one above.
+      // Commander gives options that both commands have, such as --config, to the parent.
       exitWith(async (keys: string[], _options: EffectiveFixOptions, command: Command) =>
         (await import('../commands/effective.ts')).effectiveFix(keys, command.optsWithGlobals<EffectiveFixOptions>()),
       ),

@@ -24,7 +24,7 @@ export async function tableOfPreview(preview: SourcePreview, form: FormChoice, a
   if ([encoding, delimiter, headerLine, sheet].some((choice) => choice !== undefined))
     throw new Failure(
       'usage',
-      `${preview.list.name} is JSON, and goes without --encoding, --delimiter, --header-line and --sheet`,
+      `${preview.list.name} is JSON and cannot be used with --encoding, --delimiter, --header-line and --sheet`,
     )
   return { form, table: tableOfList(preview.list) }
 }

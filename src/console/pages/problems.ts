@@ -13,7 +13,7 @@ import type { Fields, SharedContext, Site } from '../site/site.ts'
 import { capital, connectionField, kindBadge, personCell, runHref } from '../site/words.ts'
 
 const perPage = 50
-const renewSeconds = 10
+const refreshSeconds = 10
 
 /** Adds the page of people whose record on the platform differs from HR’s export, and why. */
 export function problemPages(site: Site): void {
@@ -54,7 +54,7 @@ ${card({
   )
 }
 
-/** Whether the address requests names in every list. A viewer gets none. */
+/** Whether the address requests names in every list. Viewers never get names. */
 function areNamesRequested(fields: Fields): boolean {
   return fields('values') !== ''
 }
@@ -69,11 +69,11 @@ function pageOf(name: List, fields: Fields) {
 }
 
 function pages(name: List, next: string | null, fields: Fields): Html | null {
-  const kept = { connection: fields('connection'), values: areNamesRequested(fields) }
+  const query = { connection: fields('connection'), values: areNamesRequested(fields) }
   return paging({
     label: `Pages of ${name}`,
     path: '/problems',
-    query: kept,
+    query,
     name,
     after: fields(name),
     next,
@@ -84,8 +84,8 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
 type ListOptions = { readonly status: Status; readonly withNames: boolean }
 
 /**
- * The lists that change while runs deliver. Only without names do they refresh themselves, because each look at names is recorded. The
- * list of leavers is separate: it always shows names to those who may see them.
+ * The lists that change while runs deliver. They refresh themselves only without names, because the audit trail records each look at names.
+ * The list of leavers is separate: it always shows names to callers who may see them.
  */
 async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: ListOptions): Promise<Html> {
   const { control } = context
@@ -97,14 +97,14 @@ async function currentPart(context: SharedContext, fields: Fields, { status, wit
     control.listForeign({ query: pageOf('foreign', fields) }),
   ])
   const totals = totalsOf(status, connection)
-  const doubts = status.connections.filter(
+  const inDoubtConnections = status.connections.filter(
     ({ name, inDoubt }) => inDoubt !== null && (connection === '' || name === connection),
   )
   const query = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
   return live({
     id: 'current',
     href: withNames ? null : address('/problems/current', query),
-    everySeconds: renewSeconds,
+    everySeconds: refreshSeconds,
     content: html`${card({
       title: html`Refused by the platform, or not deliverable <span class="faint">${number(totals.problems)}</span>`,
       id: 'problems',
@@ -122,14 +122,14 @@ ${card({
   content: html`${foreignTable(foreign.data, context)}${pages('foreign', foreign.next, fields)}`,
 })}
 ${
-  doubts.length > 0 &&
+  inDoubtConnections.length > 0 &&
   card({
     title: 'In doubt',
     id: 'doubt',
-    content: html`<ul class="list">${doubts.map(
+    content: html`<ul class="list">${inDoubtConnections.map(
       ({ name, inDoubt }) =>
         inDoubt &&
-        html`<li>${name}: ${pluralize(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${pluralize(inDoubt.leavers, 'leaver')} among them`}. The outcome of a request about them is unknown, and it may still take effect. Rollcall checks them until ${formatInstant(inDoubt.until)} at least.</li>`,
+        html`<li>${name}: ${pluralize(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${pluralize(inDoubt.leavers, 'leaver')} among them`}. The outcome of a request about them is unknown, and it may still take effect. Rollcall checks them at least until ${formatInstant(inDoubt.until)}.</li>`,
     )}</ul>`,
   })
 }`,
@@ -141,7 +141,8 @@ function totalsOf(
   connection: string,
 ): Readonly<Record<'problems' | 'blockedPeople' | 'foreign', number>> {
   const chosen = connections.filter(({ name }) => connection === '' || name === connection)
-  const sum = (of: (one: (typeof chosen)[number]) => number) => chosen.reduce((all, one) => all + of(one), 0)
+  const sum = (countOf: (status: (typeof chosen)[number]) => number) =>
+    chosen.reduce((total, status) => total + countOf(status), 0)
   return {
     problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
     blockedPeople: sum(({ blockedPeople }) => blockedPeople.people + blockedPeople.rows),
@@ -171,7 +172,7 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
     },
     { name: 'Run', cell: ({ runId }) => html`<a href="${runHref(runId)}">the run</a>` },
   ]
-  return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'Nobody.' })
+  return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'No problems.' })
 }
 
 function blockedPeopleTable(blockedPeople: readonly BlockedPerson[], { now }: SharedContext): Html {
@@ -219,7 +220,7 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext)
     { name: 'Last seen', cell: ({ lastAt }) => formatRelativeTime(lastAt, now) },
   ]
   return table({
-    caption: 'People who are employed on the platform and in no accepted export',
+    caption: 'People whom the platform shows as employed, and no accepted export states',
     columns,
     rows: foreign,
     empty: 'HR knows everybody who is employed on the platform.',
@@ -239,7 +240,7 @@ function leaversTable(leavers: readonly Leaver[], { now }: SharedContext): Html 
     { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt && formatRelativeTime(acknowledgedAt, now) },
   ]
   return table({
-    caption: 'Leavers who are not effective on the platform',
+    caption: 'Leavers whose departure is not effective on the platform',
     columns,
     rows: leavers,
     empty: 'Every acknowledged departure that was checked is effective.',

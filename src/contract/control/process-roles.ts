@@ -1,6 +1,5 @@
 /**
- * What a process of the daemon does. `api`: webhooks, pages and the control API; `scheduler`: schedules, watched folders, sweeps,
- * alerts, retention; `worker`: the jobs of the queue. It stands apart from the schemas, which a status that is printed at once
- * does not load.
+ * The roles of a daemon process. `api`: webhooks, pages and the control API; `scheduler`: schedules, watched folders, recovery, alerts,
+ * retention; `worker`: the jobs of the queue. This file has no schemas, so that `rollcall status` starts without loading them.
  */
 export const processRoles = ['api', 'scheduler', 'worker'] as const

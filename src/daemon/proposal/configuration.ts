@@ -23,10 +23,10 @@ type NewConnection = {
   readonly source: Readonly<Record<string, unknown>>
 }
 
-/** The comments of a configuration, by the path of the setting that they stand above; those behind it on the same line begin with >. */
+/** Comments by the path of their setting. A comment stands above its setting, or behind it on the same line if the comment begins with >. */
 type Comments = Readonly<Record<string, string>>
 
-/** A connection that is written into a configuration. Secrets stand in it as references only. */
+/** A connection as it is written into a configuration, with secrets as references only. */
 export type ConnectionText = { readonly connections: object; readonly comments: Comments }
 
 /** The connection of an export that is read as proposed. */
@@ -37,8 +37,8 @@ export function exportConnection(proposal: Proposal, connection: NewConnection):
 }
 
 /**
- * Refuses `${` in values that a person or an export gives: the configuration would read it as a reference, and hand out a file or a variable
- * of the machine.
+ * Refuses `${` in values that a person or an export gives: the configuration would read it as a reference, and put a file or a variable of
+ * the machine in its place.
  */
 export function refuseReferences(values: unknown): void {
   if (!JSON.stringify(values)?.includes('${')) return
@@ -48,7 +48,7 @@ export function refuseReferences(values: unknown): void {
   )
 }
 
-/** A configuration with comments, in YAML. Secrets stand in it as references only. */
+/** A configuration in YAML, with comments, and with secrets as references only. */
 export function configurationText(
   { connections, comments }: ConnectionText,
   { platform, apiKey, publicUrl = null }: ConfigurationSettings,
@@ -59,7 +59,7 @@ export function configurationText(
     ' Written by "rollcall init". docs/configure.md explains the settings, docs/settings.md lists them all.',
     ' Paths are relative to the folder of this file. Test it with "rollcall check"; "rollcall plan" shows what a run would do.',
   ].join('\n')
-  return written(document, {
+  return toYaml(document, {
     platform: 'Where changes go. The key is read from its file each time, so that it can be replaced.',
     dataDir:
       'State and queue live here. For more than some ten thousand people: database: postgres://… (docs/install.md).',
@@ -75,7 +75,7 @@ export function withConnection(text: string, connection: ConnectionText): string
 
 /** The connection alone, in YAML with comments. */
 export function connectionText({ connections, comments }: ConnectionText): string {
-  return written(new Document({ connections }), comments)
+  return toYaml(new Document({ connections }), comments)
 }
 
 /** A name as the configuration takes it for a connection. */
@@ -89,7 +89,7 @@ export function toConnectionName(name: string): string {
   )
 }
 
-/** The text without a `connections: {}` that stands in it. */
+/** Removes an empty `connections: {}` from the text. */
 function withoutEmptyConnections(text: string): string {
   const { contents } = parseDocument(text)
   const pair = isMap(contents) ? pairOf(contents as YAMLMap, 'connections') : undefined
@@ -138,30 +138,30 @@ function commentsOn(proposal: Proposal, { name }: NewConnection): Comments {
     [`${at}.source.fields`]: 'On top of the preset.',
     ...(proposal.statuses !== null && {
       [`${at}.source.status`]: [
-        'What each status means. A status in neither list holds the plan until somebody says what it means.',
+        'What each status means. A status in neither list holds the plan until an operator classifies it.',
         ...valueLines('left', proposal.statuses.left),
         ...valueLines('employed', proposal.statuses.employed),
         ...valueLines('not classified yet', proposal.statuses.open),
       ].join('\n'),
     }),
-    [`${at}.source.scope`]: 'Several rows share a key: only those that are meant are read.',
-    [`${at}.source.severalRows`]: 'Several rows share a key: the latest one counts.',
+    [`${at}.source.scope`]: 'Several rows share a key: only rows in this scope are read.',
+    [`${at}.source.severalRows`]: 'Several rows share a key: the latest row applies.',
     [`${at}.source.timeZone`]: '> of the dates in the export',
     [`${at}.schedule`]: 'When the daemon reads the export: every night at two.',
   }
 }
 
-function written(document: Document, comments: Comments): string {
+function toYaml(document: Document, comments: Comments): string {
   visit(document, {
     Seq(_key, list) {
       list.flow = true
     },
   })
-  comment(document, comments)
+  addComments(document, comments)
   return document.toString({ lineWidth: 120, singleQuote: true })
 }
 
-const usualForm = {
+const defaultForm = {
   encoding: 'utf-8',
   delimiter: ',',
   headerLine: 1,
@@ -175,18 +175,18 @@ export function requireTimeZone(name: string): string {
   throw new Failure('usage', `unknown time zone "${name}": write an IANA name such as Europe/Berlin`)
 }
 
-/** The form of the file, as far as it differs from the preset and the defaults. */
+/** The settings of the file's form that differ from the preset and the defaults. */
 function formOf({ table, form }: Proposal): Readonly<Record<string, unknown>> {
   if (table.isList) return {}
   const { encoding, delimiter, headerLine, linesAfterHeader, lastLine, workbook } = table
   // A preset knows the form of text exports only.
-  const expected: Readonly<Record<string, unknown>> = workbook ? usualForm : { ...usualForm, ...form }
+  const expected: Readonly<Record<string, unknown>> = workbook ? defaultForm : { ...defaultForm, ...form }
   const sheet = workbook && { format: 'xlsx', ...(workbook.sheet !== null && { sheet: workbook.sheet }) }
   const actual = { ...sheet, encoding, delimiter, headerLine, linesAfterHeader, lastLine }
   return Object.fromEntries(Object.entries(actual).filter(([setting, value]) => expected[setting] !== value))
 }
 
-/** The rule with the one column that the export has: without it, nothing would state who has left. */
+/** The status rule with the column of this export, and not optional: without that column nothing would state who has left. */
 function statusOf(
   { column, optional: _optional, ...rule }: NonNullable<Proposal['mapping']['status']>,
   { statuses }: Proposal,
@@ -199,7 +199,7 @@ function valueLines(meaning: string, values: readonly ValueCount[]): string[] {
   return [`  ${meaning}: ${values.map(({ value, rows }) => `${escapeText(value)} (${rows})`).join(', ')}`]
 }
 
-function comment(document: Document, comments: Comments): void {
+function addComments(document: Document, comments: Comments): void {
   for (const [path, text] of Object.entries(comments)) {
     const names = path.split('.')
     const parent = document.getIn(names.slice(0, -1), true) ?? document.contents

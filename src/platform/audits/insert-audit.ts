@@ -17,9 +17,9 @@ export type AuditWriteContext = {
 export async function insertAudit(
   trx: Kysely<PlatformSchema>,
   audit: NewAudit,
-  writing: AuditWriteContext,
+  writeContext: AuditWriteContext,
 ): Promise<{ id: number; uuid: string } | null> {
-  const { accountId, workspaceId, now } = writing
+  const { accountId, workspaceId, now } = writeContext
   const row = await trx
     .insertInto('audits')
     .values({
@@ -56,7 +56,7 @@ export async function insertAudit(
   await addRows(trx, 'audit_auditors', auditors)
   await addRows(trx, 'audit_internal_auditors', people)
   await addRows(trx, 'audit_controls', controls)
-  await recordAuditEvent(trx, writing, {
+  await recordAuditEvent(trx, writeContext, {
     type: 'AUDIT_CREATED',
     description: `Opened an audit of ${audit.framework}.`,
     target: { kind: 'audit', id: row.uuid },
@@ -64,17 +64,17 @@ export async function insertAudit(
   return row
 }
 
-type RequestBatch = { readonly requests: readonly NewAuditRequest[]; readonly writing: AuditWriteContext }
+type RequestBatch = { readonly requests: readonly NewAuditRequest[]; readonly writeContext: AuditWriteContext }
 
 /** Stores the requests whose codes are new in the audit, and returns them. */
 export async function insertRequests(
   trx: Kysely<PlatformSchema>,
   auditId: number,
-  { requests, writing }: RequestBatch,
+  { requests, writeContext }: RequestBatch,
 ): Promise<{ id: number }[]> {
   const inserted: { id: number }[] = []
   for (const request of requests) {
-    const row = await insertRequest(trx, auditId, request, writing)
+    const row = await insertRequest(trx, auditId, request, writeContext)
     if (row) inserted.push(row)
   }
   const [first] = inserted
@@ -84,7 +84,7 @@ export async function insertRequests(
     const description = `Added ${added} to an audit.`
     const target = { kind: 'auditRequest', id: first.id } as const
     // The contract has no event type for new requests.
-    await recordAuditEvent(trx, writing, { type: 'CUSTOMER_REQUEST_DETAILS_EDITED', description, target, targets })
+    await recordAuditEvent(trx, writeContext, { type: 'CUSTOMER_REQUEST_DETAILS_EDITED', description, target, targets })
   }
   return inserted
 }

@@ -30,10 +30,11 @@ export const customFieldDefinitionHandlers: Handlers<typeof customFieldDefinitio
   async getCustomFieldDefinition(ctx, { params: { customFieldId } }) {
     const fields = ctx.db.selectFrom('custom_field_definitions').selectAll().where('account_id', '=', ctx.accountId)
     const name = typeof customFieldId === 'number' ? '' : customFieldId.slice(namePrefix.length)
-    const chosen =
+    const matching =
       typeof customFieldId === 'number' ? fields.where('id', '=', customFieldId) : fields.where('name', '=', name)
-    const rows = isStorableText(name) ? await chosen.limit(2).execute() : []
-    if (rows.length > 1) throw new Refusal(422, 'Several custom fields have that name; say which one by its id')
+    // PostgreSQL refuses a text that it cannot store, and no field has such a name.
+    const rows = isStorableText(name) ? await matching.limit(2).execute() : []
+    if (rows.length > 1) throw new Refusal(422, 'Several custom fields have that name; use the id')
     const [definition] = await present(ctx, rows)
     if (!definition) throw new Refusal(404, 'There is no such custom field')
     return { status: 200, body: definition }

@@ -16,27 +16,27 @@ export const AuditInput = z.strictObject({
 export type AuditInput = z.infer<typeof AuditInput>
 
 /** The new status of an audit. */
-export const AuditMove = z
+export const AuditStatusChange = z
   .strictObject({
     status: AuditStatus,
     completedAt: SubmittedTimestamp.optional().describe(
       'Default: now, or the former time if the audit was completed before.',
     ),
   })
-  .check(checkMove)
-export type AuditMove = z.infer<typeof AuditMove>
+  .check(checkStatusChange)
+export type AuditStatusChange = z.infer<typeof AuditStatusChange>
 
 /** The new status of an audit request. */
-export const RequestMove = z.strictObject({ status: AuditRequestStatus })
-export type RequestMove = z.infer<typeof RequestMove>
+export const RequestStatusChange = z.strictObject({ status: AuditRequestStatus })
+export type RequestStatusChange = z.infer<typeof RequestStatusChange>
 
 /** An audit with its status. */
-export const MovedAudit = z.object({ id: AuditId, status: AuditStatus }).meta({ id: 'AuditStatus' })
-export type MovedAudit = z.infer<typeof MovedAudit>
+export const AuditWithStatus = z.object({ id: AuditId, status: AuditStatus }).meta({ id: 'AuditStatus' })
+export type AuditWithStatus = z.infer<typeof AuditWithStatus>
 
 /** An audit request with its status. */
-export const MovedRequest = z.object({ id: Id, status: AuditRequestStatus }).meta({ id: 'AuditRequestStatus' })
-export type MovedRequest = z.infer<typeof MovedRequest>
+export const RequestWithStatus = z.object({ id: Id, status: AuditRequestStatus }).meta({ id: 'AuditRequestStatus' })
+export type RequestWithStatus = z.infer<typeof RequestWithStatus>
 
 const auditParams = z.object({ auditId: AuditId })
 const requestParams = z.object({ requestId: Id })
@@ -49,7 +49,7 @@ export const auditOperations = operations({
     path: '/audits',
     summary: 'Open an audit, with its requests.',
     body: AuditInput,
-    success: { 201: MovedAudit },
+    success: { 201: AuditWithStatus },
     errors: [400, 401, 404, 409, 500],
   },
   setAuditStatus: {
@@ -57,8 +57,8 @@ export const auditOperations = operations({
     path: '/audits/:auditId/status',
     summary: 'Move an audit to another status.',
     params: auditParams,
-    body: AuditMove,
-    success: { 200: MovedAudit },
+    body: AuditStatusChange,
+    success: { 200: AuditWithStatus },
     errors,
   },
   createAuditRequest: {
@@ -67,7 +67,7 @@ export const auditOperations = operations({
     summary: 'Add a request to an audit.',
     params: auditParams,
     body: NewAuditRequest,
-    success: { 201: MovedRequest },
+    success: { 201: RequestWithStatus },
     errors: [400, 401, 404, 409, 500],
   },
   setAuditRequestStatus: {
@@ -75,8 +75,8 @@ export const auditOperations = operations({
     path: '/audit-requests/:requestId/status',
     summary: 'Move a request to another status.',
     params: requestParams,
-    body: RequestMove,
-    success: { 200: MovedRequest },
+    body: RequestStatusChange,
+    success: { 200: RequestWithStatus },
     errors,
   },
   addAuditRequestMessage: {
@@ -90,7 +90,7 @@ export const auditOperations = operations({
   },
 })
 
-function checkMove(checking: DocumentCheck<AuditMove>): void {
+function checkStatusChange(checking: DocumentCheck<AuditStatusChange>): void {
   const { status, completedAt } = checking.value
   if (completedAt === undefined || status === 'COMPLETED') return
   addIssue(checking, ['completedAt'], 'belongs to the status COMPLETED')

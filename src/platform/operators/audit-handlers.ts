@@ -6,14 +6,21 @@ import type { NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
 import { insertAudit, insertMessages, insertRequests, recordAuditEvent } from '../audits/insert-audit.ts'
 import { changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { AuditInput, AuditMove, auditOperations, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
+import type {
+  AuditInput,
+  AuditStatusChange,
+  AuditWithStatus,
+  auditOperations,
+  RequestStatusChange,
+  RequestWithStatus,
+} from './audit-contract.ts'
 import type { OperatorContext } from './context.ts'
 
 type AuditKey = { readonly accountId: number; readonly auditId: number }
 type WorkspaceColumns = { readonly account_id: number; readonly workspace_id: number }
 type Db = Kysely<PlatformSchema>
 
-/** The handlers of the operator's operations on audits. They fail with `not_found` for unknown names and ids, and with `conflict` for what exists. */
+/** The handlers of the operator's operations on audits. They fail with `not_found` for unknown names and ids, and with `conflict` if the new thing exists already. */
 export const auditHandlers: Handlers<typeof auditOperations, OperatorContext> = {
   async createAudit(context, { body }) {
     return { status: 201, body: await inTransaction(context, (trx, now) => createAudit(trx, body, now)) }
@@ -39,7 +46,7 @@ async function inTransaction<T>({ db, now }: OperatorContext, work: (trx: Db, no
   return await db.transaction().execute((trx) => work(trx, now()))
 }
 
-async function createAudit(trx: Db, { account, workspace, audit }: AuditInput, now: Date): Promise<MovedAudit> {
+async function createAudit(trx: Db, { account, workspace, audit }: AuditInput, now: Date): Promise<AuditWithStatus> {
   const { id: accountId } = await findAccount(trx, account)
   const workspaceRow = await trx
     .selectFrom('workspaces')
@@ -49,18 +56,18 @@ async function createAudit(trx: Db, { account, workspace, audit }: AuditInput, n
     .forKeyShare()
     .executeTakeFirst()
   if (!workspaceRow) throw new Failure('not_found', `the account "${account}" has no workspace "${workspace}"`)
-  const writing = { accountId, workspaceId: workspaceRow.id, command: 'platform audits create', now }
-  const row = await insertAudit(trx, audit, writing)
+  const writeContext = { accountId, workspaceId: workspaceRow.id, command: 'platform audits create', now }
+  const row = await insertAudit(trx, audit, writeContext)
   if (!row) {
     const period = `${audit.startDate} to ${audit.endDate}`
     throw new Failure('conflict', `"${workspace}" has an audit of ${audit.framework} from ${period} already`)
   }
-  for (const { messages } of audit.requests) await requireWriters(trx, { accountId, auditId: row.id }, messages)
-  await insertRequests(trx, row.id, { requests: audit.requests, writing })
+  for (const { messages } of audit.requests) await requireAuthors(trx, { accountId, auditId: row.id }, messages)
+  await insertRequests(trx, row.id, { requests: audit.requests, writeContext })
   return { id: row.uuid, status: audit.status }
 }
 
-async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: AuditMove, now: Date) {
+async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: AuditStatusChange, now: Date) {
   const audit = await lockAudit(trx, uuid)
   const completed = status === 'COMPLETED' ? (completedAt ? new Date(completedAt) : (audit.completed_at ?? now)) : null
   if (audit.status === status && audit.completed_at?.getTime() === completed?.getTime())
@@ -78,16 +85,21 @@ async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: Au
   return { id: audit.uuid, status }
 }
 
-async function createRequest(trx: Db, uuid: string, request: NewAuditRequest, now: Date): Promise<MovedRequest> {
+async function createRequest(trx: Db, uuid: string, request: NewAuditRequest, now: Date): Promise<RequestWithStatus> {
   const audit = await lockAudit(trx, uuid)
-  await requireWriters(trx, { accountId: audit.account_id, auditId: audit.id }, request.messages)
-  const writing = writeContextOf(audit, 'platform requests create', now)
-  const [row] = await insertRequests(trx, audit.id, { requests: [request], writing })
+  await requireAuthors(trx, { accountId: audit.account_id, auditId: audit.id }, request.messages)
+  const writeContext = writeContextOf(audit, 'platform requests create', now)
+  const [row] = await insertRequests(trx, audit.id, { requests: [request], writeContext })
   if (!row) throw new Failure('conflict', `the audit ${uuid} has a request ${request.code} already`)
   return { id: row.id, status: request.status }
 }
 
-async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, now: Date): Promise<MovedRequest> {
+async function setRequestStatus(
+  trx: Db,
+  id: number,
+  { status }: RequestStatusChange,
+  now: Date,
+): Promise<RequestWithStatus> {
   const request = await lockRequest(trx, id)
   if (request.status === status) return { id, status }
   await trx
@@ -105,7 +117,7 @@ async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, no
 
 async function addMessage(trx: Db, id: number, message: NewAuditMessage, now: Date): Promise<{ id: number }> {
   const request = await lockRequest(trx, id)
-  await requireWriters(trx, { accountId: request.account_id, auditId: request.audit_id }, [message])
+  await requireAuthors(trx, { accountId: request.account_id, auditId: request.audit_id }, [message])
   const [row] = await insertMessages(trx, id, [message], now)
   if (!row) throw new Error(`the message about request ${id} was not stored`)
   await trx.updateTable('audit_requests').set(changedAt(now)).where('id', '=', id).execute()
@@ -145,7 +157,7 @@ async function lockRequest(trx: Db, id: number) {
 }
 
 /** Fails with `not_found` if a message is from neither a user of the account nor an auditor of the audit. */
-async function requireWriters(
+async function requireAuthors(
   trx: Db,
   { accountId, auditId }: AuditKey,
   messages: readonly NewAuditMessage[],
@@ -158,7 +170,8 @@ async function requireWriters(
       select 1 from audit_auditors join auditors on auditors.id = auditor_id
       where audit_id = ${auditId} and fold_case(email) = fold_case(${by})
     `.execute(trx)
-    if (rows.length === 0) throw new Failure('not_found', `${by} is neither a user of the account nor an auditor here`)
+    if (rows.length === 0)
+      throw new Failure('not_found', `${by} is neither a user of the account nor an auditor of the audit`)
   }
 }
 

@@ -216,22 +216,22 @@ async function seedAudits(
       .where('account_id', '=', accountId)
       .where('name', '=', name)
       .executeTakeFirstOrThrow()
-    const writing = { accountId, workspaceId: id, command: 'platform seed', now }
-    for (const audit of audits) await seedAudit(trx, audit, writing)
+    const writeContext = { accountId, workspaceId: id, command: 'platform seed', now }
+    for (const audit of audits) await seedAudit(trx, audit, writeContext)
   }
 }
 
-async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writing: AuditWriteContext): Promise<void> {
-  const inserted = await insertAudit(trx, audit, writing)
+async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writeContext: AuditWriteContext): Promise<void> {
+  const inserted = await insertAudit(trx, audit, writeContext)
   const { id } =
     inserted ??
     (await trx
       .selectFrom('audits')
       .select('id')
-      .where('workspace_id', '=', writing.workspaceId)
+      .where('workspace_id', '=', writeContext.workspaceId)
       .where('framework_type', '=', audit.framework)
       .where('start_date', '=', audit.startDate)
       .where('end_date', '=', audit.endDate)
       .executeTakeFirstOrThrow())
-  await insertRequests(trx, id, { requests: audit.requests, writing })
+  await insertRequests(trx, id, { requests: audit.requests, writeContext })
 }

@@ -3,41 +3,48 @@ import type { AcceptedList } from '../../identity/effective/accounts.ts'
 import type { Db } from '../schema.ts'
 import { storableJson } from './storable-json.ts'
 
-/** The comparison of everyone on one platform, or with one list of accounts. */
+/** A walk: the comparison of everyone on one platform, or of all accounts of one directory, with HR. */
 type Walk = {
+  /** When the next comparison is due. */
   readonly nextAt: Date
+  /** When the newest comparison that succeeded began. */
   readonly walkedAt: Date | null
+  /** The time of what was compared: the platform's newest identity sync, or the age of the list of accounts. */
   readonly syncedAt: Date | null
+  /** The number of requests to the platform. */
   readonly requests: number
+  /** The number of unreadable rows in the list of accounts. */
   readonly unreadable: number
   /** The last accepted list of accounts. */
   readonly list: AcceptedList | null
+  /** Why the newest comparison failed; null if it succeeded. */
   readonly failure: string | null
 }
 
-/** How long a claim lasts if it is not said; then another process may take the comparison. */
-const usualClaimMinutes = 15
+/** The default length of a claim. Afterwards another process may claim the comparison. */
+const defaultClaimMinutes = 15
 
 /** A claimed comparison, with its number. */
 export type ClaimedWalk = Walk & { readonly number: number }
 
-/** Names the comparison with a list of accounts. That with a platform is named by its address. */
+/** The name of the comparison of a directory. The name of a platform's comparison is its base URL. */
 export function walkOfDirectory(directory: string): string {
   return `directory ${directory}`
 }
 
 type WalkClaim = {
+  /** The name of the comparison. */
   readonly compared: string
   readonly always: boolean
   readonly now: Date
-  /** Longer than the comparison may take. */
+  /** Must be longer than the comparison may take. */
   readonly claimMinutes?: number
 }
 
-/** Claims a comparison if it is due, or with `always` also before; null while another process has it, or if it is not due. */
+/** Claims a comparison if it is due, or at any time with `always`. Returns null while another process has it, or if it is not due. */
 export async function claimWalk(
   db: Db,
-  { compared, always, now, claimMinutes = usualClaimMinutes }: WalkClaim,
+  { compared, always, now, claimMinutes = defaultClaimMinutes }: WalkClaim,
 ): Promise<ClaimedWalk | null> {
   const { rows } = await sql<ClaimedWalk>`
     insert into effective_walks (compared, next_at, claimed_until, walks)
@@ -77,7 +84,7 @@ export async function bringForward(
     .execute()
 }
 
-/** Whether no other process has taken a comparison since it was claimed under this number. If so, none takes it until the transaction ends. */
+/** Whether the claim with this number is still the newest. If it is, no other process can claim the comparison until the transaction ends. */
 export async function holdsClaim(
   tx: Db,
   { compared, number }: { readonly compared: string; readonly number: number },
@@ -87,7 +94,7 @@ export async function holdsClaim(
   return rows.length > 0
 }
 
-/** Ends a claim with the outcome and the time of the next comparison, unless another process has taken it since. */
+/** Ends a claim with the outcome and the time of the next comparison. Does nothing if another process has claimed the comparison since. */
 export async function endWalk(
   db: Db,
   { compared, number, nextAt, walkedAt, syncedAt, requests, unreadable, list, failure }: WalkEnd,
@@ -111,7 +118,7 @@ export async function endWalk(
     .execute()
 }
 
-/** The newest comparison; null: there was none. */
+/** The newest comparison; null if there was none. */
 export async function findWalk(db: Db, compared: string): Promise<Walk | null> {
   const row = await db.selectFrom('effective_walks').selectAll().where('compared', '=', compared).executeTakeFirst()
   if (row === undefined) return null
@@ -119,7 +126,7 @@ export async function findWalk(db: Db, compared: string): Promise<Walk | null> {
   return { nextAt, walkedAt, syncedAt, requests, unreadable, list, failure }
 }
 
-/** The directories whose newest list was refused, and since when no comparison succeeds. */
+/** The directories whose newest list was refused, and since when their comparisons fail. */
 export async function refusedDirectories(
   db: Db,
   directories: readonly string[],

@@ -10,8 +10,8 @@ import { isOnPlatform, listPeople, lookUpFailure, type PlatformPerson } from '..
 import { openEndpoint } from '../target/target.ts'
 import { comparePerson } from './compare.ts'
 
-/** How many keys of each kind are kept with the run. */
-const keysKept = 100
+/** Maximum number of keys of each kind that are stored with the run. */
+const maxKeysPerKind = 100
 
 /**
  * Reads the platform's whole list and compares it with the roster. People who are missing there, or whose data was changed there, are recorded
@@ -62,7 +62,7 @@ export async function verifyAgainstPlatform(
   }
 }
 
-/** The verification without the people of the new plan: people whom the export states are not foreign, though it is not accepted yet. */
+/** Takes the people of the new plan out of the foreign ones: the export states them, although its plan is not accepted yet. */
 export async function withoutPlanned(
   { store: { db } }: SyncContext,
   { id: runId, connection }: { readonly id: string; readonly connection: string },
@@ -70,16 +70,16 @@ export async function withoutPlanned(
 ): Promise<Verification | null> {
   if (verification === null || !verification.people) return verification
   if (verification.foreign + (verification.separated ?? 0) === 0) return verification
-  const unread = (plan.faults ?? []).flatMap(({ identityId }) => identityId ?? [])
-  const later = (plan.waiting?.rows ?? []).map(({ observation }) => observation.identityId)
-  const named = [...unread, ...later]
-  const { people, separated, keys } = await foreignToPlan(db, { connection, runId, named, limit: keysKept })
+  const withFaults = (plan.faults ?? []).flatMap(({ identityId }) => identityId ?? [])
+  const waiting = (plan.waiting?.rows ?? []).map(({ observation }) => observation.identityId)
+  const named = [...withFaults, ...waiting]
+  const { people, separated, keys } = await foreignToPlan(db, { connection, runId, named, limit: maxKeysPerKind })
   return { ...verification, foreign: people, separated, people: { ...verification.people, foreign: [...keys] } }
 }
 
 /**
  * Whether only the platform knows a listed person. A retracted person is on the platform until the deletion is acknowledged; a person who is
- * there again after that came from elsewhere.
+ * on the platform again after that came from elsewhere.
  */
 export function isForeign(entry: RosterEntry | undefined): boolean {
   if (entry === undefined) return true
@@ -94,10 +94,10 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
 
   function count(kind: keyof Differences, identityId: string): void {
     counts[kind]++
-    if (people[kind].length < keysKept) people[kind].push(identityId)
+    if (people[kind].length < maxKeysPerKind) people[kind].push(identityId)
   }
 
-  /** Fenced: a process that was suspended while it read the list does not write into the state of a later run. */
+  /** Writes only while this process has the claim: one that was suspended while it read the list must not change the state of a later run. */
   async function write(work: (tx: Db) => Promise<void>): Promise<void> {
     await whileClaimed(db, claim, work)
   }
@@ -115,7 +115,7 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
       if (isSeparated) counts.separated++
       else count('foreign', identityId)
     },
-    /** Stores these people after the whole list was read. */
+    /** Stores the people whom only the platform knows. To be called after the whole list was read. */
     async storeForeignPeople(): Promise<void> {
       await write((tx) => storeForeign(tx, { connection: name, listed: [...foreign.values()], now: now() }))
     },

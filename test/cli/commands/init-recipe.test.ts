@@ -152,7 +152,7 @@ describe('a configuration of a recipe', () => {
     [
       'an option about exports',
       [...scim, '--source', 'x.csv'],
-      '--recipe reads a list by API, and goes without --source',
+      '--recipe reads a list by API and cannot be used with --source',
     ],
     ['no value', ['--recipe', 'scim', '--parameter', 'host'], '--parameter takes NAME=VALUE'],
   ])('is refused with %s', async (_what, args, sentence) => {

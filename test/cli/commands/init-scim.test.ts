@@ -43,7 +43,7 @@ async function tokens() {
   return JSON.parse(stdout).tokens as { name: string; role: string; connection: string; createdBy: string }[]
 }
 
-test('a connection that is pushed is written, and its token is created and shown with what Okta and Entra want', async () => {
+test('init writes a pushed connection, creates its token and shows it with the settings for Okta and Entra', async () => {
   const written = await init(
     '--yes',
     '--name',
@@ -71,7 +71,7 @@ test('a connection that is pushed is written, and its token is created and shown
   ])
 })
 
-test('without an address of the daemon, what helps is said', async () => {
+test('without a public address, the result names the setting that helps', async () => {
   const written = await init('--json')
 
   expect(JSON.parse(written.stdout).scim).toMatchObject({
@@ -81,7 +81,7 @@ test('without an address of the daemon, what helps is said', async () => {
   })
 })
 
-test('a second token of the name is refused, while the configuration is written and the command for it is named', async () => {
+test('init writes the configuration and names the command for a token if a token of that name exists', async () => {
   await init('--yes')
 
   const again = await init('--yes', '--replace')
@@ -94,8 +94,8 @@ test('a second token of the name is refused, while the configuration is written 
 
 test.each([
   ['an address with a path', ['--public-url', 'https://acme.example/rollcall'], /a scheme and a host/],
-  ['an option of an export', ['--encoding', 'utf-8'], /goes without --encoding/],
-  ['a field', ['--field', 'email=mail'], /goes without --field/],
+  ['an option of an export', ['--encoding', 'utf-8'], /cannot be used with --encoding/],
+  ['a field', ['--field', 'email=mail'], /cannot be used with --field/],
   ['an unknown time zone', ['--time-zone', 'Mars/Olympus'], /unknown time zone/],
   ['a reference as a name', ['--name', '${env:HOME}'], /begins a reference/],
 ])('%s is refused, and nothing is written', async (_, args, message) => {
@@ -106,7 +106,7 @@ test.each([
   expect(await readdir(folder)).toEqual(['key'])
 })
 
-test('a person is asked for the name, the time zone and the address, again after an answer that cannot be used', async () => {
+test('init asks for the name, the time zone and the address, and asks again after an answer that cannot be used', async () => {
   const answers = ['Staff', 'Mars', 'Europe/Berlin', 'rollcall.acme.example', 'https://rollcall.acme.example']
   const questions: string[] = []
   const messages: string[] = []

@@ -42,7 +42,7 @@ type ProbeSettings = {
   consents?: (readonly number[])[]
 }
 
-/** The results of a probe of the platform behind the proxy. A stop is thrown as the probe throws it. */
+/** The results of a probe of the platform behind the proxy. Throws what the probe throws when it is stopped. */
 async function* probing({
   bearer,
   agrees = true,
@@ -81,9 +81,9 @@ const isBatch = ({ operation, identityIds }: ReceivedRequest) =>
   operation === 'upsertHrisUserIdentities' && identityIds.length > 0
 
 /** Does something before the platform gets the request. */
-function after(work: (seen: ReceivedRequest) => Promise<unknown>): Fault {
+function doBefore(work: (request: ReceivedRequest) => Promise<unknown>): Fault {
   return {
-    name: 'after',
+    name: 'do before',
     async play(exchange) {
       await work(exchange.request)
       await faults.pass.play(exchange)
@@ -102,7 +102,7 @@ function changed<T>(change: (body: T) => T): Fault {
   }
 }
 
-test('a platform that keeps its contract meets every assumption, and holds nothing of the probe afterwards', async () => {
+test('a platform that keeps its contract meets every assumption, and keeps nothing of the probe', async () => {
   const checks = await probed()
 
   expect(unmet(checks)).toEqual([])
@@ -118,7 +118,7 @@ test('the page on the contract has every assumption', async () => {
   expect(missing.map(({ name }) => name)).toEqual([])
 })
 
-test('without a yes nothing is changed', async () => {
+test('without consent nothing is changed', async () => {
   const checks = await probed({ agrees: false })
 
   expect(checks.map(({ message }) => message)).toContain('nothing was tried, and nothing was changed')
@@ -146,7 +146,7 @@ test('detects results that are sorted by their success', async () => {
 })
 
 test('detects a leaving date that can be written twice', async () => {
-  const clearFirst = after(async ({ body, path }) => {
+  const clearFirst = doBefore(async ({ body, path }) => {
     const [{ separatedAt = null, identityId }] = body as [Pick<IdentityRecord, 'identityId' | 'separatedAt'>]
     if (separatedAt === null) return
     const connectionId = Number(path.split('/')[2])
@@ -163,15 +163,15 @@ test('detects a leaving date that can be written twice', async () => {
   expect(await connections()).toEqual([])
 })
 
-test('detects a list without leavers, and a platform that cannot update one person is no failure', async () => {
+test('fails a platform that lists no leavers, and only warns if it cannot update one person', async () => {
   type List = { data: { separatedAt: string | null }[] }
-  const current = changed<List>((list) => ({
+  const withoutLeavers = changed<List>((list) => ({
     ...list,
     data: list.data.filter(({ separatedAt }) => separatedAt === null),
   }))
   proxy.fault(({ operation, path }) => {
     if (operation === 'updateHrisUserIdentity' && !path.includes('/0/')) return faults.answer({ status: 404 })
-    return operation === 'listHrisUserIdentities' && !path.includes('/0/') ? current : faults.pass
+    return operation === 'listHrisUserIdentities' && !path.includes('/0/') ? withoutLeavers : faults.pass
   })
 
   expect(unmet(await probed())).toEqual([
@@ -184,7 +184,7 @@ test('detects a list without leavers, and a platform that cannot update one pers
   ])
 })
 
-test('detects paths that do not take keys', async () => {
+test('detects that paths do not accept keys', async () => {
   proxy.fault(({ operation, path }) =>
     operation === 'getHrisUserIdentity' && !path.includes('/0/') ? faults.answer({ status: 404 }) : faults.pass,
   )
@@ -258,7 +258,7 @@ test('a connection is removed also if the answer to its creation was lost', asyn
   expect(await connections()).toEqual([])
 })
 
-test('a stop in the middle waits for the change under way, removes what was made, and is thrown', async () => {
+test('a stop in the middle waits for the current change, removes what the probe created, and is thrown', async () => {
   const controller = new AbortController()
   const held = proxy.hold((request) => isBatch(request) && request.identityIds.length === 2)
   const results: CheckResult[] = []
@@ -275,7 +275,7 @@ test('a stop in the middle waits for the change under way, removes what was made
   expect(await connections()).toEqual([])
 })
 
-test('whoever leaves the results early leaves nothing behind', async () => {
+test('the probe removes everything if its caller stops reading the results', async () => {
   for await (const { message } of probing()) if (message.startsWith('made connection')) break
 
   expect(await connections()).toEqual([])
@@ -324,12 +324,12 @@ test('the command requires --yes without a terminal, and exits with 0, or with 7
   await using work = await openWorkplace({ baseUrl: proxy.baseUrl, key: await keyOf('all') }, { hasStore: true })
   await work.drop('people.csv', 'Employee ID,Email\n1,ana@acme.example\n')
 
-  const unasked = await work.run('check', '--probe')
+  const withoutYes = await work.run('check', '--probe')
   const good = await work.run('check', '--probe', '--yes')
   proxy.fault((request) => (isBatch(request) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
   const bad = await work.json<{ ok: boolean; checks: CheckResult[] }>('check', '--probe', '--yes')
 
-  expect(unasked).toEqual({ exit: 2, stdout: '', stderr: expect.stringContaining('add --yes to agree') })
+  expect(withoutYes).toEqual({ exit: 2, stdout: '', stderr: expect.stringContaining('add --yes to agree') })
   expect(good).toMatchObject({ exit: 0, stderr: '' })
   expect(good.stdout).toContain('✔ a leaving date is written once: after 2020-02-29 the platform holds 2020-01-31\n')
   expect(bad).toMatchObject({ exit: 70, document: { ok: false } })
@@ -337,7 +337,7 @@ test('the command requires --yes without a terminal, and exits with 0, or with 7
   expect(await connections()).toEqual([])
 })
 
-test('the command probes no platform that refuses the key', async () => {
+test('the command does not probe a platform that refuses the key', async () => {
   await using work = await openWorkplace({ baseUrl: proxy.baseUrl, key: 'no-key' }, { hasStore: true })
   await work.drop('people.csv', 'Employee ID,Email\n1,ana@acme.example\n')
 

@@ -6,7 +6,7 @@ import { reportTrials } from '../../helpers/trials.ts'
 const seeds = isFull ? [1, 2, 3, 4, 5] : [1]
 
 test.for([60, 700, 2000])(
-  'a company of %d people is held at most four times in an ordinary year',
+  'guards hold plans of a company of %d people at most four times in an ordinary year',
   (people, { task }) => {
     const years = seeds.map((seed) => ordinaryYear({ people, seed }))
     reportTrials(task, {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
 import { NewAuditMessage, NewAuditRequest } from '../../audits/audit-input.ts'
 import { readAuditRequest } from '../../seed/file.ts'
-import { RequestMove } from '../audit-contract.ts'
+import { RequestStatusChange } from '../audit-contract.ts'
 import { type PlatformOptions, parseInput, runOnPlatform, wholeNumber, withPlatformOptions } from './operating.ts'
 
 type CreateOptions = PlatformOptions & {
@@ -48,10 +48,10 @@ export function auditRequestCommands(platform: Command): void {
     .argument('<id>', 'its number', wholeNumber)
     .argument('<status>', 'OUTSTANDING, IN_REVIEW, ACCEPTED or CHANGES_REQUESTED')
     .action((id: number, status: string, options: PlatformOptions) => {
-      const move = parseInput(RequestMove, { status })
+      const change = parseInput(RequestStatusChange, { status })
       return runOnPlatform(
         options,
-        (operator) => operator.setAuditRequestStatus({ params: { requestId: id }, body: move }),
+        (operator) => operator.setAuditRequestStatus({ params: { requestId: id }, body: change }),
         (moved) => `request ${moved.id}: ${moved.status}`,
       )
     })

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
 import { readAudit } from '../../seed/file.ts'
-import { AuditInput, AuditMove } from '../audit-contract.ts'
+import { AuditInput, AuditStatusChange } from '../audit-contract.ts'
 import { type PlatformOptions, parseInput, runOnPlatform, withPlatformOptions } from './operating.ts'
 
 type CreateOptions = PlatformOptions & {
@@ -52,10 +52,10 @@ export function auditCommands(platform: Command): void {
     .action((id: string, status: string, options: PlatformOptions & { completedAt?: string }) => {
       const auditId = parseInput(AuditId, id)
       const { completedAt } = options
-      const move = parseInput(AuditMove, { status, completedAt })
+      const change = parseInput(AuditStatusChange, { status, completedAt })
       return runOnPlatform(
         options,
-        (operator) => operator.setAuditStatus({ params: { auditId }, body: move }),
+        (operator) => operator.setAuditStatus({ params: { auditId }, body: change }),
         (moved) => `audit ${moved.id}: ${moved.status}`,
       )
     })

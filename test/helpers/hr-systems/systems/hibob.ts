@@ -39,7 +39,7 @@ export const hibob: HrSystem = {
   ],
 }
 
-/** HiBob: a report as CSV, with dates as the company writes them. */
+/** HiBob: a report as CSV, with dates in the format that the company chose. */
 export const hibobReport: HrSystem = {
   ...common,
   name: 'hibob-report-api',
@@ -72,11 +72,11 @@ function at(request: SystemRequest, path: string): unknown {
   return pointer(jsonOf(request), path)
 }
 
-// Values of lists are IDs. Their texts stand in humanReadable, and only there. HiBob leaves out fields that nobody asked for.
+// The value of a list field is an ID; only humanReadable has its text. HiBob returns requested fields only.
 function employeeOf(person: Person, request: SystemRequest): unknown {
   const fields = new Set([at(request, '/fields')].flat())
   const { index, first, last, email, privateEmail, title, manager, start, end, isContractor, employment } = person
-  const [status, shownStatus] = hasLeft(person) ? statuses.left : statuses[employment]
+  const [status, statusText] = hasLeft(person) ? statuses.left : statuses[employment]
   const byField = {
     'root.id': `36${index}`,
     'work.employeeIdInCompany': keyOf(person),
@@ -91,25 +91,25 @@ function employeeOf(person: Person, request: SystemRequest): unknown {
     'internal.lifecycleStatus': status,
     'payroll.employment.type': isContractor ? 'contractor' : 'permanent',
   }
-  const shown = {
+  const textByField = {
     'work.title': title,
     'work.reportsTo': manager ? fullName(manager) : '',
-    'work.startDate': slashed(start),
-    'internal.lifecycleStatus': shownStatus,
+    'work.startDate': dayFirst(start),
+    'internal.lifecycleStatus': statusText,
     'payroll.employment.type': isContractor ? 'Contractor' : 'Permanent',
   }
-  const isReadable = at(request, '/humanReadable') === 'APPEND'
+  const hasTexts = at(request, '/humanReadable') === 'APPEND'
   const requested = (values: object) => Object.entries(values).filter(([field]) => fields.has(field))
   return {
     ...Object.fromEntries(requested(byField).map(([field, value]) => [memberName(field), { value }])),
     id: `36${index}`,
-    ...(isReadable && {
-      humanReadable: Object.fromEntries(requested(shown).map(([field, value]) => [memberName(field), value])),
+    ...(hasTexts && {
+      humanReadable: Object.fromEntries(requested(textByField).map(([field, value]) => [memberName(field), value])),
     }),
   }
 }
 
-/** Answers name a field by its path, such as /work/title for work.title. */
+/** The name of a field in an answer, such as /work/title for work.title. */
 function memberName(field: string): string {
   return `/${field.replaceAll('.', '/')}`
 }
@@ -130,18 +130,18 @@ function rowOf(person: Person): Readonly<Record<string, string>> {
     'Job title': title,
     'Reports to': manager ? fullName(manager) : '',
     'Reports to employee ID': manager ? keyOf(manager) : '',
-    'Start date': american(start),
-    'Termination date': end ? american(end) : '',
+    'Start date': monthFirst(start),
+    'Termination date': end ? monthFirst(end) : '',
     'Last day at work': '',
     'Employment type': isContractor ? 'Contractor' : 'Permanent',
     'Lifecycle status': status,
   }
 }
 
-function american({ day, month, year }: Temporal.PlainDate): string {
+function monthFirst({ day, month, year }: Temporal.PlainDate): string {
   return `${String(month).padStart(2, '0')}/${String(day).padStart(2, '0')}/${year}`
 }
 
-function slashed({ day, month, year }: Temporal.PlainDate): string {
+function dayFirst({ day, month, year }: Temporal.PlainDate): string {
   return `${String(day).padStart(2, '0')}/${String(month).padStart(2, '0')}/${year}`
 }
