@@ -26,7 +26,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
       ],
     },
     {
-      from: 'somebody between Rollcall and PostgreSQL',
+      from: 'an attacker between Rollcall and PostgreSQL',
       protection: 'TLS with a checked certificate, if the address says `sslmode`; without it, nothing',
       tests: [['test/database/pair.test.ts', 'with sslmode=%s and its authority reaches the server at %s']],
     },
@@ -46,7 +46,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
   ],
   'The queue': [
     {
-      from: 'somebody between Rollcall and Redis',
+      from: 'an attacker between Rollcall and Redis',
       protection: 'it holds ids only; TLS with a checked certificate, with `rediss://`',
       tests: [['test/queue/tls.test.ts', 'a Redis with TLS is used with the authority that the address names']],
     },
@@ -123,7 +123,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
   ],
   'An export on its way': [
     {
-      from: 'somebody in the place of the SFTP server',
+      from: 'an attacker in place of the SFTP server',
       protection: 'host keys are pinned; nothing is sent to another one',
       tests: [['test/connectors/sftp/connect.test.ts', 'is not tried where the host key is none of the pinned ones']],
     },
@@ -139,7 +139,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
       ],
     },
     {
-      from: 'somebody in the place of the HTTP server, or a page that leads elsewhere',
+      from: 'an attacker in place of the HTTP server, or a page that leads elsewhere',
       protection: 'TLS; redirects and pages stay on host and port; private addresses only if allowed',
       tests: [
         ['test/connectors/http/safety.test.ts', 'a next page on another host is refused, and nothing is sent there'],
@@ -147,7 +147,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
       ],
     },
     {
-      from: 'somebody in the place of the token endpoint, or an answer that leads elsewhere',
+      from: 'an attacker in place of the token endpoint, or an answer that leads elsewhere',
       protection: 'the same; no redirects; its text is not shown',
       tests: [
         [
@@ -250,7 +250,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
       ],
     },
     {
-      from: "somebody who listens on the daemon's port first",
+      from: "an attacker who listens on the daemon's port first",
       protection: 'commands never ask a port, and send no token',
       tests: [
         [
@@ -390,12 +390,12 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
   ],
   'The audit trail': [
     {
-      from: 'somebody who can write into the database',
+      from: 'an attacker who can write into the database',
       protection: 'entries are chained by hashes and signed with a key outside the database',
       tests: [['test/store/audit/trail.test.ts', 'is found by each byte of each column of each row']],
     },
     {
-      from: 'somebody who cuts the trail or restores an old copy',
+      from: 'an attacker who cuts the trail or restores an old copy',
       protection: 'the last head is also outside the database',
       tests: [
         [
@@ -414,7 +414,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
   ],
   'The container': [
     {
-      from: 'somebody who runs code in it',
+      from: 'an attacker who runs code in it',
       protection: 'an unprivileged account; ports on the loopback; no secret in the image',
       tests: [
         ['test/e2e/container.test.ts', 'run the daemon as an account without rights'],

@@ -37,7 +37,7 @@ export const auditActs = {
   'values.removed':
     'values of finished runs were removed after their retention; keys, leaving dates, counts and digests stay',
   'history.removed': 'runs were removed with everything that they held, after their retention',
-  'person.forgotten': 'a person removed the values of somebody who has left; the key and the leaving date stay',
+  'person.forgotten': 'a person removed the values of a leaver; the key and the leaving date stay',
   'revert.requested': 'a person asked to revert a run',
   'separation.requested': 'a person asked to separate people who are only on the platform',
   'retraction.requested': 'a person asked to delete the data of a person who was sent by mistake',
@@ -49,20 +49,20 @@ export const auditActs = {
   'access.refused': 'a caller asked for something that its role may not do; recorded once a minute for each operation',
   'values.seen':
     'a caller saw personal values of the named person or run, or in a list; recorded once a minute for the same ones',
-  'connection.unblocked': 'a person had a blocked connection tried again',
+  'connection.unblocked': 'a person unblocked a connection',
   'connection.paused': 'a person paused a connection, or changed its pause',
   'connection.resumed': 'a person ended the pause of a connection',
-  'value.classed': 'a person said what a value of HR means',
+  'value.classed': 'a person classified a value of HR',
   'keys.answered': 'a person said whether keys of HR are one person or two',
   'keys.withdrawn': 'a person took back an answer about two keys',
-  'hold_back.placed': 'a person held back the departures of somebody until a day',
+  'hold_back.placed': 'a person held back the departures of another person until a day',
   'hold_back.ended': 'a person ended a hold-back before its day',
   'people.searched': 'a person searched for people and saw personal values; the entry counts the people',
-  'events.retried': 'a person had rejected events read again',
+  'events.retried': 'a person retried rejected events',
   'sync_reset.requested':
-    'a person had the platform update somebody again who was edited there by hand; "identityId" is the key, or the number of the person there',
+    'a person reset the sync of another person who was edited by hand on the platform; "identityId" is the key, or the number there',
   'hr.mailed':
-    'HR was mailed what it has to correct; the entry counts the rows and says whether the mail held personal values',
+    'Rollcall mailed HR what to correct; the entry counts the rows and says whether the mail held personal values',
   'events.dismissed': 'a person dismissed rejected events',
 } as const satisfies Record<string, string>
 

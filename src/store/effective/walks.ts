@@ -3,17 +3,18 @@ import type { AcceptedList } from '../../identity/effective/accounts.ts'
 import type { Db } from '../schema.ts'
 import { storableJson } from './storable-json.ts'
 
-/** A walk: the comparison of everyone on one platform, or of all accounts of one directory, with HR. */
+/**
+ * A walk: the comparison of everyone on one platform, or of all accounts of one directory, with HR. `requests` were sent to the platform;
+ * `unreadable` counts rows of the list of accounts.
+ */
 type Walk = {
   /** When the next comparison is due. */
   readonly nextAt: Date
   /** When the newest comparison that succeeded began. */
   readonly walkedAt: Date | null
-  /** The time of what was compared: the platform's newest identity sync, or the age of the list of accounts. */
+  /** The time of what was compared: the platform's newest identity sync, or the time of the list of accounts. */
   readonly syncedAt: Date | null
-  /** The number of requests to the platform. */
   readonly requests: number
-  /** The number of unreadable rows in the list of accounts. */
   readonly unreadable: number
   /** The last accepted list of accounts. */
   readonly list: AcceptedList | null

@@ -183,7 +183,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'keys',
       description: 'answers about two keys of HR',
-      removedWhen: 'somebody takes the answer back',
+      removedWhen: 'an operator takes the answer back',
       columns: named('connection former identity_id same answered_by answered_at'),
     },
   ],
@@ -269,7 +269,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'values',
       description:
-        'people whom the platform shows otherwise, and why; accounts of leavers or of nobody; e-mails, logins and who edited',
+        'people whom the platform shows otherwise, and why; accounts of leavers or unknown people; e-mails, logins and editors',
       removedWhen: 'a comparison does not see it again, the directory leaves the configuration, or `rollcall forget`',
       columns: named(
         'connection person_connection subject identity_id person_id cause evidence can_reset first_seen_at last_seen_at seen_in',

@@ -149,7 +149,7 @@ test('the audit trail is read from the newest entry on, filtered by act, person 
     connections: ['acme'],
   })
   expect(all.find(({ act }) => act === 'hold_back.placed')).toMatchObject({
-    says: 'a person held back the departures of somebody until a day',
+    says: 'a person held back the departures of another person until a day',
     details: { until: '2026-12-24', reason: 'HR is asked' },
   })
 })
