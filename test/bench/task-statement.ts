@@ -60,6 +60,6 @@ async function medianOf(work: () => Promise<unknown>): Promise<number> {
 
 async function makeAndRollBack(runId: string): Promise<void> {
   const tx = await db.startTransaction().execute()
-  await makeStatement(tx, { runId, connection: 'hr', removes: false, now: new Date() })
+  await makeStatement(tx, { runId, connection: 'hr', removes: false, separatesAbsent: true, now: new Date() })
   await tx.rollback().execute()
 }

@@ -2,11 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { accountedDetails, type PlatformPart, type StatedPart } from '../../contract/control/statements.ts'
 import { forgottenKey } from './key-digest.ts'
 
-/** What the parts of a connection's people are told by. */
+/** What decides each person's part. */
 export type Classification = {
   readonly connection: string
   /** When the newest accepted snapshot was true; null: none was accepted. */
   readonly acceptedAsOf: Date | null
+  /** How many snapshots whose silence about a person means something were accepted; null: none means anything now. */
+  readonly exportsAccepted: number | null
   /** A run of the connection that plans whatever differs is about to start. */
   readonly hasNextRun: boolean
   /** Leavers are removed from the platform. */
@@ -47,6 +49,17 @@ function waitsFor(column: (name: string) => RawBuilder<unknown>): RawBuilder<unk
   return sql`coalesce(${column('due_at')}, ${day}::timestamp at time zone 'UTC')`
 }
 
+/**
+ * In SQL, whether a row of the roster says that the newest export states the person's employment. If the export does not have the person,
+ * the absence was lost.
+ */
+function isSpokenOf(
+  column: (name: string) => RawBuilder<unknown>,
+  exportsAccepted: number | null,
+): RawBuilder<boolean> {
+  return sql<boolean>`(not ${column('export_is_silent')} and ${column('exports_before')} < ${exportsAccepted ?? 0}::int)`
+}
+
 /** In SQL, the tables that name few people: keys with an alias, and what is particular about a person. */
 function smallTables({ connection, now }: Classification): RawBuilder<unknown> {
   const isHeld = sql`runs.connection = ${connection} and runs.state = 'held'`
@@ -65,6 +78,10 @@ function smallTables({ connection, now }: Classification): RawBuilder<unknown> {
     ), alias_formers as materialized (
       select distinct former from first_keys
         join stated_keys on stated_keys.connection = ${connection} and stated_keys.identity_id = first_keys.key
+    ), reverted as materialized (
+      select distinct changes.identity_id from changes join runs on runs.id = changes.run_id
+      where runs.connection = ${connection} and runs.feed = 'revert' and runs.created_at >= (
+        select runs.created_at from stated_exports join runs on runs.id = stated_exports.run_id where stated_exports.connection = ${connection})
     ), noted (identity_id, pending, confirmed, held_run, has_held_change, problem, sent_by, cancelled, fault, waits_until,
         leaves_later, held_back, foreign_as, row_overdue) as (
       select identity_id, true, confirmed, null, false, null, null, null, null, null, false, null, null, false
@@ -122,20 +139,28 @@ function smallTables({ connection, now }: Classification): RawBuilder<unknown> {
  * In SQL, a row for each key that HR states and for each person of the roster. A key with an alias shows the state of the person whom it
  * names, who is on the platform under the first key only.
  */
-function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classification): RawBuilder<unknown> {
+function subjects({
+  connection,
+  acceptedAsOf,
+  exportsAccepted,
+  hasNextRun,
+  removes,
+  now,
+}: Classification): RawBuilder<unknown> {
   const own = sql`roster.identity_id is not null`
-  const of = (column: string) =>
+  const of = (column: string): RawBuilder<unknown> =>
     sql`case when aliased.alias is null then roster.${sql.ref(column)} else aliased.${sql.ref(column)} end`
   const isNewer = sql`(${acceptedAsOf}::timestamptz is null or date_trunc('milliseconds', roster.as_of) > ${acceptedAsOf})`
   const separatedAt = sql`(held.record ->> 'separatedAt')`
   const hasLeft = sql`coalesce(${separatedAt} collate "C" <= ${now.toISOString()}, false)`
   return sql`
     select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, deferred_to, cleared_date, absences, desired, is_silent_about,
-      coalesce(is_row_overdue, false) or coalesce(is_day_overdue, false) as is_overdue,
+      is_spoken_of and not exists (select from reverted where reverted.identity_id = key) as is_absence_lost,
+      coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false) as is_overdue,
       ${hasNextRun}::boolean as has_next_run, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
-      case when not is_own or held.record is null then foreign_as
+      case when not is_own or held.record is null then of_key.foreign_as
         when not ${hasLeft} then 'employed'
         when ${removes}::boolean then null else 'left' end as on_platform
     from (
@@ -145,7 +170,7 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
         exported.treatment, coalesce(aliased.identity_id, roster.identity_id, exported.identity_id) as subject, ${own} as is_own,
         ${of('desired')} as desired, ${of('retracted_at')} as retracted_at, ${of('held_departure')} is not null as is_departure_held,
         ${of('forgotten_at')} is not null as is_forgotten, ${of('deferred_to')} as deferred_to, ${of('cleared_date')} as cleared_date, ${of('absences')} as absences, ${of('inferred')} as inferred,
-        ${waitsFor(of)} <= ${overdueSince(now)} as is_day_overdue,
+        ${waitsFor(of)} <= ${overdueSince(now)} as is_day_overdue, ${isSpokenOf(of, exportsAccepted)} as is_spoken_of,
         date_trunc('milliseconds', ${of('as_of')}) > ${acceptedAsOf} as is_silent_about,
         roster.desired as own_desired, alias_formers.former is not null as has_alias
       from (select identity_id, treatment from stated_keys where connection = ${connection}) exported
@@ -154,7 +179,8 @@ function subjects({ connection, acceptedAsOf, hasNextRun, removes, now }: Classi
         left join alias_formers on alias_formers.former = roster.identity_id
     ) named
     left join notes on notes.identity_id = named.subject
-    left join lateral (select case when is_pending then nullif(notes.confirmed, 'null'::jsonb) else own_desired end as record) held on true`
+    left join notes of_key on of_key.identity_id = named.key
+    left join lateral (select case when notes.is_pending then nullif(notes.confirmed, 'null'::jsonb) else own_desired end as record) held on true`
 }
 
 /** In SQL, whether the runs of a feed plan everybody who differs from the platform, and not only the people whom they are about. */
@@ -197,6 +223,7 @@ const platformPart = sql`case
   when is_pending then ${pendingPart}
   when is_overdue then ${part('unaccounted')}
   when separated_at is not null then ${part('leftEarlier')}
+  when absences = 0 and is_absence_lost then ${part('unaccounted')}
   else ${part('absent')} end`
 
 /** In SQL, what an operator wants to know besides the part. */
@@ -214,25 +241,26 @@ const detail = sql`case
   when separated_at is null and cleared_date is not null then ${sql.lit(accountedDetails.hiredAgain)}
   end`
 
-/** All that the parts of people follow from, as a digest, and how many keys the accepted export states. */
+/** Everything that the classification reads, as a digest, and how many keys the accepted export states. */
 export type PopulationDigest = { readonly digest: string; readonly exported: number }
 
 /**
- * In SQL, as `PopulationDigest`, a digest of all that the parts of people follow from. If it is that of the last statement, so are the parts. Each table of everybody is
- * read once, which is much faster than comparing them.
+ * In SQL, as `PopulationDigest`, a digest of everything that the classification reads. If it equals that of the last statement, the parts
+ * are equal, too. Each table of everybody is read once, which is much faster than comparing them.
  */
 export function populationDigest(input: Classification): RawBuilder<unknown> {
-  const { connection, acceptedAsOf, hasNextRun, now } = input
+  const { connection, acceptedAsOf, exportsAccepted, hasNextRun, now } = input
   const hasLeft = sql`(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()})`
   // Added here, because the database would add it anew for each row.
   const newerFrom = acceptedAsOf && new Date(acceptedAsOf.getTime() + 1)
   const isNewer = sql`coalesce(as_of >= ${newerFrom}::timestamptz, true)`
+  const isSpoken = isSpokenOf(sql.ref, exportsAccepted)
   const isPlain = sql`(desired is not null and retracted_at is null and held_departure is null and deferred_to is null
     and absences = 0 and forgotten_at is null and cleared_date is null and not ${isNewer})`
   const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, forgotten_at is null, deferred_to,
     absences, cleared_date is null, coalesce(${waitsFor(sql.ref)} <= ${overdueSince(now)}, false),
-    ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null)`
-  const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end
+    ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null, ${isSpoken})`
+  const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end + case when ${isSpoken} then 3 else 0 end
     else hashtextextended(${particulars}, 0) end`
   return sql`(
     with recursive ${smallTables(input)}, exported as materialized (
@@ -241,7 +269,8 @@ export function populationDigest(input: Classification): RawBuilder<unknown> {
     )
     select exported.keys as exported, concat_ws(' ', ${hasNextRun}::boolean, exported.keys, exported.digest,
       (select concat_ws(' ', count(*), bit_xor(hashtextextended(identity_id, ${state}))) from roster where connection = ${connection}),
-      (select md5(string_agg(notes::text, E'\n' order by identity_id)) from notes),
+      (select md5(string_agg(concat(notes, coalesce(confirmed ->> 'separatedAt' collate "C" <= ${now.toISOString()}, false)), E'\n' order by identity_id)) from notes),
+      (select md5(string_agg(identity_id, E'\n' order by identity_id)) from reverted),
       (select md5(string_agg(first_keys::text, E'\n' order by key)) from first_keys)) as digest
     from exported)`
 }

@@ -87,7 +87,10 @@ export async function acceptIntake(tx: Db, { runId, connection }: RunOfConnectio
   if (!run?.as_of) return
   const { digest, keys, mode, as_of: asOf, accepted_as_of: acceptedAsOf } = run
   const isSnapshot = mode === 'snapshot'
-  if (isSnapshot && acceptedAsOf !== null && acceptedAsOf > asOf) return
+  if (isSnapshot && acceptedAsOf !== null && acceptedAsOf > asOf) {
+    await dropStagedKeys(tx, runId)
+    return
+  }
   if (keys !== null) await storeKeys(tx, { connection, keys, isSnapshot })
   const accepted = { run_id: runId, as_of: asOf, digest }
   await tx

@@ -27,6 +27,8 @@ const nextRunWithinHours = 24
 type StatementInput = RunOfConnection & {
   /** Leavers are removed from the platform. */
   readonly removes: boolean
+  /** Whoever is missing in a snapshot may have left. */
+  readonly separatesAbsent: boolean
   readonly now: Date
 }
 
@@ -34,11 +36,15 @@ type StatementInput = RunOfConnection & {
  * Makes the population statement of a connection after an accepted run, and records it in the audit trail. Call it in the transaction that
  * ends the run.
  */
-export async function makeStatement(tx: Db, { runId, connection, removes, now }: StatementInput): Promise<Statement> {
+export async function makeStatement(
+  tx: Db,
+  { runId, connection, removes, separatesAbsent, now }: StatementInput,
+): Promise<Statement> {
   const basis = await readBasis(tx, { runId, connection, now })
   const classified: Classification = {
     ...{ connection, removes, now },
     acceptedAsOf: basis.accepted_as_of,
+    exportsAccepted: separatesAbsent ? basis.exports_accepted : null,
     hasNextRun: basis.hasNextRun,
   }
   const { lastContent, lastDigest } = basis
@@ -58,7 +64,7 @@ async function readDigest(tx: Db, classified: Classification): Promise<Populatio
   return rows[0] ?? { digest: '', exported: 0 }
 }
 
-/** Where everybody is, by count. */
+/** People and records by part. */
 type Parts = {
   readonly stated: Statement['stated']['parts']
   readonly platform: Statement['platform']['parts']
@@ -103,6 +109,7 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     lastDigest: string | null
     configuration: string | null
     accepted_as_of: Date | null
+    exports_accepted: number
     hasNextRun: boolean
     exportRun: string | null
     as_of: Date | null
@@ -112,7 +119,7 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     mode: string | null
     counts: { rows: number; keyless: number; keys: number; treated: Record<string, number> } | null
   }>`
-    select own.configuration, connections.accepted_as_of, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
+    select own.configuration, connections.accepted_as_of, connections.exports_accepted, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
       (select id::text from installation) as installation, last.content as "lastContent", last.people_digest as "lastDigest",
       ${withoutWorkers},
       reading.source, reading.mode, intakes.counts,

@@ -33,10 +33,11 @@ export async function stateAfterRun(
   tx: Db,
   { runId, connection }: EndedRun,
 ): Promise<StatementOutcome> {
-  const removes = ctx.connections.get(connection)?.records !== undefined
+  const { records, feeds } = ctx.connections.get(connection) ?? {}
+  const rules = { removes: records !== undefined, separatesAbsent: feeds?.source?.absence !== 'ignore' }
   await sql`savepoint population`.execute(tx)
   try {
-    const statement = await makeStatement(tx, { runId, connection, removes, now: ctx.now() })
+    const statement = await makeStatement(tx, { runId, connection, ...rules, now: ctx.now() })
     await sql`release savepoint population`.execute(tx)
     if (!statement.addsUp) await moveToProblems(tx, { runId, reason: differenceText(statement) })
     return { statement }

@@ -86,6 +86,26 @@ test('a person who is missing in the roster shows on a night on which nothing ch
   expect(world.events).not.toContainEqual(expect.objectContaining({ event: 'run.unchanged' }))
 })
 
+test('an absence that is lost shows: the person has no row, and nothing says so', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client, feed: { graceRuns: 3 } })
+  const { db } = world.sync.store
+  await world.night(people)
+  const without = (...keys: readonly string[]) => people.filter(({ id }) => !keys.includes(id))
+  await sql`create function lose_absence() returns trigger language plpgsql as $$ begin return null; end $$`.execute(db)
+  await sql`create trigger lose_absence before update on roster for each row when (new.identity_id = 'E0007') execute function lose_absence()`.execute(
+    db,
+  )
+
+  await world.night(without('E0007', 'E0008'), { asOf: secondNight })
+  const lost = await newest(world)
+  await sql`drop trigger lose_absence on roster`.execute(db)
+  await world.night(without('E0007', 'E0008', 'E0009'), { asOf: '2026-11-22T01:00:00.000Z' })
+
+  expect(lost).toMatchObject({ addsUp: false, unaccounted: ['E0007'] })
+  expect(await newest(world)).toMatchObject({ addsUp: true, unaccounted: [] })
+})
+
 test('a key that the store lost shows by its count', async () => {
   await using world = await openWithPeople()
   const { db } = world.sync.store
@@ -95,7 +115,8 @@ test('a key that the store lost shows by its count', async () => {
 
   expect(await newest(world)).toMatchObject({
     addsUp: false,
-    differences: ['HR states 30 people, and 28 of them are known here'],
+    differences: ['HR states 30 people, and 28 of them are known here', 'people unaccounted for: 2'],
+    unaccounted: ['E0003', 'E0004'],
   })
 })
 

@@ -23,7 +23,9 @@ test('the counts of a statement and the people behind them are of one moment, th
   await sql`lock table accounted_people in access exclusive mode`.execute(locking)
   const made = db
     .transaction()
-    .execute((tx) => makeStatement(tx, { runId, connection: 'acme', removes: false, now: world.clock.now }))
+    .execute((tx) =>
+      makeStatement(tx, { runId, connection: 'acme', removes: false, separatesAbsent: true, now: world.clock.now }),
+    )
   const isWaiting = sql<{ count: number }>`
     select count(*)::int as count from pg_locks where not granted and relation = 'accounted_people'::regclass`
   await expect.poll(async () => (await isWaiting.execute(db)).rows[0]?.count).toBe(1)

@@ -47,7 +47,7 @@ test.each(waiting)(
       const now = new Date(world.clock.now.getTime() + hours * 3_600_000)
       return await db
         .transaction()
-        .execute((tx) => makeStatement(tx, { runId, connection: 'acme', removes: false, now }))
+        .execute((tx) => makeStatement(tx, { runId, connection: 'acme', removes: false, separatesAbsent: true, now }))
     }
 
     const before = await stateAfter(1)

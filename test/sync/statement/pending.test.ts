@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { makeStatement } from '../../../src/store/statement/make.ts'
+import { everybodyIn, statementAt } from '../../../src/store/statement/read.ts'
+import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -65,6 +68,44 @@ test.each<[about: string, run: { feed: string; hours: number }]>([
   await addRun(world, run)
 
   expect(await partOfLostPerson(world)).toEqual({ unaccounted: ['E0002'], excluded: 0, onTheWay: 0 })
+})
+
+test('a departure that the platform has takes effect on its day, although HR withdrew it and nothing else changes', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  const { id: runId } = await world.night(people)
+  const confirmed = JSON.stringify({ identityId: 'E0002', separatedAt: '2026-11-22T00:00:00.000Z' })
+  await sql`insert into acknowledged (connection, identity_id, confirmed, run_id) values ('acme', 'E0002', ${confirmed}, null)`.execute(
+    db,
+  )
+  const stateOn = async (day: string) => {
+    const input = { runId, connection: 'acme', removes: false, separatesAbsent: true, now: new Date(day) }
+    await db.transaction().execute((tx) => makeStatement(tx, input))
+    const statement = (await statementAt(db, { connection: 'acme' }))?.id ?? 0
+    const everybody = await everybodyIn(db, { connection: 'acme', statement })
+    return everybody.find(({ identityId }) => identityId === 'E0002')?.onPlatform
+  }
+
+  expect(await stateOn('2026-11-21T03:00:00Z')).toBe('employed')
+  expect(await stateOn('2026-11-22T03:00:00Z')).toBe('left')
+})
+
+test('a record that others created under the new key of a known person is accounted for', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(people)
+  await answerKeys(world.sync, { connection: 'acme', former: 'E0009', identityId: 'N9', same: true, by: 'ana' })
+  await sql`
+    insert into foreign_people (connection, identity_id, is_separated, first_at, last_at)
+    values ('acme', 'N9', false, now(), now())`.execute(world.sync.store.db)
+
+  await world.night(
+    people.map((person) => (person.id === 'E0009' ? { ...person, id: 'N9' } : person)),
+    { asOf: secondNight },
+  )
+
+  expect((await statementsOf(world)).at(-1)).toMatchObject({ differences: [], platform: { records: 13 } })
 })
 
 test('whoever the next run will send is on the way', async () => {
