@@ -55,11 +55,11 @@ export function renderComparison(comparison: StatementComparison, paint: Paint):
       : [
           `  ${title}: ${escapeText(String(inStatement))} in the statement, ${escapeText(String(inExport))} in the export`,
         ]
-  if (matches)
-    return paint(
-      'green',
-      `The statement of ${escapeText(connection)} is what the export says: ${number(rows.inExport)} rows, SHA-256 ${escapeText(file.inExport)}.`,
-    )
+  if (matches) {
+    const count = rows.inStatement === null ? 'it has no number of rows' : `${number(rows.inExport)} rows`
+    const sum = file.inStatement === null ? 'no SHA-256 of the file' : `SHA-256 ${escapeText(file.inExport)}`
+    return paint('green', `The statement of ${escapeText(connection)} is what the export says: ${count}, ${sum}.`)
+  }
   return [
     paint('red', `The statement of ${escapeText(connection)} is not what the export says:`),
     ...list('the pack', faults),

@@ -130,9 +130,9 @@ async function leaverPack(
       'conflict',
       'there is no key to sign the pack with: see "The key" in docs/audit.md, then try again',
     )
-  const report = await leaverReport(ctx, desired)
+  const { report, populations } = await readMoment(ctx, desired)
+  // Afterwards, so that the excerpt proves every statement that was read.
   await ctx.audit.seal()
-  const populations = await readPopulations(ctx, desired)
   const moved = populations.flatMap(({ movements }) => movements)
   const people = new Set([...report.leavers, ...moved].map(({ identityId }) => identityId))
   const { connection } = desired
@@ -144,6 +144,18 @@ async function leaverPack(
   }))
     audit.push(escapeJson(JSON.stringify(line)))
   return { leavers: report.leavers.length, files: await auditPack(report, { audit, key, populations }) }
+}
+
+type Moment = { readonly report: LeaverReport; readonly populations: readonly Population[] }
+
+/** The report and the populations as of one moment: statements are made and people are forgotten meanwhile. */
+async function readMoment(ctx: LeaverContext, desired: ReportWanted): Promise<Moment> {
+  const { store, connections } = ctx.sync
+  const reading = store.db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return await reading.execute(async (tx) => {
+    const moment = { ...ctx, sync: { store: { ...store, db: tx }, connections, now: () => ctx.sync.now() } }
+    return { report: await leaverReport(moment, desired), populations: await readPopulations(moment, desired) }
+  })
 }
 
 const statementActs: ReadonlySet<Act> = new Set(['statement.made'])

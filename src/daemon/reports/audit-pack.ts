@@ -45,7 +45,7 @@ export async function auditPack(
 
 /** The scripts that do the steps of the page, by name. */
 async function scripts(): Promise<Readonly<Record<string, string>>> {
-  const names = ['verify.mjs', 'verify-population.mjs']
+  const names = ['verify.mjs', 'verify-population.mjs', 'verify-nights.mjs']
   const contents = names.map(async (name) => [name, await readFile(new URL(name, import.meta.url), 'utf8')])
   return Object.fromEntries(await Promise.all(contents))
 }
@@ -79,7 +79,8 @@ ${removedText(populations)}
   MANIFEST         the sha256 sum of each file
   MANIFEST.sig     the ed25519 signature of MANIFEST
   public-key.pem   the public half of the key of the installation
-  verify.mjs       does the steps below; verify-population.mjs does step 4 for it
+  verify.mjs       does the steps below; verify-population.mjs and verify-nights.mjs do step 4
+                   for it
 
 What you need: the public key of the installation, which you were given in another way than with this pack (audit-key.pub.pem of its data
 folder). A pack with another key and another signature can be made by anybody, so compare the two:
@@ -106,11 +107,12 @@ folder). A pack with another key and another signature can be made by anybody, s
 
   Hashes are small hexadecimals, and are hashed again in that form. The file ends with a head whose key is the one you were given.
 
-4. Nobody came or left unseen. In the folder of each connection below population/:
+4. Who came and who left. In the folder of each connection below population/:
 
   statement-start.json, statement-end.json   the population statements before and at the end of the period: how many people HR stated
                  and the platform had, by part. "addsUp" must be true. The entry "statement.made" of audit.jsonl with the same runId
-                 has the same counts and digests
+                 has the same counts and digests. So has each statement between them: verify.mjs says how many there are, which do not
+                 add up, and where the longest time without one is
   start.txt, end.txt       who was employed on the platform, as it acknowledged
   entered.txt, left.txt    who came into the population and who left it; movements.csv has a line for each of them: the kind, the run,
                  the row of HR's export and the answer of the platform
@@ -147,6 +149,6 @@ All but the last step at once, with Node.js 20 or newer, which needs nothing els
 
   node verify.mjs audit-key.pub.pem
 
-Both scripts are short, so that you can read them before you run them. verify.mjs exits with 0 if everything is valid.
+The scripts are short, so that you can read them before you run them. verify.mjs exits with 0 if everything is valid.
 `
 }

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs'
 const beside = (name) => readFileSync(new URL(name, import.meta.url))
 const sha = (data) => createHash('sha256').update(data).digest('hex')
 const refuse = (why) => process.exit(console.log(`NOT VALID: ${why}`) ?? 1)
-const key = createPublicKey(process.argv[2] ? readFileSync(process.argv[2]) : beside('public-key.pem'))
+const given = process.argv[2]
+const key = createPublicKey(given ? readFileSync(given) : beside('public-key.pem'))
 const sums = beside('MANIFEST')
 if (!verify(null, sums, key, beside('MANIFEST.sig'))) refuse('MANIFEST was not signed with this key, or was changed')
 const names = []
@@ -42,10 +43,12 @@ if (!proven) refuse(`no signature stands for entry ${at} of the audit trail`)
 if (signer !== null && signer !== key.export({ type: 'spki', format: 'der' }).toString('base64'))
   refuse('the audit trail was signed with another key')
 const { verifyPopulation } = await import('./verify-population.mjs')
+const { nightsOf } = await import('./verify-nights.mjs')
 const folders = names
   .filter((name) => name.endsWith('/statement-end.json'))
   .map((name) => name.split('/').slice(0, -1).join('/'))
 for (const folder of folders) verifyPopulation(folder, { acts, beside, sha, refuse })
+for (const folder of folders) console.log(nightsOf(folder, { acts, beside }))
 console.log(
-  `valid: the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`,
+  `valid${given ? '' : ' with the key beside the files, which anybody can make'}: the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`,
 )

@@ -89,6 +89,14 @@ type MovementRow = {
 
 type Range = { readonly connection: string; readonly after: number; readonly until: number }
 
+/** The kinds of changes after which somebody may be in the population, and after which not. */
+const [entering, leaving] = [
+  ['join', 'return', 'correct', 'update'],
+  ['leave', 'correct', 'retract', 'update'],
+]
+/** In SQL, whether a change is about employment, and not only about other fields. */
+const movesPeople = sql`(changes.kind in ('join', 'return', 'leave', 'retract') or changes.fields -> 'separatedAt' is not null)`
+
 async function movementsBetween(db: Db, { connection, after, until }: Range): Promise<readonly Movement[]> {
   const { rows } = await sql<MovementRow>`
     with parts as (select *, ${isCounted} as counted from accounted_people where connection = ${connection}),
@@ -112,8 +120,9 @@ async function movementsBetween(db: Db, { connection, after, until }: Range): Pr
         coalesce(changes.answered_at, deliveries.answered_at) as answered_at
       from changes join runs on runs.id = changes.run_id left join deliveries using (run_id, batch)
       where runs.connection = ${connection} and changes.identity_id = moves.identity_id and changes.state in ('due', 'confirmed')
-        and runs.created_at <= coalesce(statements.made_at, 'infinity')
-      order by runs.created_at desc, runs.id limit 1) change on true
+        and runs.state <> 'held' and runs.created_at <= coalesce(statements.made_at, 'infinity')
+        and changes.kind = any(case when moves.entered then ${entering}::text[] else ${leaving}::text[] end)
+      order by coalesce(${movesPeople}, false) desc, runs.created_at desc, runs.id limit 1) change on true
     order by moves.at, moves.identity_id`.execute(db)
   return rows.map((row) => ({
     identityId: row.identityId,

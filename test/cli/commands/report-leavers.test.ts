@@ -72,7 +72,7 @@ test('the report is printed as a summary, written in full, and packed so that ot
   expect((await run('openssl', signed, { cwd })).stdout).toContain('Signature Verified Successfully')
   await run('sha256sum', ['--strict', '-c', 'MANIFEST'], { cwd })
   const verify = () => run(process.execPath, ['verify.mjs', key], { cwd })
-  expect((await verify()).stdout).toMatch(/^valid: .* acts of the audit trail/)
+  expect((await verify()).stdout).toMatch(/^valid: .* acts of the audit trail/m)
 
   for (const [name, from, to] of [
     ['report.csv', 'E0003', 'E0005'],
@@ -88,7 +88,8 @@ test('the report is printed as a summary, written in full, and packed so that ot
 })
 
 test.each([
-  ['verify.mjs', ['node:crypto', 'node:fs', './verify-population.mjs']],
+  ['verify.mjs', ['node:crypto', 'node:fs', './verify-population.mjs', './verify-nights.mjs']],
+  ['verify-nights.mjs', []],
   ['verify-population.mjs', []],
 ])('the script %s of the pack is short, and shares no code with the rest', async (name, imports) => {
   const script = await readFile(fileURLToPath(import.meta.resolve(`../../../src/daemon/reports/${name}`)), 'utf8')

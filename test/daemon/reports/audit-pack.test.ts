@@ -33,9 +33,12 @@ async function openSigned(): Promise<World> {
   return await openWorld({ client, signing: new Signing(key) })
 }
 
-async function packOf({ sync }: World, period: { from: string; to: string }): Promise<Files> {
+type PackOptions = { readonly from: string; readonly to: string; readonly afterSeal?: () => Promise<unknown> }
+
+async function packOf({ sync }: World, { afterSeal, ...period }: PackOptions): Promise<Files> {
   const seal = async () => {
     await signPending(sync.store.db, { key, kept: null, now: sync.now() })
+    await afterSeal?.()
   }
   const context = { sync, monitored: { leaverBounds: new Map() }, audit: { seal } }
   const { body } = (await leaverHandlers.packLeavers(
@@ -60,16 +63,16 @@ function withLie(files: Files, name: string, lie: (content: string) => string): 
 }
 
 /** What verify.mjs of a pack says of it. */
-async function verified(files: Files): Promise<string> {
+async function verified(files: Files, { isKeyGiven = true } = {}): Promise<string> {
   const path = join(folder.path, 'pack')
   for (const { name, content, encoding } of files) {
     await mkdir(dirname(join(path, name)), { recursive: true })
     await writeFile(join(path, name), Buffer.from(content, encoding))
   }
   await writeFile(join(path, 'given.pem'), publicPem(key.publicKey))
-  const { stdout } = await run(process.execPath, ['verify.mjs', 'given.pem'], { cwd: path }).catch(
-    (error: { stdout: string }) => error,
-  )
+  const { stdout } = await run(process.execPath, ['verify.mjs', ...(isKeyGiven ? ['given.pem'] : [])], {
+    cwd: path,
+  }).catch((error: { stdout: string }) => error)
   return stdout.trim()
 }
 
@@ -100,7 +103,10 @@ test('verify.mjs finds each thing that the page of the pack tells how to find', 
     ['export-end.txt', (text) => text.replace('E0001', 'E9991'), /the digest of E9991 is another one/],
   ]
 
-  expect(await verified(files)).toMatch(/^valid: /)
+  expect(await verified(files)).toMatch(/^valid: /m)
+  expect(await verified(files, { isKeyGiven: false })).toMatch(
+    /^valid with the key beside the files, which anybody can/m,
+  )
   expect(contentOf(files, inPopulation('removed.txt'))).toBe('')
   for (const [name, lie, finding] of lies)
     expect(await verified(withLie(files, inPopulation(name), lie)), name).toMatch(finding)
@@ -135,5 +141,38 @@ test('a pack says which nights were removed, and begins with the first one that 
   )
   expect(contentOf(files, inPopulation('start.txt'))).toBe(contentOf(files, inPopulation('end.txt')))
   expect(contentOf(files, inPopulation('entered.txt'))).toBe('')
-  expect(await verified(files)).toMatch(/^valid: /)
+  expect(await verified(files)).toMatch(/ 1 made, 0 not adding up, 2 removed; .*\nvalid: /)
+})
+
+test('verify.mjs says which nights did not add up, and how long there was no statement', async () => {
+  await using world = await openSigned()
+  const { db } = world.sync.store
+  const people = staff(12)
+  const nightOf = async (day: string) => {
+    world.clock.now = new Date(`${day}T03:00:00.000Z`)
+    return await world.night(people, { asOf: `${day}T01:00:00.000Z` })
+  }
+  await nightOf('2026-11-18')
+  await db.deleteFrom('stated_keys').where('identity_id', '=', 'E0003').execute()
+  const { id } = await nightOf('2026-11-19')
+  await db.insertInto('stated_keys').values({ connection: 'acme', identity_id: 'E0003', treatment: null }).execute()
+  await nightOf('2026-11-23')
+
+  const output = await verified(await packOf(world, { from: '2026-11-19', to: '2026-12-31' }))
+
+  expect(output).toContain(
+    `acme: statements from 2026-11-18T03:01:00.000Z to 2026-11-23T03:01:00.000Z: 3 made, 1 not adding up (after the runs ${id}), 0 removed; the longest time between two is 96 hours, after 2026-11-19T03:01:00.000Z`,
+  )
+  expect(output).toMatch(/^valid: /m)
+})
+
+test('a pack is of one moment: the statement of a night that ends meanwhile is not in it', async () => {
+  await using world = await openSigned()
+  const people = staff(12)
+  await world.night(people, { asOf: '2026-11-19T01:00:00.000Z' })
+  const afterSeal = () => world.night(without(people, 'E0005'), { asOf: '2026-11-20T01:00:00.000Z' })
+
+  const files = await packOf(world, { from: '2026-11-01', to: '2026-12-31', afterSeal })
+
+  expect(await verified(files)).toMatch(/ 1 made, .*\nvalid: /)
 })
