@@ -9,6 +9,7 @@ import type { Platform } from '../sync/context/context.ts'
 import {
   compareDirectories,
   compareEffective,
+  makeOwedStatements,
   requestEventRuns,
   type SyncContext,
   sweep,
@@ -59,6 +60,7 @@ export async function startWork(
   if (isWorker) starting.use(await startWorkers(assembly))
   if (isWorker || roles.includes('scheduler')) {
     await sweep(sync, { unavailableJobs: queue.unavailableJobs })
+    await makeOwedStatements(sync)
     starting.use(regularly(sync, 'sweep', idleCheckMs, sweepWhenIdle(assembly, isWorker)))
   }
   if (roles.includes('scheduler')) starting.use(startSchedulerTasks(assembly))
@@ -125,6 +127,8 @@ function sweepWhenIdle({ queue, sync }: Assembly, isWorker: boolean): () => Prom
     try {
       const hasCapacity = isWorker && sync.lease.atWork.size < concurrency.short
       if (isTime || (hasCapacity && (await queue.waiting()) === 0)) await sweep(sync, { retries: isTime })
+      // Classifying everybody takes seconds, so it waits for its minute and follows what is due.
+      if (isTime) await makeOwedStatements(sync)
     } catch (error) {
       if (isTime) throw error
     }

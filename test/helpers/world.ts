@@ -22,7 +22,7 @@ import type {
   WebhookFeed,
 } from '../../src/sync/context/context.ts'
 import { createRateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
-import { requestRun, sweep, syncWorkers, verifyPeopleInDoubt } from '../../src/sync/sync.ts'
+import { makeOwedStatements, requestRun, sweep, syncWorkers, verifyPeopleInDoubt } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { noTraces } from '../../src/telemetry/traces.ts'
 import { createPostgresDatabase } from './servers/databases.ts'
@@ -304,6 +304,7 @@ export async function openWorld({
     /** What the daemon does every minute, and what follows from it. */
     async minute(): Promise<unknown[]> {
       await sweep(sync)
+      await makeOwedStatements(sync)
       await readInDoubt(sync)
       return await drain()
     },

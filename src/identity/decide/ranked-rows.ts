@@ -15,11 +15,17 @@ export function rankedRows(
 ): SeveralRows {
   const { people, departures, counts } = collected
 
+  function addOlder(): void {
+    counts.older++
+    counts.further++
+  }
+
   /** Rejects the row that applied so far, because another row contradicts it. If that one has no rank, no later row outranks the two. */
   function rejectEarlier(identityId: string, earlier: PersonRow, other: OtherRow): void {
     if (other.rank === undefined) earlier.rank = undefined
     if (!earlier.isUsable) return
     counts.records--
+    counts.further++
     withdraw(identityId)
     collected.page.observed.delete(identityId)
     earlier.isUsable = false
@@ -34,6 +40,7 @@ export function rankedRows(
     const { line } = origin
     const leaving = leavingIn(observation, context)
     const departure = rank === earlier.rank ? bothLeave(earlier.leaving, leaving, context) : null
+    counts.further++
     const underTwoKeys = earlier.keyOrder !== (observation.keyOrder ?? 0)
     rejectEarlier(identityId, earlier, { line, rank, underTwoKeys })
     faults.add(repeatedKey(identityId, { line, other: earlier.line, mayLeave: leaving !== false, underTwoKeys }))
@@ -45,7 +52,7 @@ export function rankedRows(
   function replace(earlier: PersonRow, observation: Observation): void {
     const { identityId } = observation
     if (earlier.isUsable) {
-      counts.older++
+      addOlder()
       withdraw(identityId)
     } else {
       counts.records++
@@ -73,13 +80,13 @@ export function rankedRows(
       if (earlier.isUsable && earlier.keyOrder !== keyOrder && isKeyReplaced(earlier, observation)) {
         // HR keeps the rows of former keys, marked as left: the row with the newer key applies.
         if (earlier.keyOrder < keyOrder) replace(earlier, observation)
-        else counts.older++
+        else addOlder()
       } else if (rank === undefined || earlier.rank === undefined || rank === earlier.rank) {
         rejectBoth(earlier, observation)
       } else if (rank > earlier.rank) {
         replace(earlier, observation)
       } else {
-        counts.older++
+        addOlder()
       }
     },
     reject({ identityId, line, mayLeave }) {

@@ -33,6 +33,8 @@ type RowCounts = {
   readonly outOfScope: number
   /** Rows that a newer row of the same person replaces. */
   readonly older: number
+  /** Rows that are not used, because another row of the same person is used or contradicts them. */
+  readonly further: number
   /** Rows that take effect on a later day. */
   readonly later: number
   /** Rows of people who start on or after their leaving date and were not hired again, with the line of the first one. */
@@ -269,7 +271,7 @@ function emptyCollection(): Collected {
   return {
     people: new Map(),
     departures: new Map(),
-    counts: { records: 0, older: 0, later: 0, outOfScope: 0, startsAfterLeaving: { count: 0, line: 0 } },
+    counts: { records: 0, older: 0, further: 0, later: 0, outOfScope: 0, startsAfterLeaving: { count: 0, line: 0 } },
     page: emptyPage(),
   }
 }

@@ -8,7 +8,10 @@ import { type Collected, emptyPage, type Page, type PersonObservations, type Sev
 export function rowsInOrder(collected: Collected): SeveralRows {
   let all: readonly PersonObservations[] = []
   return {
-    addFurther: (_earlier, observation) => collected.page.observed.get(observation.identityId)?.push(observation),
+    addFurther(_earlier, observation) {
+      collected.counts.further++
+      collected.page.observed.get(observation.identityId)?.push(observation)
+    },
     // An unreadable event does not affect the other events of its person.
     reject: () => {},
     takePage(isLast): Page {

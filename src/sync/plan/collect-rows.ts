@@ -84,7 +84,6 @@ async function collectSlice(
     treatments?.add(mapped, row, mapping)
   }
   collector.end()
-  treatments?.addUnchanged(unchanged.length)
   return rowCount + unchanged.length
 }
 

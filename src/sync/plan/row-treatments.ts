@@ -6,19 +6,15 @@ import type { MappedRow, ReadableRows } from './map/map-rows.ts'
 
 /** Records how a plan treats the rows of an export: how many of each kind, and the keys whose rows state nobody to send. */
 export class RowTreatments {
-  readonly #counts = { people: 0, unchanged: 0, rejected: 0, outOfScope: 0, notAPerson: 0, ignored: 0, unmapped: 0 }
+  readonly #counts = { rejected: 0, outOfScope: 0, notAPerson: 0, ignored: 0, unmapped: 0 }
   /** Keys as HR writes them, each with the key of the person and the treatment of a row that is not used. */
   readonly #unused = new Map<string, { readonly identityId: string; readonly treatment: Treatment }>()
 
   add(mapped: MappedRow, row: SourceRow, { keyOf }: Pick<ReadableRows, 'keyOf'>): void {
     const treatment = treatmentOf(mapped)
-    this.#counts[treatment === null || treatment === 'retracted' ? 'people' : treatment] += 1
+    if (treatment !== null && treatment !== 'retracted') this.#counts[treatment] += 1
     const key = treatment === null ? null : keyOf(row)
     if (key !== null && treatment !== null) this.#unused.set(key, { identityId: mapped?.identityId ?? key, treatment })
-  }
-
-  addUnchanged(rows: number): void {
-    this.#counts.unchanged += rows
   }
 
   /** Adds rows of an export whose columns are missing. */
@@ -26,12 +22,10 @@ export class RowTreatments {
     this.#counts.unmapped += rows
   }
 
-  /** The rows by treatment, once all rows were collected. */
+  /** The rows by treatment, once all rows were collected. Those of people are counted by the book, so that a row it loses is missing here. */
   counts({ book }: Pick<Decider, 'book'>): RowCounts {
-    const { people, unchanged, ...others } = this.#counts
-    const { records, later } = book.counts
-    const used = records - unchanged
-    return { used: records, later, further: people - used - later, ...others }
+    const { records, later, further } = book.counts
+    return { used: records, later, further, ...this.#counts }
   }
 
   /** The keys, as HR writes them, of which no row is used, each with the treatment of its last row. */

@@ -11,7 +11,6 @@ import { finishRun } from '../deliver/finish-run.ts'
 import { markEndedTakeovers } from '../deliver/takeovers.ts'
 import { retryUncertain } from '../verify/uncertain.ts'
 import { retryUndelivered } from '../verify/undelivered.ts'
-import { makeOwedStatements } from './owed-statements.ts'
 
 /**
  * Enqueues everything that is due by the store and that no process works on, because the queue may have lost its job. A job that the
@@ -28,7 +27,6 @@ export async function sweep(
   await retryUncertain(ctx)
   await retryUndelivered(ctx)
   await forEachIsolated(ctx, { during: 'sweep', all: await runsToClose(db) }, (run) => finishRun(ctx, run))
-  await makeOwedStatements(ctx)
   const due = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
     if (wasReleased && !retries && !stranded.has(runId)) return []
     return [{ runId, jobId: stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId }]

@@ -13,7 +13,7 @@ import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
 import type { CircuitOptions } from '../../../src/sync/rate-limit/circuit.ts'
 import { createRateLimiter, type RateLimiter } from '../../../src/sync/rate-limit/rate-limiter.ts'
-import { requestRun, sweep } from '../../../src/sync/sync.ts'
+import { makeOwedStatements, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { judge } from '../crash/judge.ts'
 import { noLimits } from '../guards/no-limits.ts'
 import { createHr, type ExpectedPerson } from '../model/hr-model.ts'
@@ -116,6 +116,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     async goBy(minutes: number): Promise<void> {
       world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
       await sweep(sync)
+      await makeOwedStatements(sync)
       await readInDoubt(sync)
       await drain()
     },

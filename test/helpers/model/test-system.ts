@@ -5,7 +5,7 @@ import { Failure } from '../../../src/errors.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { type Enqueued, Postponed } from '../../../src/queue/jobs.ts'
 import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
-import { requestEventRuns, sweep } from '../../../src/sync/sync.ts'
+import { makeOwedStatements, requestEventRuns, sweep } from '../../../src/sync/sync.ts'
 import { webhookFeed } from '../events.ts'
 import { type Host, openWorld, readInDoubt, type World } from '../world.ts'
 import { faultyClient, type Outage } from './faults.ts'
@@ -121,6 +121,7 @@ export async function openTestSystem({ host, at, setup }: { host: Host; at: stri
     async minute(): Promise<void> {
       await requestEventRuns(world.sync)
       await sweep(world.sync)
+      await makeOwedStatements(world.sync)
       await readInDoubt(world.sync)
     },
 

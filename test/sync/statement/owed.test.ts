@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cancelRun, requestPerson, requestRun, sweep } from '../../../src/sync/sync.ts'
+import { cancelRun, makeOwedStatements, requestPerson, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -37,7 +37,9 @@ test('a run of one person has its statement within the hour, and one only', asyn
   await world.minute()
   expect(await runsStated(world)).not.toContain(runId)
   passMinutes(world, 1)
-  await Promise.all([sweep(world.sync), sweep(world.sync)])
+  await sweep(world.sync)
+  expect(await runsStated(world)).not.toContain(runId)
+  await Promise.all([makeOwedStatements(world.sync), makeOwedStatements(world.sync)])
   passMinutes(world, 90)
   await world.minute()
 
@@ -81,9 +83,9 @@ test('a run that is cancelled while it delivers has its statement at once', asyn
   world.jobs.length = 0
 
   passMinutes(world, 1)
-  await sweep(world.sync)
+  await makeOwedStatements(world.sync)
   passMinutes(world, 1)
-  await sweep(world.sync)
+  await makeOwedStatements(world.sync)
 
   expect((await runsStated(world)).slice(1)).toEqual([id])
   expect((await statementsOf(world)).at(-1)).toMatchObject({
