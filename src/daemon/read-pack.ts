@@ -1,7 +1,7 @@
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { parse } from 'csv-parse/sync'
+import { CsvError, parse } from 'csv-parse/sync'
 import { fromBufferPromise } from 'yauzl'
 import { Statement } from '../contract/control/statements.ts'
 import { Failure } from '../errors.ts'
@@ -25,14 +25,15 @@ export type PackedPerson = { readonly part: string; readonly detail: string }
 export async function readPack(path: string, connection: string | undefined): Promise<PackedStatement> {
   const files = await unzip(path)
   const textOf = (name: string) => files.get(name)?.toString('utf8') ?? ''
-  const statement = endStatement([...files.keys()].filter(isEndStatement).map(textOf), { path, connection })
+  const faults = faultsOf(files)
+  const statement = endStatement([...files.keys()].filter(isEndStatement).map(textOf), { path, connection, faults })
   const folder = `population/${encodeURIComponent(statement.connection)}`
   const people = peopleByCell(textOf(`${folder}/accounted-end.csv`))
   return {
     statement,
     exported: exportedKeys(textOf(`${folder}/export-end.txt`)),
     personOf: (key) => people.get(cellText(key)),
-    faults: faultsOf(files),
+    faults,
   }
 }
 
@@ -54,14 +55,20 @@ function isEndStatement(name: string): boolean {
   return name.endsWith('/statement-end.json')
 }
 
-type Choice = { readonly path: string; readonly connection: string | undefined }
+type Choice = {
+  readonly path: string
+  readonly connection: string | undefined
+  readonly faults: readonly string[]
+}
 
-function endStatement(texts: readonly string[], { path, connection }: Choice): Statement {
+function endStatement(texts: readonly string[], { path, connection, faults }: Choice): Statement {
   const all = texts.flatMap((text) => {
     const parsed = Statement.nullable().safeParse(parsedJson(text))
     return parsed.success && parsed.data ? [parsed.data] : []
   })
   const [statement, ...others] = all.filter((one) => connection === undefined || one.connection === connection)
+  if (statement === undefined && faults.length > 0)
+    throw new Failure('usage', `${path} was changed: ${faults.join('; ')}`)
   if (statement === undefined)
     throw new Failure('usage', `${path} has no statement${connection === undefined ? '' : ` of "${connection}"`}`)
   if (others.length === 0) return statement
@@ -83,13 +90,20 @@ function exportedKeys(text: string): ReadonlyMap<string, string | null> {
   return new Map([...lines].map(([, digest = '', key]) => [digest, key ?? null]))
 }
 
-/** Everybody whom HR states, by the text of the cell with their key. */
+/** Everybody whom HR states, by the text of the cell with their key; nobody if the table is damaged, which its sum shows. */
 function peopleByCell(table: string): ReadonlyMap<string, PackedPerson> {
-  // What was changed is named by its sum.
-  const options = { columns: true, skipEmptyLines: true, relaxColumnCount: true, relaxQuotes: true } as const
-  const rows: readonly Readonly<Record<string, string>>[] = parse(table, options)
+  const rows = parsedTable(table)
   const stated = rows.filter(({ statedByHr }) => statedByHr === 'true')
   return new Map(stated.map(({ identityId = '', part = '', detail = '' }) => [identityId, { part, detail }]))
+}
+
+function parsedTable(table: string): readonly Readonly<Record<string, string>>[] {
+  try {
+    return parse(table, { columns: true, skipEmptyLines: true, relaxColumnCount: true, relaxQuotes: true })
+  } catch (error) {
+    if (error instanceof CsvError) return []
+    throw error
+  }
 }
 
 /** Compares the files with the list of their sums, and the list with its signature. */

@@ -43,7 +43,6 @@ export const rowParts = {
   outOfScope: 'out of scope',
   notAPerson: 'not about a person, such as totals',
   ignored: 'ignored because of its action',
-  unmapped: 'not read: columns of the export are missing',
 } as const
 
 /** Details of people whose employment does not follow from their row in the export alone. */

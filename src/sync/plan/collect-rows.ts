@@ -48,7 +48,6 @@ export async function collectRows(decider: Decider, input: CollectInput): Promis
       else {
         for (const row of slice.rows) mapping.addRow(row)
         rows += slice.rows.length
-        input.treatments?.addUnmapped(slice.rows.length)
       }
       next = reading.next()
       // Its error is thrown where it is awaited.

@@ -6,7 +6,7 @@ import type { MappedRow, ReadableRows } from './map/map-rows.ts'
 
 /** Records how a plan treats the rows of an export: how many of each kind, and the keys whose rows state nobody to send. */
 export class RowTreatments {
-  readonly #counts = { rejected: 0, outOfScope: 0, notAPerson: 0, ignored: 0, unmapped: 0 }
+  readonly #counts = { rejected: 0, outOfScope: 0, notAPerson: 0, ignored: 0 }
   /** Keys as HR writes them, each with the key of the person and the treatment of a row that is not used. */
   readonly #unused = new Map<string, { readonly identityId: string; readonly treatment: Treatment }>()
 
@@ -15,11 +15,6 @@ export class RowTreatments {
     if (treatment !== null && treatment !== 'retracted') this.#counts[treatment] += 1
     const key = treatment === null ? null : keyOf(row)
     if (key !== null && treatment !== null) this.#unused.set(key, { identityId: mapped?.identityId ?? key, treatment })
-  }
-
-  /** Adds rows of an export whose columns are missing. */
-  addUnmapped(rows: number): void {
-    this.#counts.unmapped += rows
   }
 
   /** The rows by treatment, once all rows were collected. Those of people are counted by the book, so that a row it loses is missing here. */
