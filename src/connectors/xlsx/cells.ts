@@ -17,6 +17,18 @@ export type StoredCell = {
   /** Whether there is a `v` or an inline string at all. */
   hasValue: boolean
   hasFormula: boolean
+  /** The cells that its formula fills besides this one, such as `B2:B9`; null: none. */
+  range: string | null
+}
+
+/** A cell without anything. */
+export const blankCell: Readonly<StoredCell> = {
+  type: 'n',
+  style: -1,
+  text: '',
+  hasValue: false,
+  hasFormula: false,
+  range: null,
 }
 
 /** What the cells of a workbook refer to. */
@@ -28,16 +40,17 @@ export type CellContext = Pick<Workbook, 'isFrom1904' | 'isUncalculated'> & {
 /** The text of a cell, or why the cell cannot be used. null: the workbook is damaged. */
 type CellContent = string | { readonly reason: string } | null
 
-const notStored: CellContent = {
+/** The content of a formula without its result. */
+export const notCalculated = {
   reason: 'the cell holds a formula without its result: have the workbook opened, calculated and saved by Excel',
-}
+} as const
 
 /** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */
 export function cellContent(cell: StoredCell, context: CellContext): CellContent {
   const { type, text, hasValue, hasFormula } = cell
   // Some writers put an empty value beside a formula that they did not calculate. Only a text may be empty.
-  if (hasFormula && context.isUncalculated) return notStored
-  if (hasFormula && text === '' && !(hasValue && type === 'str')) return notStored
+  if (hasFormula && context.isUncalculated) return notCalculated
+  if (hasFormula && text === '' && !(hasValue && type === 'str')) return notCalculated
   if (!hasValue) return ''
   switch (type) {
     case 's':

@@ -83,11 +83,16 @@ type SheetStart = {
 }
 
 /** `sheet`: the name of a sheet or, if none has that name, its number. */
-type StartOptions = { readonly name: string; readonly sheet: string | undefined; readonly maxRows: number }
+type StartOptions = {
+  readonly name: string
+  readonly sheet: string | undefined
+  readonly maxRows: number
+  readonly signal: AbortSignal
+}
 
 /** Reads the first rows of a sheet that are not blank from the bytes of a workbook. */
-export async function readSheetStart(bytes: Buffer, { name, sheet, maxRows }: StartOptions): Promise<SheetStart> {
-  const { signal } = new AbortController()
+export async function readSheetStart(bytes: Buffer, options: StartOptions): Promise<SheetStart> {
+  const { name, sheet, maxRows, signal } = options
   await using archive = await openArchive({ name, bytes, unpackedBytes: maxUnpackedStart, signal })
   const workbook = await readWorkbook(archive)
   const sheets = workbook.sheets.map((one) => one.name)

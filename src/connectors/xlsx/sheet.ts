@@ -1,7 +1,7 @@
 import { unreadable } from '../file/failures.ts'
 import type { Archive } from './archive.ts'
 import { maxColumns, maxRows, parseAddress, parseRowNumber } from './cell-address.ts'
-import { type CellContext, cellContent, type StoredCell } from './cells.ts'
+import { blankCell, type CellContext, cellContent, notCalculated, type StoredCell } from './cells.ts'
 import { maxCellCharacters, maxStoredCharacters, RichText } from './rich-text.ts'
 import { readXml } from './xml.ts'
 
@@ -22,14 +22,16 @@ export type SheetRow = {
   readonly characters: number
 }
 
-/** A range of merged cells; only its first cell has a value. Rows count from 1 and columns from 0, both ends included. */
-export type MergedCells = {
-  readonly text: string
+/** Rows count from 1 and columns from 0, both ends included. */
+type CellRange = {
   readonly firstRow: number
   readonly lastRow: number
   readonly firstColumn: number
   readonly lastColumn: number
 }
+
+/** A range of merged cells, and its address. Only its first cell has a value. */
+export type MergedCells = CellRange & { readonly text: string }
 
 /** The rows of a sheet, and its merged cells, which follow them. */
 type SheetContent = {
@@ -94,7 +96,9 @@ class SheetHandler {
   #column = -1
   #characters = 0
   #totalCharacters = 0
-  #cell: StoredCell = { type: 'n', style: -1, text: '', hasValue: false, hasFormula: false }
+  #cell: StoredCell = { ...blankCell }
+  /** The last row of a formula without its result, by column. */
+  readonly #uncalculatedUntil = new Map<number, number>()
 
   constructor(archive: Archive, { part, context, width }: SheetToRead) {
     this.#archive = archive
@@ -128,10 +132,10 @@ class SheetHandler {
       case depths.cell:
         if (tag === 'c') this.#openCell(attributes)
         else if (tag !== 'extLst') throw this.#damaged(`an element in place of a cell in row ${this.#line}`)
-        else this.#cell = { type: '', style: -1, text: '', hasValue: false, hasFormula: false }
+        else this.#cell = { ...blankCell }
         return
       case depths.value:
-        this.#openValue(tag)
+        this.#openValue(tag, attributes)
         return
       default:
         if (this.#isInInline) this.#inline.open(tag, depth - depths.value)
@@ -184,11 +188,15 @@ class SheetHandler {
     const isInOrder = address?.row === this.#line && address.column > this.#column && address.column < maxColumns
     if (!address || !isInOrder) throw this.#damaged(`cells out of order in row ${this.#line}`)
     this.#column = address.column
-    this.#cell = { type: t, style: s === undefined ? -1 : Number(s), text: '', hasValue: false, hasFormula: false }
+    this.#cell = { ...blankCell, type: t, style: s === undefined ? -1 : Number(s) }
   }
 
-  #openValue(tag: string): void {
-    if (tag === 'f') this.#cell.hasFormula = true
+  #openValue(tag: string, { t, ref }: Readonly<Record<string, string>>): void {
+    if (tag === 'f') {
+      this.#cell.hasFormula = true
+      // The other cells of an array have no formula of their own. Those of a shared formula have one.
+      if (t === 'array' || t === 'dataTable') this.#cell.range = ref ?? ''
+    }
     if (tag !== 'v' && tag !== 'is') return
     if (this.#cell.hasValue) throw this.#damaged(`a cell with two values in row ${this.#line}`)
     this.#cell.hasValue = true
@@ -215,14 +223,44 @@ class SheetHandler {
     if (typeof content !== 'string') {
       this.#cells.push('')
       this.#broken.push({ column: this.#column, reason: content.reason })
+      if (content === notCalculated && this.#cell.range !== null) this.#addUncalculated(this.#cell.range)
       return
     }
     this.#cells.push(content)
-    this.#characters += content.length
+    this.#addCharacters(content.length)
+  }
+
+  #addUncalculated(range: string): void {
+    const { lastRow, lastColumn } = this.#readRange(range)
+    const last = Math.min(lastColumn, this.#width - 1)
+    for (let column = this.#column; column <= last; column += 1)
+      this.#uncalculatedUntil.set(column, Math.max(lastRow, this.#uncalculatedUntil.get(column) ?? 0))
+    // Counted as the cells that they are, because few bytes of the archive name many.
+    this.#addCharacters(Math.max(0, last - this.#column))
+  }
+
+  #addCharacters(count: number): void {
+    this.#characters += count
     if (this.#characters > maxRowCharacters) throw this.#tooLong()
   }
 
+  /** Breaks the cells that belong to a formula without its result. Where they have a value, it is of another calculation. */
+  #breakUncalculated(): void {
+    if (this.#uncalculatedUntil.size === 0) return
+    const known = new Set(this.#broken.map(({ column }) => column))
+    for (const [column, lastRow] of this.#uncalculatedUntil) {
+      if (lastRow < this.#line) this.#uncalculatedUntil.delete(column)
+      else if (!known.has(column)) {
+        while (this.#cells.length <= column) this.#cells.push('')
+        this.#cells[column] = ''
+        this.#broken.push({ column, reason: notCalculated.reason })
+        this.#addCharacters(1)
+      }
+    }
+  }
+
   #closeRow(): void {
+    if (this.#cells.length > 0) this.#breakUncalculated()
     // Cells that share a text take memory too, and few bytes of the archive.
     this.#totalCharacters += this.#characters
     this.#archive.checkUnpacked(this.#totalCharacters)
@@ -232,13 +270,17 @@ class SheetHandler {
   }
 
   #addMerged(text: string): void {
+    if (this.merged.length >= maxMerged) throw this.#damaged('too many merged ranges')
+    this.merged.push({ text, ...this.#readRange(text) })
+  }
+
+  #readRange(text: string): CellRange {
     const [from = '', to = from] = text.split(':', 2)
     const first = parseAddress(from)
     const last = parseAddress(to)
-    if (!first || !last || last.row < first.row || last.column < first.column || this.merged.length >= maxMerged)
-      throw this.#damaged('a merged range that is no address')
-    const rows = { firstRow: first.row, lastRow: last.row }
-    this.merged.push({ text, ...rows, firstColumn: first.column, lastColumn: last.column })
+    if (!first || !last || last.row < first.row || last.column < first.column)
+      throw this.#damaged('a range that is no address')
+    return { firstRow: first.row, lastRow: last.row, firstColumn: first.column, lastColumn: last.column }
   }
 
   #tooLongText() {

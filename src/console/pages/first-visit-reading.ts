@@ -214,13 +214,13 @@ function writtenHow({ format, sheet, encoding, delimiter }: ProposedReading['for
 function formFields({ format, sheet, records }: ProposedReading['form'], fields: Fields): Html | false {
   if (format === 'json') return records !== null && recordsField(records, fields)
   const detected = { value: '', name: 'detected automatically' }
-  const ofSheet =
+  const sheetField =
     sheet !== null && textField({ name: 'sheet', label: 'Sheet', value: fields('sheet') || sheet, maxLength: 100 })
-  const ofText = html`${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
+  const textFields = html`${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}`
   return html`<details><summary>The file has another format</summary>
-${format === 'xlsx' ? ofSheet : ofText}
-${textField({ name: 'headerLine', label: 'Header line', type: 'number', value: fields('headerLine') })}
+${format === 'xlsx' ? sheetField : textFields}
+${textField({ name: 'headerLine', label: format === 'xlsx' ? 'Header row' : 'Header line', type: 'number', value: fields('headerLine') })}
 </details>`
 }
 

@@ -66,7 +66,7 @@ export async function readAddress(
       const secret = (path: string) => secretText(secrets.get(path))
       const recordsHelp = (pointer: string) => `the path of the list, such as ${pointer}`
       const preview = await previewAddress({ url, records: request.records, settings, secret }, { signal, recordsHelp })
-      if ('head' in preview) await readTable(preview.head, {}, helpOfAddress)
+      if ('head' in preview) await readTable(preview.head, {}, { help: helpOfAddress, signal })
       return preview
     }),
   )
@@ -116,7 +116,9 @@ function addressSample({ preview, credentials, label }: LookedAt, parts: SampleP
     name: listNames(label).name,
     bytes: null,
     tableOf: async (form) =>
-      'list' in preview ? tableOfList(preview.list) : await readTable(preview.head, form, helpOfPage),
+      'list' in preview
+        ? tableOfList(preview.list)
+        : await readTable(preview.head, form, { help: helpOfPage, signal: parts.signal }),
     sourceFor: async (settings) => sourceOf({ preview, credentials, label }, settings, parts.config.folder),
     async plan(draft, visitor) {
       if (planned?.digest === draft.digest) return planned.plan

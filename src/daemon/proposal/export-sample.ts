@@ -46,7 +46,8 @@ export async function exportTable(
 ): Promise<Table> {
   const head = await previewFile(file, { whole, signal })
   const start = exportStart(head, { records, ignoredStatements, recordsHelp })
-  if ('head' in start) return await readTable(head, { encoding, delimiter, headerLine, sheet }, helpOfPage)
+  if ('head' in start)
+    return await readTable(head, { encoding, delimiter, headerLine, sheet }, { help: helpOfPage, signal })
   if ([encoding, delimiter, headerLine, sheet].every((choice) => choice === undefined))
     return tableOfList(start.list, start.settings)
   throw new Failure('usage', `${head.name} is JSON, which has no encoding, delimiter, header line and sheet`)

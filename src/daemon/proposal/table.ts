@@ -99,18 +99,31 @@ const delimiters = [',', ';', 'tab', '|'] as const
 const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
 
+type TableOptions = { readonly help: FormHelp; readonly signal: AbortSignal }
+
 /** Detects how an export is written, from its beginning. Refuses what is not a table with named columns, in a sentence. */
-export async function readTable(head: Head, choice: FormChoice = {}, help: FormHelp = helpOfOptions): Promise<Table> {
-  return head.isWorkbook ? await readSheetTable(head, choice, help) : await readTextTable(head, choice, help)
+export async function readTable(
+  head: Head,
+  choice: FormChoice = {},
+  { help = helpOfOptions, signal = new AbortController().signal }: Partial<TableOptions> = {},
+): Promise<Table> {
+  return head.isWorkbook
+    ? await readSheetTable(head, choice, { help, signal })
+    : await readTextTable(head, choice, help)
 }
 
-async function readSheetTable({ name, bytes }: Head, choice: FormChoice, help: FormHelp): Promise<Table> {
+async function readSheetTable(
+  { name, bytes }: Head,
+  choice: FormChoice,
+  { help, signal }: TableOptions,
+): Promise<Table> {
   if (choice.encoding !== undefined || choice.delimiter !== undefined)
     throw new Failure('usage', `${name} is a workbook, which has neither an encoding nor a delimiter`)
   const { sheets, sheet, rows, isAll } = await readSheetStart(bytes, {
     name,
     sheet: choice.sheet,
     maxRows: maxPreviewRows,
+    signal,
   })
   if (sheet === null) throw new UnclearSheet(name, sheets, help)
   const usualCells = median(rows.map(({ cells }) => filledCells(cells)))

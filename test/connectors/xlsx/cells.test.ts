@@ -3,7 +3,7 @@ import { columnLetters, parseAddress } from '../../../src/connectors/xlsx/cell-a
 import { formatDigits, parseNumberFormat } from '../../../src/connectors/xlsx/number-formats.ts'
 import { plainNumber } from '../../../src/connectors/xlsx/numbers.ts'
 import { readCsv } from '../../helpers/sources/csv.ts'
-import { rowOf, workbookOf, workbookParts, xlsx } from '../../helpers/sources/workbooks.ts'
+import { rowOf, textCell, workbookOf, workbookParts, xlsx } from '../../helpers/sources/workbooks.ts'
 
 /** The cells of a row below a header, with the number formats of the styles 1, 2, and so on. */
 async function readCells(
@@ -243,6 +243,37 @@ describe('a formula', () => {
     expect(await readWith('1')).toMatchObject({
       rows: [['', '', '7']],
       faults: [0, 1].map((column) => ({ line: 2, column, reason: notStored })),
+    })
+  })
+
+  test.for([
+    ['an array', '<c r="B2"><f t="array" ref="B2:C3">X2:Y3</f></c>'],
+    ['a data table', '<c r="B2"><f t="dataTable" ref="B2:C3" r1="A1"/><v/></c>'],
+  ] as const)('without a result breaks all cells of %s', async ([, first]) => {
+    const rows = [
+      rowOf(1, 'a', 'b', 'c', 'd'),
+      `<row r="2">${textCell('A2', '1')}${first}${textCell('D2', 'x')}</row>`,
+      `<row r="3">${textCell('A3', '2')}<c r="B3"><v>7</v></c></row>`,
+      '<row r="4"><c r="A4"><v>3</v></c><c r="B4"><v>8</v></c></row>',
+    ]
+
+    expect(await readCsv(await workbookOf({ sheet: rows.join('') }), xlsx)).toMatchObject({
+      rows: [
+        ['1', '', '', 'x'],
+        ['2', '', '', ''],
+        ['3', '8', '', ''],
+      ],
+      faults: [2, 3].flatMap((line) => [1, 2].map((column) => ({ line, column, reason: notStored }))),
+    })
+  })
+
+  test('of an array is read by its stored results, and each of a shared one by its own', async () => {
+    const cells =
+      '<c><f t="array" ref="A2:B2">X2:Y2</f><v>1</v></c><c><v>2</v></c><c><f t="shared" ref="C2:D2" si="0">X2</f></c><c><f t="shared" si="0"/><v>4</v></c>'
+
+    expect(await readCells(cells)).toEqual({
+      values: ['1', '2', '', '4'],
+      faults: [{ line: 2, column: 2, reason: notStored }],
     })
   })
 

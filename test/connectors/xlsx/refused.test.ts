@@ -313,6 +313,24 @@ describe('a workbook that was made to fill memory or disk is refused', () => {
     )
   })
 
+  test('whose one formula without its result fills many cells', async () => {
+    const header = `<row r="1">${'<c><v>1</v></c>'.repeat(5000)}</row>`
+    const formula = '<row r="2"><c><v>1</v></c><c><f t="array" ref="B2:GJH1048576">x</f></c></row>'
+    const sheet = header + formula + '<row><c><v>1</v></c></row>'.repeat(3000)
+
+    expect(await refusalOf(await workbookOf({ sheet }), xlsx)).toContain(
+      'people.csv unpacks to more than 200 times its size',
+    )
+  })
+
+  test('whose formula without its result fills no range that there is', async () => {
+    const sheet = `${people}<row r="4"><c><f t="array" ref="of somebody">x</f></c></row>`
+
+    expect(await refusalOf(await workbookOf({ sheet }), xlsx)).toBe(
+      `${damagedSheet} (a range that is no address): have it saved and sent again`,
+    )
+  })
+
   test.for<[string, object]>([
     ['a number format of many signs', { formats: ['#'.repeat(256)] }],
     [

@@ -263,6 +263,12 @@ describe('a workbook', () => {
     )
   })
 
+  test('is read no further once nobody waits for it', async () => {
+    const signal = AbortSignal.abort(new Error('stopped'))
+
+    await expect(readTable(await bookHead({ sheet: titled }), {}, { signal })).rejects.toThrow('stopped')
+  })
+
   test('with several sheets has to be told which one is meant', async () => {
     const book = await bookHead({ sheets: { Notes: rowOf(1, 'x'), People: titled, '7': rowOf(1, 'a', 'b') } })
     const unclear = await readTable(book).catch((error: unknown) => error)
