@@ -146,10 +146,11 @@ export function renderBlockedPeople(blockedPeople: readonly BlockedPerson[], pai
 }
 
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
-  const { people, inbox, blocked, paused, active, last } = connection
+  const { people, inbox, pushed, blocked, paused, active, last } = connection
   return [
     `${paint('bold', escapeText(connection.name))} → ${escapeText(connection.target)}`,
     `  ${pluralize(people.desired, 'person', 'people')}, ${number(people.separated)} of them have left, ${number(people.due)} not delivered yet`,
+    ...(pushed ? [`  ${pushedText(pushed)}`] : []),
     ...peopleNotInStep(connection).map((line) => `  ${paint('yellow', line)}`),
     ...(inbox && inbox.pending > 0
       ? [
@@ -162,6 +163,11 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
     ...(active ? [`  now   ${runText(active)}`] : []),
     ...(last ? [`  last  ${runText(last)}`] : []),
   ]
+}
+
+function pushedText({ users, active, lastAt }: NonNullable<ConnectionStatus['pushed']>): string {
+  if (lastAt === null) return 'nothing was pushed yet'
+  return `${pluralize(users, 'user')} pushed, ${number(active)} of them active; last change ${formatInstant(lastAt)}`
 }
 
 function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['blocked']>, paint: Paint): string[] {

@@ -251,7 +251,7 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
 }
 
 function connectionCard(connection: ConnectionStatus, status: Status, context: SharedContext, charts: Charts): Html {
-  const { name, target, people, foreign, last, active, nextAt, nextVerifyAt, inbox } = connection
+  const { name, target, people, foreign, last, active, nextAt, nextVerifyAt, inbox, pushed } = connection
   const { text, tone, state } = connectionState(connection, context.now, status.alerts, status.platformDelay)
   const trouble = connection.problems.refused.people + connection.problems.undelivered.people
   const blockedCount = connection.blockedPeople.people + connection.blockedPeople.rows
@@ -318,6 +318,7 @@ ${definitions([
   ],
   ['Next verification', nextVerifyAt && formatRelativeTime(nextVerifyAt, context.now)],
   ['Events', inbox && inboxText(inbox)],
+  ['Pushed', pushed && pushedText(pushed, context.now)],
 ])}
 <div class="columns" id="charts-${name}" hx-morph-skip="true">${charts.get(name)}</div>
 <p class="hint"><a href="${address('/runs', { connection: name })}">All runs of ${name}</a> · <a href="/connections/${encodeURIComponent(name)}/statement">Population statement</a></p>`,
@@ -383,6 +384,11 @@ function leaversAmong(leavers: number): string | null {
 
 function runLink(run: Run): Html {
   return html`<a href="${runHref(run.id)}">${stateBadge(run)}</a>`
+}
+
+function pushedText({ users, active, lastAt }: NonNullable<ConnectionStatus['pushed']>, now: Date): Html | string {
+  if (lastAt === null) return 'nothing yet'
+  return html`${formatRelativeTime(lastAt, now)}<span class="hint">${pluralize(users, 'user')}, ${number(active)} of them active</span>`
 }
 
 function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {

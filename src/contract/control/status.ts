@@ -40,6 +40,14 @@ export const ConnectionStatus = z.object({
     })
     .nullable()
     .describe('Null for a connection without a webhook.'),
+  pushed: z
+    .object({
+      users: Count.describe('Users that the identity system has not deleted.'),
+      active: Count.describe('Those of them that are active. The identity system should list as many.'),
+      lastAt: Instant.nullable().describe('When it pushed a change last. Null: never.'),
+    })
+    .optional()
+    .describe('What an identity system pushed over SCIM. Left out where none pushes.'),
   blocked: z
     .object({
       status: z.int(),

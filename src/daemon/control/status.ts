@@ -14,6 +14,7 @@ import { foreignCounts, noForeignPeople } from '../../store/foreign/people.ts'
 import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { countBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { type CurrentRuns, currentRuns } from '../../store/runs/runs.ts'
+import { type PushedTally, pushedTallies } from '../../store/scim/resources.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import { currentAlerts } from './alerts.ts'
 import type { ControlContext } from './control-context.ts'
@@ -38,6 +39,7 @@ export const statusHandlers: Handlers<typeof statusOperations, ControlContext & 
     const paused = await pausedConnections(db, ctx.sync.now())
     const names = [...ctx.sync.connections.keys()]
     const runs = await currentRuns(db, names)
+    const pushed = await pushedTallies(db)
     const connections = names.map((name) =>
       connectionStatus(ctx, name, {
         state: states.get(name),
@@ -47,6 +49,7 @@ export const statusHandlers: Handlers<typeof statusOperations, ControlContext & 
         foreign: foreign.get(name) ?? noForeignPeople,
         inDoubt: inDoubt.get(name) ?? null,
         pause: paused.get(name) ?? null,
+        pushed: pushed.get(name),
       }),
     )
     return {
@@ -73,11 +76,12 @@ type ConnectionFacts = {
   readonly foreign: ForeignTally
   readonly inDoubt: InDoubtCounts | null
   readonly pause: Pause | null
+  readonly pushed: PushedTally | undefined
 }
 
 function connectionStatus(ctx: ControlContext, name: string, facts: ConnectionFacts): ConnectionStatus {
-  const { state, runs, problems, blockedPeople, foreign, inDoubt, pause } = facts
-  const { target, feeds, approvals } = ctx.sync.connections.get(name) ?? {}
+  const { state, runs, problems, blockedPeople, foreign, inDoubt, pause, pushed } = facts
+  const { target, feeds, approvals, isPushed } = ctx.sync.connections.get(name) ?? {}
   const people = state?.people ?? 0
   const due = state?.outOfSync ?? 0
   return {
@@ -95,6 +99,7 @@ function connectionStatus(ctx: ControlContext, name: string, facts: ConnectionFa
     inbox: feeds?.webhook
       ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }
       : null,
+    ...(isPushed && pushed && { pushed: { ...pushed, lastAt: pushed.lastAt?.toISOString() ?? null } }),
     blocked: state?.blocked ?? null,
     paused: pause && pauseView(pause),
     ...runs,

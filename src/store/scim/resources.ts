@@ -53,6 +53,20 @@ export async function beginChange(tx: Db, { connection, now }: { connection: str
   return row.at
 }
 
+/** What the sender of a connection has pushed. `lastAt`: when its last change came; null: never. */
+export type PushedTally = { readonly users: number; readonly active: number; readonly lastAt: Date | null }
+
+/** What was pushed, by connection. */
+export async function pushedTallies(db: Db): Promise<Map<string, PushedTally>> {
+  const { rows } = await sql<PushedTally & { connection: string }>`
+    select connections.connection, nullif(connections.changed_at, to_timestamp(0)) as "lastAt",
+      count(users.id)::int as users, (count(*) filter (where users.is_active))::int as active
+    from scim_connections connections
+      left join scim_resources users on users.connection = connections.connection and users.kind = 'User'
+    group by connections.connection`.execute(db)
+  return new Map(rows.map(({ connection, ...tally }) => [connection, tally]))
+}
+
 /** The resource with this ID; null if there is none. */
 export async function findResource(
   db: Db,
