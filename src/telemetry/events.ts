@@ -69,6 +69,14 @@ type EventFields = {
     readonly sender: string
     readonly times: number
   }
+  'scim.stored': { readonly connection: string; readonly stored: number }
+  'scim.refused': {
+    readonly connection: string
+    readonly reason: string
+    readonly sender: string
+    readonly times: number
+  }
+  'scim.clock_behind': { readonly connection: string; readonly seconds: number }
   'control.refused': { readonly reason: string; readonly sender: string; readonly times: number }
   'webhook.failed': { readonly connection: string; readonly reason: string }
   'alert.raised': {
@@ -202,17 +210,16 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     connectionUnblocked: define('info', 'connection.unblocked', 'block lifted by an operator'),
     connectionPaused: define('info', 'connection.paused', 'connection paused by an operator'),
     connectionResumed: define('info', 'connection.resumed', 'pause ended by an operator'),
-    departureHeldBack: define(
-      'info',
-      'departure.held_back',
-      'an operator began or ended to hold back departures of a person',
-    ),
+    departureHeldBack: define('info', 'departure.held_back', 'departures of a person are held back, or no longer'),
     keysDecided: define('info', 'keys.decided', 'an operator decided whether keys name one person or two'),
     valueClassified: define('info', 'value.classified', 'a value was classified by an operator'),
     sourceNotArchived: define('warn', 'source.not_archived', 'export could not be moved or deleted after its run'),
     sourceWatchFailed: define('warn', 'source.watch_failed', 'folder cannot be watched'),
     webhookStored: define('debug', 'webhook.stored', 'events stored'),
     webhookRefused: define('warn', 'webhook.refused', 'event refused'),
+    scimStored: define('debug', 'scim.stored', 'changes stored'),
+    scimRefused: define('warn', 'scim.refused', 'change refused'),
+    scimClockBehind: define('warn', 'scim.clock_behind', 'the clock is behind; changes are dated after the newest one'),
     controlRefused: define('warn', 'control.refused', 'request to the control API refused'),
     webhookFailed: define('warn', 'webhook.failed', 'events could not be stored'),
     alertRaised: define('warn', 'alert.raised', 'something needs an operator'),

@@ -75,6 +75,7 @@ async function pushWithKills({
   const rejected = await work.json<{ events: object[] }>('events', '--state', 'rejected')
   expect(rejected.document.events).toEqual([])
   expect(sender.replayed).toBeGreaterThan(requests / 30)
+  expect(sender.reordered).toBeGreaterThan(requests / 60)
   expect(sender.interrupted).toBeGreaterThan(0)
 }
 
@@ -100,6 +101,7 @@ async function openKilledDaemon(work: ScimWorkplace['work']) {
 class Sender {
   answered = 0
   replayed = 0
+  reordered = 0
   interrupted = 0
   /** How many changes of each user were answered with 2xx. */
   readonly changes = new Map<string, number>()
@@ -150,6 +152,7 @@ async function missingEvents(work: ScimWorkplace['work'], { changes }: Sender): 
 async function pushChange(sender: Sender, user: Known, dice: Dice): Promise<void> {
   if (user.id === null) return await create(sender, user, dice)
   if (dice.chance(0.1)) return await remove(sender, user)
+  if (dice.chance(0.1)) return await pushInAnyOrder(sender, user, dice)
   const before = user.version
   const isDeparture = user.active && dice.chance(0.25)
   const title = `title ${dice.integer(1, 1_000_000)}`
@@ -167,6 +170,20 @@ async function pushChange(sender: Sender, user: Known, dice: Dice): Promise<void
     const late = callFor(user, { title: 'late', active: !active }, dice)
     expect((await sender.send({ ...late, headers: { 'if-match': before } })).status).toBe(412)
   }
+}
+
+/** Changes that overtake each other, the first of which may arrive once more: the last to arrive is what the sender reads. */
+async function pushInAnyOrder(sender: Sender, user: Known, dice: Dice): Promise<void> {
+  const calls = [true, false, dice.chance(0.5)].map((active) =>
+    callFor(user, { title: `title ${dice.integer(1, 1_000_000)}`, active }, dice),
+  )
+  const answers = await Promise.all(calls.map((call) => sender.send(call)))
+  const [first] = calls
+  if (first !== undefined && dice.chance(0.3)) answers.push(await sender.send(first))
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  sender.reordered += 1
+  const { body } = await sender.send({ path: `/Users/${user.id}` })
+  Object.assign(user, { title: body.title, active: body.active, version: body.meta.version })
 }
 
 async function create(sender: Sender, user: Known, dice: Dice): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Status } from '../../src/contract/control/shapes.ts'
 import { serve } from '../helpers/served.ts'
 import {
   enterpriseSchema,
@@ -74,6 +75,7 @@ describe('a daemon that is pushed over SCIM', () => {
     }
     const pushed = await sender({ method: 'POST', path: '/Groups', body: group })
     const undecoded = await sender({ path: '/Users/%zz' })
+    const { document } = await work.json<Status>('status')
     daemon.child.kill('SIGTERM')
     const { stdout, stderr } = await daemon.ended
 
@@ -82,6 +84,7 @@ describe('a daemon that is pushed over SCIM', () => {
     expect(moved).toMatchObject({ firstName: 'ottoline', lastName: 'Okoro' })
     expect(await personOf(workplace, '00u-ottoline')).toMatchObject({ jobTitle: 'Advisor' })
     expect(pushed.status).toBe(201)
+    expect(document.connections).toMatchObject([{ pushed: { users: 1, active: 1, lastAt: expect.any(String) } }])
     const log = [first.output(), stdout, stderr].join('\n')
     for (const personal of ['ttoline', 'Okoro', token]) expect(log).not.toContain(personal)
   })

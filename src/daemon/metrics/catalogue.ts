@@ -171,7 +171,7 @@ export const catalogue = {
   },
   rollcall_webhook_events_total: {
     type: 'counter',
-    help: 'Webhook events: stored, duplicate, refused (the request), failed (the store did not answer).',
+    help: 'Events of webhooks and SCIM: stored, duplicate, refused (the request), failed (the store did not answer).',
     labels: ['connection', 'outcome'],
   },
   rollcall_control_refused_total: {

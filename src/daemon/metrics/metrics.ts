@@ -147,7 +147,11 @@ function count(event: Event, { increment, observe, rejected }: Counting): void {
         event.duplicates,
       )
       break
+    case 'scim.stored':
+      increment('rollcall_webhook_events_total', { connection: event.connection, outcome: 'stored' }, event.stored)
+      break
     case 'webhook.refused':
+    case 'scim.refused':
       increment('rollcall_webhook_events_total', { connection: event.connection, outcome: 'refused' }, event.times)
       break
     case 'webhook.failed':

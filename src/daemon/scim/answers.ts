@@ -3,7 +3,7 @@ import { isActive } from '../../connectors/scim/person.ts'
 import { type Projection, project } from '../../connectors/scim/projection.ts'
 import type { ScimObject, ScimResource } from '../../connectors/scim/resource.ts'
 import { coreSchemas, isExtensionName } from '../../connectors/scim/schemas.ts'
-import type { Member, UserGroup } from '../../store/scim/members.ts'
+import type { StoredMember, UserGroup } from '../../store/scim/members.ts'
 import type { ResourceKind, StoredResource } from '../../store/scim/resources.ts'
 
 /** An answer to a sender. */
@@ -27,7 +27,7 @@ export type Presented = {
   readonly kind: ResourceKind
   readonly stored: StoredResource
   /** The members of a group, if the request asks for them. */
-  readonly members?: readonly Member[]
+  readonly members?: readonly StoredMember[]
   /** The groups of a user, if the request asks for them. */
   readonly groups?: readonly UserGroup[]
 }
@@ -97,16 +97,16 @@ function locationOf({ kind, stored }: Pick<Presented, 'kind' | 'stored'>, base: 
   return `${base}/${kind}s/${stored.id}`
 }
 
-/** RFC 7643, section 4.1.2: read-only, changed through the group. A group has no groups here, so that all are direct. */
+/** RFC 7643, section 4.1.2: read-only, changed through the group. Groups within groups are not followed, so that all are direct. */
 function presentGroup({ value, display }: UserGroup, base: string): ScimObject {
   return { value, display, $ref: `${base}/Groups/${value}`, type: 'direct' }
 }
 
-function presentMember({ value, display }: Member, base: string): ScimObject {
+function presentMember({ value, display, kind }: StoredMember, base: string): ScimObject {
   return {
     value,
     ...(display !== null && { display }),
-    $ref: `${base}/Users/${encodeURIComponent(value)}`,
-    type: 'User',
+    $ref: `${base}/${kind}s/${encodeURIComponent(value)}`,
+    type: kind,
   }
 }

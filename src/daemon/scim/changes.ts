@@ -48,8 +48,8 @@ export type ScimChange = {
 /** A user as it is or will be stored. */
 export type UserState = { readonly id: string; readonly resource: ScimResource }
 
-/** An answer, and how many events were stored before it was given. */
-export type ChangeAnswer = ScimAnswer & { readonly events: number }
+/** An answer, and how many events were stored before it was given. `behindMs`: how far the clock is behind the change before. */
+export type ChangeAnswer = ScimAnswer & { readonly events: number; readonly behindMs: number }
 
 /**
  * Makes a change and stores its events in one transaction, so that the resource that a sender reads and the event that a run plans never differ.
@@ -61,10 +61,11 @@ export async function makeChange(
   make: (change: ScimChange) => Promise<ScimAnswer>,
 ): Promise<ChangeAnswer> {
   const work = async (tx: Db) => {
-    const at = await beginChange(tx, { connection: feed.connection, now: now() })
+    const clock = now()
+    const at = await beginChange(tx, { connection: feed.connection, now: clock })
     const stored = { events: 0 }
     const answer = await make({ tx, feed, at, stored })
-    return { ...answer, events: stored.events }
+    return { ...answer, events: stored.events, behindMs: at.getTime() - clock.getTime() }
   }
   return await feed.inTurn(() => db.transaction().execute(work))
 }

@@ -81,7 +81,7 @@ export async function deleteGroup(
     const before = await requireGroup(change, id)
     requireVersion(before, request)
     const members = await removeMembers(change.tx, { connection: feed.connection, groupId: before.id }, null)
-    await deleteResource(change.tx, { connection: feed.connection, kind }, before.id)
+    await deleteResource(change.tx, { connection: feed.connection, kind, at: change.at }, before.id)
     await changeGroupsOf(change, members)
     return { status: 204 }
   })

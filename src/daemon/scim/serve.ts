@@ -41,6 +41,7 @@ type ScimOptions = {
 
 const retryAfterSeconds = '5'
 const fullRetryAfterSeconds = '60'
+const clockToleranceMs = 10_000
 /** What is logged: refusals that an operator may have to look into. Others are part of how senders work. */
 const loggedStatuses: ReadonlySet<number> = new Set([400, 413, 415, 429, 503])
 
@@ -58,7 +59,7 @@ export async function serveScim(app: FastifyInstance, { feeds, ...options }: Sci
   const { db, events } = options
   const capacity = createInboxCapacity((connection) => pendingCount(db, connection))
   const refusals = countRefusals(({ subject: connection, ...refused }) =>
-    events.webhookRefused({ connection, ...refused }),
+    events.scimRefused({ connection, ...refused }),
   )
   app.addHook('onClose', async () => refusals[Symbol.dispose]())
   for (const [connection, { settings, mapping }] of feeds) {
@@ -111,7 +112,7 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): vo
     sendError(error, { request, reply, connection: feed.connection, serving }),
   )
   anyPath(scope)
-  const served = { scope, feed, serving }
+  const served = { scope, feed, serving, noteClock: clockWatch(feed, serving) }
 
   reading(served, '/ServiceProviderConfig', async ({ request }) => ok(serviceProviderConfig(request.base)))
   discovery(served, 'ResourceTypes', resourceTypes)
@@ -139,7 +140,22 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): vo
   }
 }
 
-type ScimScope = { readonly scope: FastifyInstance; readonly feed: ScimFeed; readonly serving: Serving }
+type ScimScope = {
+  readonly scope: FastifyInstance
+  readonly feed: ScimFeed
+  readonly serving: Serving
+  readonly noteClock: (behindMs: number) => void
+}
+
+/** Logs once that the clock has fallen behind, such as when it was set back. The clocks of two processes may differ a little. */
+function clockWatch({ connection }: ScimFeed, { events }: Pick<Serving, 'events'>): (behindMs: number) => void {
+  let isBehind = false
+  return (behindMs) => {
+    const wasBehind = isBehind
+    isBehind = behindMs > clockToleranceMs
+    if (isBehind && !wasBehind) events.scimClockBehind({ connection, seconds: Math.round(behindMs / 1000) })
+  }
+}
 
 function reading({ scope, feed, serving }: ScimScope, url: string, handler: Handler): void {
   scope.get(url, { config: { anyHost: true } }, async (request, reply) =>
@@ -165,7 +181,7 @@ function discovery(
 }
 
 function changing(
-  { scope, feed, serving }: ScimScope,
+  { scope, feed, serving, noteClock }: ScimScope,
   [method, url]: readonly ['POST' | 'PUT' | 'PATCH' | 'DELETE', string],
   handler: (input: RequestInput) => Promise<ChangeAnswer>,
 ): void {
@@ -183,9 +199,10 @@ function changing(
       using _turn = { [Symbol.dispose]: () => (underWay -= 1) }
       using reservation = serving.capacity.reserve(feed.connection, inboxLimit)
       if (reservation === null) throw inboxFull()
-      const { events: stored, ...answer } = await handler(inputOf(request, feed, serving))
+      const { events: stored, behindMs, ...answer } = await handler(inputOf(request, feed, serving))
       reservation.added(stored)
-      if (stored > 0) serving.events.webhookStored({ connection: feed.connection, stored, duplicates: 0 })
+      if (stored > 0) serving.events.scimStored({ connection: feed.connection, stored })
+      noteClock(behindMs)
       return send(reply, answer)
     },
   })
@@ -239,7 +256,7 @@ function sendError(error: unknown, { request, reply, connection, serving }: Fail
   if (known === null) serving.events.unexpected({ during: 'scim', error })
   const refused = known ?? internalError()
   if (connection !== null && loggedStatuses.has(refused.status)) {
-    const reason = `SCIM: ${request.method} refused with ${[refused.status, refused.scimType ?? []].flat().join(' ')}`
+    const reason = `${request.method} refused with ${[refused.status, refused.scimType ?? []].flat().join(' ')}`
     serving.refusals.count({ subject: connection, reason, sender: request.ip })
   }
   return send(reply, errorAnswer(refused))

@@ -10,14 +10,12 @@ import {
   type ScimObject,
   type ScimResource,
 } from '../../connectors/scim/resource.ts'
-import { groupsOf } from '../../store/scim/members.ts'
 import {
   deleteResource,
   findResource,
   findResources,
   insertResource,
   type ResourceContent,
-  renewVersions,
   type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
@@ -79,12 +77,7 @@ export async function deleteUser(
     const before = await requireUser(change, id)
     requireVersion(before, request)
     await addUserEvent(change, { before, after: null })
-    const { tx, at } = change
-    const { connection } = feed
-    const groups = (await groupsOf(tx, { connection, userIds: [before.id] })).get(before.id) ?? []
-    const groupIds = groups.map(({ value }) => value)
-    await renewVersions(tx, { connection, kind: 'Group', at }, groupIds)
-    await deleteResource(tx, { connection, kind }, before.id)
+    await deleteResource(change.tx, { connection: feed.connection, kind, at: change.at }, before.id)
     return { status: 204 }
   })
 }

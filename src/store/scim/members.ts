@@ -1,8 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
+import { resourceIdForm } from './resources.ts'
 
-/** A member of a group: the ID of a user, and the name that the sender gave it. */
+/** A member of a group: the ID of a user or of another group, and the name that the sender gave it. */
 export type Member = { readonly value: string; readonly display: string | null }
+
+/** A member that is stored. */
+export type StoredMember = Member & { readonly kind: 'User' | 'Group' }
 
 /** A group of a user: its ID and its name. */
 export type UserGroup = { readonly value: string; readonly display: string }
@@ -14,17 +18,16 @@ type GroupOf = { readonly connection: string; readonly groupId: string }
 export async function membersOf(
   db: Db,
   { connection, groupIds }: { connection: string; groupIds: readonly string[] },
-): Promise<Map<string, Member[]>> {
-  const rows = await db
-    .selectFrom('scim_members')
-    .select(['group_id', 'member', 'display'])
-    .where('connection', '=', connection)
-    .where(sql<boolean>`group_id = any(${groupIds}::uuid[])`)
-    .orderBy('ordinal')
-    .execute()
-  const members = new Map<string, Member[]>()
-  for (const { group_id: groupId, member, display } of rows)
-    members.getOrInsertComputed(groupId, () => []).push({ value: member, display })
+): Promise<Map<string, StoredMember[]>> {
+  const { rows } = await sql<StoredMember & { groupId: string }>`
+    select group_id as "groupId", member as value, display, case when exists (
+      select from scim_resources where connection = ${connection} and kind = 'Group'
+        and id = case when member ~* ${resourceIdForm.source} then member::uuid end
+    ) then 'Group' else 'User' end as kind
+    from scim_members where connection = ${connection} and group_id = any(${groupIds}::uuid[])
+    order by ordinal`.execute(db)
+  const members = new Map<string, StoredMember[]>()
+  for (const { groupId, ...member } of rows) members.getOrInsertComputed(groupId, () => []).push(member)
   return members
 }
 

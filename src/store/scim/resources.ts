@@ -31,7 +31,8 @@ export type ResourceContent = {
 /** An attribute by which resources are looked up, and its value. */
 export type ResourceKey = { readonly by: 'id' | 'externalId' | 'name'; readonly value: string }
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+/** The form of the IDs of resources. */
+export const resourceIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Registers a connection, so that it can be changed. */
 export async function ensureScimConnection(db: Db, connection: string): Promise<void> {
@@ -73,7 +74,7 @@ export async function findResource(
   { connection, kind }: ResourcesOf,
   id: string,
 ): Promise<StoredResource | null> {
-  if (!uuidForm.test(id)) return null
+  if (!resourceIdForm.test(id)) return null
   const row = await db
     .selectFrom('scim_resources')
     .selectAll()
@@ -104,7 +105,7 @@ export async function findResourcesWithIds(
 
 /** Whether a text has the form of the IDs of resources. */
 export function isResourceId(text: string): boolean {
-  return uuidForm.test(text)
+  return resourceIdForm.test(text)
 }
 
 /** Those of these keys that a user of the connection has. */
@@ -234,22 +235,23 @@ export async function renewVersions(
   await sql`
     update scim_resources set version = version + 1, changed_at = ${at}
     where connection = ${connection} and kind = ${kind}
-      and id = any(${ids.filter((id) => uuidForm.test(id))}::uuid[])`.execute(tx)
+      and id = any(${ids.filter((id) => resourceIdForm.test(id))}::uuid[])`.execute(tx)
 }
 
-/** Deletes a resource, and a user from all groups. */
-export async function deleteResource(tx: Db, { connection, kind }: ResourcesOf, id: string): Promise<void> {
+/** Deletes a resource, its members, and itself as a member of groups, which get another version. */
+export async function deleteResource(
+  tx: Db,
+  { connection, kind, at }: ResourcesOf & { readonly at: Date },
+  id: string,
+): Promise<void> {
   await tx
     .deleteFrom('scim_resources')
     .where('connection', '=', connection)
     .where('kind', '=', kind)
     .where('id', '=', id)
     .execute()
-  await tx
-    .deleteFrom('scim_members')
-    .where('connection', '=', connection)
-    .where((is) => (kind === 'User' ? is('member', '=', id) : is('group_id', '=', id)))
-    .execute()
+  await tx.deleteFrom('scim_members').where('connection', '=', connection).where('group_id', '=', id).execute()
+  await removeFromGroups(tx, { connection, ids: [id], at })
 }
 
 /**
@@ -276,13 +278,24 @@ export async function deleteUsersOf(
   tx: Db,
   { connection, identityIds, at }: { connection: string; identityIds: readonly string[]; at: Date },
 ): Promise<void> {
+  const deleted = await tx
+    .deleteFrom('scim_resources')
+    .where('connection', '=', connection)
+    .where('kind', '=', 'User')
+    .where(sql<boolean>`identity_id = any(${identityIds}::text[])`)
+    .returning('id')
+    .execute()
+  await removeFromGroups(tx, { connection, ids: deleted.map(({ id }) => id), at })
+}
+
+/** Removes members from all groups, which get another version. */
+async function removeFromGroups(
+  tx: Db,
+  { connection, ids, at }: { connection: string; ids: readonly string[]; at: Date },
+): Promise<void> {
   await sql`
-    with deleted as (
-      delete from scim_resources
-      where connection = ${connection} and kind = 'User' and identity_id = any(${identityIds}::text[]) returning id
-    ), removed as (
-      delete from scim_members using deleted
-      where scim_members.connection = ${connection} and scim_members.member = deleted.id::text returning group_id
+    with removed as (
+      delete from scim_members where connection = ${connection} and member = any(${ids}::text[]) returning group_id
     )
     update scim_resources set version = version + 1, changed_at = ${at}
     where connection = ${connection} and kind = 'Group' and id in (select group_id from removed)`.execute(tx)

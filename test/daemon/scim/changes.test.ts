@@ -43,7 +43,11 @@ describe.each(databases)('changes on $name', ({ createDatabase }) => {
       { externalId: '00u-ana', active: false },
     ])
     expect(scim.loggedEvents).toEqual(
-      Array.from({ length: 4 }, () => ({ event: 'webhook.stored', connection: 'hr', stored: 1, duplicates: 0 })),
+      [null, 60, 7200, null].flatMap((seconds) => [
+        { event: 'scim.stored', connection: 'hr', stored: 1 },
+        // Said once until the clock has caught up.
+        ...(seconds === 60 ? [{ event: 'scim.clock_behind', connection: 'hr', seconds }] : []),
+      ]),
     )
   })
 
@@ -306,7 +310,7 @@ describe('groups', () => {
     const answers = [await group(scim, 'All', ana.id), await group(scim, 'Late', ana.id)]
 
     expect(answers.map(({ status }) => status)).toEqual([201, 429])
-    expect(scim.loggedEvents.filter(({ event }) => event === 'webhook.stored')).toMatchObject(
+    expect(scim.loggedEvents.filter(({ event }) => event === 'scim.stored')).toMatchObject(
       [1, 1, 2, 1].map((stored) => ({ stored })),
     )
   })

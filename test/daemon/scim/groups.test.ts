@@ -115,6 +115,28 @@ describe('the groups of a user', () => {
     expect(await read(`/Users/${dee.id}`)).not.toHaveProperty('groups')
   })
 
+  test('do not follow groups within groups, which are members of the type Group until they are deleted', async () => {
+    const gil = await createUser('gil')
+    const inner = await createGroup('Inner', gil.id)
+    const outer = await createGroup('Outer', gil.id, inner.id, 'of-another-system')
+    const membersOf = async () => {
+      const { members } = await read(`/Groups/${outer.id}`)
+      return members.map(({ type, $ref }: { type: string; $ref: string }) => [type, $ref.replace(/^.*v2.hr/, '')])
+    }
+
+    const before = await membersOf()
+    const filter = encodeURIComponent(`id eq "${outer.id}" and members eq "${inner.id}"`)
+    const matches = await read(`/Groups?filter=${filter}`)
+    await scim.call({ method: 'DELETE', path: `/Groups/${inner.id}` })
+
+    const user = ['User', `/Users/${gil.id}`]
+    const other = ['User', '/Users/of-another-system']
+    expect(before).toEqual([user, ['Group', `/Groups/${inner.id}`], other])
+    expect(matches.totalResults).toBe(1)
+    expect(await membersOf()).toEqual([user, other])
+    expect(await read(`/Groups/${outer.id}`)).toMatchObject({ meta: { version: 'W/"2"' } })
+  })
+
   test('give the user another version, and a deleted user gives one to its groups', async () => {
     const eli = await createUser('eli')
     const fay = await createUser('fay')

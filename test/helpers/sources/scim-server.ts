@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { scimRefusal } from '../../../src/connectors/scim/errors.ts'
 import { scimMapping } from '../../../src/connectors/scim/mapping.ts'
@@ -124,6 +125,25 @@ export async function openScim({
       return rows.map(({ body }) => JSON.parse(Buffer.from(body ?? []).toString()))
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** A user as the validator of Microsoft creates it. */
+export function entraUser(more: object = {}): object {
+  const externalId = randomUUID()
+  return {
+    schemas: [userSchema, enterpriseSchema],
+    externalId,
+    userName: `${externalId}@acme.example`,
+    active: true,
+    displayName: 'Ana Okoro',
+    title: 'Engineer',
+    emails: [{ primary: true, type: 'work', value: `${externalId}@acme.example` }],
+    meta: { resourceType: 'User' },
+    name: { formatted: 'Ana Okoro', familyName: 'Okoro', givenName: 'Ana' },
+    roles: [],
+    [enterpriseSchema]: { employeeNumber: '17', department: 'Sales' },
+    ...more,
   }
 }
 
