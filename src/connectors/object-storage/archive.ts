@@ -1,29 +1,21 @@
-import type { SourceIdentity } from '../connector.ts'
 import { archiveStamp } from '../file/afterwards.ts'
 import { companionNames } from '../file/completeness.ts'
 import { noFreeName } from '../file/failures.ts'
+import type { ArchiveRequest } from '../remote/connector.ts'
 import { toObjectFile } from './choice.ts'
 import type { ObjectStore, StoredObject } from './store.ts'
 import { folderKey, nameOfKey } from './store.ts'
 
 const maxNameAttempts = 1000
 
-/** Which export to archive or delete, and where to. */
-type ArchiveRequest = {
-  readonly prefix: string
-  readonly source: SourceIdentity
-  /** The folder it moves to, relative to the prefix, or from the start of the bucket if it begins with /; null deletes it. */
-  readonly target: string | null
-  /** The suffixes of the companions. */
-  readonly suffixes: readonly string[]
-  readonly now: Date
-}
-
 /**
  * Moves or deletes the export that was read, and its companions. Does nothing if the export no longer exists or was replaced since. The
  * export goes last: while it exists, another call completes an interrupted one, companions included.
  */
-export async function archiveObject(store: ObjectStore, request: ArchiveRequest): Promise<void> {
+export async function archiveObject(
+  store: ObjectStore,
+  request: ArchiveRequest & { readonly prefix: string },
+): Promise<void> {
   const { prefix, source, target, suffixes, now } = request
   const companions: StoredObject[] = []
   for (const name of suffixes.flatMap((suffix) => companionNames(source.name, suffix))) {

@@ -24,7 +24,8 @@ export type RemoteMatches<File, Companion> = {
   readonly companions: ReadonlyMap<string, Companion>
 }
 
-type Dated = { readonly modifiedAtMs: number }
+/** What was changed last at a time that is known. */
+export type Dated = { readonly modifiedAtMs: number }
 
 /** Where exports arrive on a server. */
 export type RemoteFolder<File extends ExportFile, Companion extends Dated> = {

@@ -20,7 +20,8 @@ export type FetchedExport = {
   readonly stated: SideFileStatement | null
 }
 
-type ExportSettings = Parameters<typeof openExport>[1] & Pick<Reading, 'mode'>
+/** The settings by which a fetched export is read. */
+export type ExportSettings = Parameters<typeof openExport>[1] & Pick<Reading, 'mode'>
 
 type ReadOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
@@ -48,14 +49,16 @@ export async function readFetched(
 
 type SideFileOptions = { readonly exportName: string; readonly suffix: string; readonly server: string }
 
-/** The name of the side file of an export. Throws if it did not arrive. */
-export function requireSideFile(
-  companions: ReadonlyMap<string, unknown>,
+/** The side file of an export, and its name. Throws if it did not arrive. */
+export function requireSideFile<Companion>(
+  companions: ReadonlyMap<string, Companion>,
   { exportName, suffix, server }: SideFileOptions,
-): string {
+): { readonly name: string; readonly companion: Companion } {
   const names = companionNames(exportName, suffix)
-  const name = names.find((candidate) => companions.has(candidate))
-  if (name !== undefined) return name
+  for (const name of names) {
+    const companion = companions.get(name)
+    if (companion !== undefined) return { name, companion }
+  }
   const problem = `${exportName} on ${server} has no side file ${names.join(' or ')}`
   throw unreadable(problem, 'have it delivered with the export, or leave complete.sideFile out')
 }

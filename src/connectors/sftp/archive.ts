@@ -1,30 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
-import type { SourceIdentity } from '../connector.ts'
 import { archiveStamp } from '../file/afterwards.ts'
 import { companionNames } from '../file/completeness.ts'
 import { noFreeName, unreadable } from '../file/failures.ts'
+import type { ArchiveRequest } from '../remote/connector.ts'
 import { joinRemotePath, parseRemotePattern, type RemoteFile, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 
 const maxNameAttempts = 1000
 
-/** Which export to archive or delete, and where to. */
-export type ArchiveRequest = {
-  readonly path: string
-  readonly source: SourceIdentity
-  /** The folder it is moved to, relative to the folder of the export; null deletes it. */
-  readonly target: string | null
-  /** The suffixes of the companions. */
-  readonly suffixes: readonly string[]
-  readonly now: Date
-}
-
 /**
  * Moves or deletes the export that was read, and its companions. Does nothing if the export no longer exists or has changed since. The
  * export goes last: while it exists, another call completes an interrupted one, companions included.
  */
-export async function archiveRemoteExport(session: SftpSession, request: ArchiveRequest): Promise<void> {
+export async function archiveRemoteExport(
+  session: SftpSession,
+  request: ArchiveRequest & { readonly path: string },
+): Promise<void> {
   const { path, source, target, suffixes, now } = request
   const { folder } = parseRemotePattern(path)
   const file = await fileAt(session, folder, source.name)

@@ -1,30 +1,24 @@
-import type { OpenOptions } from '../connector.ts'
-import { companionSuffixes } from '../file/completeness.ts'
-import { type ChoiceSettings, type ChosenRemoteExport as Chosen, chooseRemoteExport } from '../remote/choice.ts'
+import { type Completeness, companionSuffixes } from '../file/completeness.ts'
+import type { RemoteFolder } from '../remote/choice.ts'
 import { findMatches, parseRemotePattern, type RemoteFile, requireRegularFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteStats } from './stats.ts'
 
-/** The export that is read next. */
-export type ChosenRemoteExport = Chosen<RemoteFile, RemoteStats>
-
-/** The export to read next, once it is quiet and has its marker; null if `take: each` finds nothing new. */
-export async function chooseExport(
+/** Where the exports of a source arrive. */
+export function folderOf(
   session: SftpSession,
-  choice: ChoiceSettings & { readonly path: string },
-  options: Pick<OpenOptions, 'findDecided' | 'signal' | 'onWait'>,
-): Promise<ChosenRemoteExport | null> {
+  { path, complete }: { readonly path: string; readonly complete: Completeness },
+): RemoteFolder<RemoteFile, RemoteStats> {
   const { server } = session
-  const folder = {
+  return {
     server,
-    pattern: choice.path,
+    pattern: path,
     findMatches: async () => {
-      const matches = await findMatches(session, parseRemotePattern(choice.path), companionSuffixes(choice.complete))
+      const matches = await findMatches(session, parseRemotePattern(path), companionSuffixes(complete))
       const link = matches.files.find(({ kind }) => kind === 'link')
       if (link) requireRegularFile(link, server)
       return matches
     },
-    checkFile: (file: RemoteFile) => requireRegularFile(file, server),
+    checkFile: (file) => requireRegularFile(file, server),
   }
-  return await chooseRemoteExport(folder, choice, options)
 }

@@ -13,7 +13,8 @@ import {
 import { exportStart } from '../export/export-start.ts'
 import { readHeadFromBytes } from '../file/decode/head.ts'
 import { exportPattern } from '../file/names.ts'
-import { chooseExport } from './choice.ts'
+import { chooseRemoteExport } from '../remote/choice.ts'
+import { folderOf } from './choice.ts'
 import { readStart } from './fetch.ts'
 import { loadSftp } from './load.ts'
 import { findMatches, joinRemotePath, parseRemotePattern } from './matches.ts'
@@ -32,7 +33,8 @@ export async function previewSftp(named: NamedSource, options: DiscoveryOptions)
   const secretOf = (name: string) => (name === settingName ? { read: async () => secret } : null)
   await using session = await connectSftp(source, { secret: secretOf, signal })
   const path = await exportPath(session, source.path)
-  const chosen = await chooseExport(session, { ...source, path }, { findDecided: async () => new Set(), signal })
+  const folder = folderOf(session, { ...source, path })
+  const chosen = await chooseRemoteExport(folder, source, { findDecided: async () => new Set(), signal })
   if (chosen === null) throw new Error('the newest export is always chosen')
   const { file } = chosen
   const bytes = await readStart(session, file.path, headBytes)

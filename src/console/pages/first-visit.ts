@@ -117,7 +117,7 @@ function uploadCard(context: PageContext, fields: Fields, { isOpen, ...visit }: 
       formToken: context.formToken,
       files: true,
       content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, an Excel workbook (.xlsx) or a JSON file, at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${pluralize(visit.keptMinutes, 'minute')} after you last opened it.</p>
-<details${isOpen && html` open`}><summary>The file has an unusual format</summary>
+<details${isOpen && html` open`}><summary>The file has another format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}
 ${textField({ name: 'sheet', label: 'Sheet', value: fields('sheet'), maxLength: 100, hint: 'The name of the one that lists the people, if a workbook has several.' })}

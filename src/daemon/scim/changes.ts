@@ -13,14 +13,16 @@ import {
   activeReportsOf,
   beginChange,
   findOthersOf,
+  findResource,
   findResourcesWithIds,
   isResourceId,
   knownKeys,
+  type ResourceKind,
   renewVersions,
   type StoredResource,
 } from '../../store/scim/resources.ts'
 import type { InTurn } from '../../system/turns.ts'
-import type { ScimAnswer } from './answers.ts'
+import { notFound, requireVersion, type ScimAnswer, type ScimRequest } from './answers.ts'
 
 /** A connection that is pushed over SCIM. */
 export type ScimFeed = {
@@ -68,6 +70,18 @@ export async function makeChange(
     return { ...answer, events: stored.events, behindMs: at.getTime() - clock.getTime() }
   }
   return await feed.inTurn(() => db.transaction().execute(work))
+}
+
+/** The resource that a request changes. Refuses one that is not there, or has another version than the sender knows. */
+export async function requireResource(
+  { tx, feed }: ScimChange,
+  kind: ResourceKind,
+  { id, request }: { readonly id: string; readonly request: ScimRequest },
+): Promise<StoredResource> {
+  const resource = await findResource(tx, { connection: feed.connection, kind }, id)
+  if (resource === null) throw notFound(kind)
+  requireVersion(resource, request)
+  return resource
 }
 
 /** The person of a user. */

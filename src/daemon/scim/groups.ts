@@ -16,16 +16,21 @@ import {
 import { addMembers, type Member, membersOf, removeMembers } from '../../store/scim/members.ts'
 import {
   deleteResource,
-  findResource,
   findResources,
   insertResource,
   type ResourceContent,
   type ResourceKey,
-  type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
-import { notFound, requireVersion, type ScimRequest } from './answers.ts'
-import { type ChangeAnswer, changeGroupsOf, makeChange, type ScimChange, type ScimFeed } from './changes.ts'
+import type { ScimRequest } from './answers.ts'
+import {
+  type ChangeAnswer,
+  changeGroupsOf,
+  makeChange,
+  requireResource,
+  type ScimChange,
+  type ScimFeed,
+} from './changes.ts'
 import { answerStored, type ScimContext } from './related.ts'
 
 const kind = 'Group'
@@ -75,11 +80,10 @@ export async function patchGroup(ctx: ScimContext, feed: ScimFeed, input: GroupR
 export async function deleteGroup(
   ctx: ScimContext,
   feed: ScimFeed,
-  { id, request }: Omit<GroupRequest, 'body'>,
+  input: Omit<GroupRequest, 'body'>,
 ): Promise<ChangeAnswer> {
   return await makeChange(ctx, feed, async (change) => {
-    const before = await requireGroup(change, id)
-    requireVersion(before, request)
+    const before = await requireResource(change, kind, input)
     const members = await removeMembers(change.tx, { connection: feed.connection, groupId: before.id }, null)
     await deleteResource(change.tx, { connection: feed.connection, kind, at: change.at }, before.id)
     await changeGroupsOf(change, members)
@@ -98,13 +102,12 @@ type NextGroup = {
 async function changeGroup(
   ctx: ScimContext,
   feed: ScimFeed,
-  { id, request }: GroupRequest,
+  input: GroupRequest,
   { next, members }: NextGroup,
 ): Promise<ChangeAnswer> {
   const { connection } = feed
   return await makeChange(ctx, feed, async (change) => {
-    const before = await requireGroup(change, id)
-    requireVersion(before, request)
+    const before = await requireResource(change, kind, input)
     const resource = next(before.body as ScimResource)
     const content = contentOf(resource)
     const changed = new Set<string>()
@@ -123,7 +126,7 @@ async function changeGroup(
     const isUnchanged = isSame && changed.size === 0
     const stored = isUnchanged ? before : await updateResource(tx, { connection, kind, id: before.id, at, ...content })
     await changeGroupsOf(change, changed)
-    return await answerStored({ db: tx }, feed, { status: 200, kind, stored, request })
+    return await answerStored({ db: tx }, feed, { status: 200, kind, stored, request: input.request })
   })
 }
 
@@ -135,12 +138,6 @@ async function refuseDuplicate({ tx, feed }: ScimChange, { externalId, body }: R
   if (same.length === 0) return
   const detail = 'another group has this externalId or displayName: find it and change it'
   throw new ScimError(409, detail, { scimType: 'uniqueness' })
-}
-
-async function requireGroup({ tx, feed }: ScimChange, id: string): Promise<StoredResource> {
-  const group = await findResource(tx, { connection: feed.connection, kind }, id)
-  if (group === null) throw notFound(kind)
-  return group
 }
 
 function contentOf(resource: ScimResource): ResourceContent {

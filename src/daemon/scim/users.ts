@@ -12,20 +12,19 @@ import {
 } from '../../connectors/scim/resource.ts'
 import {
   deleteResource,
-  findResource,
   findResources,
   insertResource,
   type ResourceContent,
-  type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
-import { notFound, requireVersion, type ScimRequest } from './answers.ts'
+import type { ScimRequest } from './answers.ts'
 import {
   addUserEvent,
   type ChangeAnswer,
   changeReportsOf,
   makeChange,
   personOf,
+  requireResource,
   type ScimChange,
   type ScimFeed,
   type UserState,
@@ -71,11 +70,10 @@ export async function patchUser(ctx: ScimContext, feed: ScimFeed, input: UserReq
 export async function deleteUser(
   ctx: ScimContext,
   feed: ScimFeed,
-  { id, request }: Omit<UserRequest, 'body'>,
+  input: Omit<UserRequest, 'body'>,
 ): Promise<ChangeAnswer> {
   return await makeChange(ctx, feed, async (change) => {
-    const before = await requireUser(change, id)
-    requireVersion(before, request)
+    const before = await requireResource(change, kind, input)
     await addUserEvent(change, { before, after: null })
     await deleteResource(change.tx, { connection: feed.connection, kind, at: change.at }, before.id)
     return { status: 204 }
@@ -85,12 +83,11 @@ export async function deleteUser(
 async function changeUser(
   ctx: ScimContext,
   feed: ScimFeed,
-  { id, request }: UserRequest,
+  input: UserRequest,
   changedBy: (before: ScimResource) => ScimResource,
 ): Promise<ChangeAnswer> {
   return await makeChange(ctx, feed, async (change) => {
-    const before = await requireUser(change, id)
-    requireVersion(before, request)
+    const before = await requireResource(change, kind, input)
     const known = before.body as ScimResource
     const changed = changedBy(known)
     const state = { id: before.id, resource: { ...changed, active: changed.active ?? isActive(known) } }
@@ -104,7 +101,7 @@ async function changeUser(
     const next = { connection: feed.connection, kind, id: before.id, at, ...content } as const
     const stored = isSame ? before : await updateResource(tx, next)
     if (isRekeyed) await changeReportsOf(change, before.id)
-    return await answerStored({ db: tx }, feed, { status: 200, kind, stored, request })
+    return await answerStored({ db: tx }, feed, { status: 200, kind, stored, request: input.request })
   })
 }
 
@@ -122,12 +119,6 @@ async function contentOf(change: ScimChange, state: UserState) {
     body: resource,
   }
   return { person, content }
-}
-
-async function requireUser({ tx, feed }: ScimChange, id: string): Promise<StoredResource> {
-  const user = await findResource(tx, { connection: feed.connection, kind }, id)
-  if (user === null) throw notFound(kind)
-  return user
 }
 
 async function refuseTakenName({ tx, feed }: ScimChange, id: string, name: string): Promise<void> {

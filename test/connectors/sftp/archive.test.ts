@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type ArchiveRequest, archiveRemoteExport } from '../../../src/connectors/sftp/archive.ts'
+import type { ArchiveRequest } from '../../../src/connectors/remote/connector.ts'
+import { archiveRemoteExport } from '../../../src/connectors/sftp/archive.ts'
 import { toRemoteFile } from '../../../src/connectors/sftp/matches.ts'
 import { failureOf, sessionOn } from '../../helpers/sources/sftp.ts'
 import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
@@ -164,7 +165,7 @@ async function identityOf(server: SshServer, name = 'people.csv') {
   return { name, bytes: stats.bytes, version: toRemoteFile('.', { name, ...stats }).version }
 }
 
-async function archive(server: SshServer, settlement: Partial<ArchiveRequest> = {}): Promise<void> {
+async function archive(server: SshServer, settlement: Partial<ArchiveRequest & { readonly path: string }> = {}): Promise<void> {
   const source = settlement.source ?? (await identityOf(server))
   await using session = await sessionOn(server)
   await archiveRemoteExport(session, { path: '*.csv', target: 'archive', suffixes: [], now, ...settlement, source })

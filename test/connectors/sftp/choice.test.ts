@@ -1,7 +1,8 @@
 import { lutimes, mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { chooseExport } from '../../../src/connectors/sftp/choice.ts'
+import { type ChoiceSettings, chooseRemoteExport } from '../../../src/connectors/remote/choice.ts'
+import { folderOf } from '../../../src/connectors/sftp/choice.ts'
 import { unseen } from '../../helpers/nasty.ts'
 import { failureOf, sessionOn } from '../../helpers/sources/sftp.ts'
 import { attributes } from '../../helpers/sources/sftp-folder.ts'
@@ -9,7 +10,7 @@ import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 
 const longAgo = new Date('2024-01-01T00:00:00Z')
 
-type Settings = Partial<Parameters<typeof chooseExport>[1]> & { readonly taken?: (version: string) => boolean }
+type Settings = Partial<ChoiceSettings> & { readonly path?: string; readonly taken?: (version: string) => boolean }
 
 describe('the newest export', () => {
   test('is the one that was modified last, and of several the last by name', async () => {
@@ -237,7 +238,7 @@ async function choose(server: SshServer, { taken = () => false, ...settings }: S
     ...settings,
   }
   const { signal } = new AbortController()
-  return await chooseExport(session, choice, {
+  return await chooseRemoteExport(folderOf(session, choice), choice, {
     signal,
     findDecided: async (versions) => new Set(versions.filter(taken)),
   })
