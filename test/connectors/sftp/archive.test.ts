@@ -165,7 +165,10 @@ async function identityOf(server: SshServer, name = 'people.csv') {
   return { name, bytes: stats.bytes, version: toRemoteFile('.', { name, ...stats }).version }
 }
 
-async function archive(server: SshServer, settlement: Partial<ArchiveRequest & { readonly path: string }> = {}): Promise<void> {
+async function archive(
+  server: SshServer,
+  settlement: Partial<ArchiveRequest & { readonly path: string }> = {},
+): Promise<void> {
   const source = settlement.source ?? (await identityOf(server))
   await using session = await sessionOn(server)
   await archiveRemoteExport(session, { path: '*.csv', target: 'archive', suffixes: [], now, ...settlement, source })
