@@ -25,7 +25,7 @@ export type ArchiveRequest = {
 }
 
 /** A connection to the server or bucket of a source. */
-export type RemoteSession<File extends ExportFile, Companion extends Dated> = AsyncDisposable & {
+type RemoteSession<File extends ExportFile, Companion extends Dated> = AsyncDisposable & {
   /** Aborts when the caller stops, or when the connection takes too long. */
   readonly signal: AbortSignal
   readonly folder: RemoteFolder<File, Companion>
