@@ -103,6 +103,14 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall effective fix E1001 --reason "set by mistake"', 'whom a reset of the sync would concern'],
     ['rollcall effective fix E1001 --reason "set by mistake" --yes', 'reset the sync of the person on the platform'],
   ],
+  leave: [
+    ['rollcall leave', 'the departures that HR has not written yet'],
+    [
+      'rollcall leave E1001 --reason "dismissed today, HR writes it on Monday"',
+      'state a departure, or approve it second',
+    ],
+    ['rollcall leave E1001 --withdraw --reason "wrong person"', 'let HR data apply again now'],
+  ],
   'hold-back': [
     ['rollcall hold-back', 'the people whose departure is held back'],
     [

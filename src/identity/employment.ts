@@ -27,6 +27,7 @@ const employed: Employment = { separatedAt: null, inferred: false, deferredTo: n
 export function storedEmployment(entry: RosterEntry | undefined): Employment {
   if (entry === undefined) return employed
   const { inferred, deferredTo, clearedDate, heldDeparture } = entry
+  if (entry.isByOperator && !inferred) return { ...employed, deferredTo, clearedDate }
   // A held departure is still what HR states.
   if (heldDeparture !== null)
     return { separatedAt: heldDeparture.separatedAt, inferred: heldDeparture.inferred, deferredTo, clearedDate }
@@ -46,10 +47,29 @@ export function applyHold(
   return { effective: { ...employment, separatedAt: null, inferred: false }, heldDeparture }
 }
 
+/**
+ * Puts the departure that an operator states in place of an employment in which HR states no leaving date that has come. A later day of HR
+ * waits for its day: it brings no one back until then. `isByOperator` of the entry: the operator's day applies already.
+ */
+export function applyStated(
+  employment: Employment,
+  { statedDeparture, isByOperator }: Pick<RosterEntry, 'statedDeparture' | 'isByOperator'>,
+  today: string,
+): { readonly effective: Employment; readonly isByOperator: boolean } {
+  const { separatedAt, inferred, deferredTo } = employment
+  const hasLeft = isLeaver(employment, today)
+  const isOfHr = hasLeft && !(inferred && isByOperator)
+  if (statedDeparture === null || today < statedDeparture || isOfHr)
+    return { effective: employment, isByOperator: false }
+  const later = separatedAt === null || hasLeft ? deferredTo : dayOf(separatedAt)
+  const effective = { ...employment, separatedAt: utcMidnight(statedDeparture), deferredTo: later }
+  return { effective, isByOperator: true }
+}
+
 /** Whether the person is employed according to accepted facts, if only until a future day. */
 export function isEmployed(entry: RosterEntry | undefined, today: string): boolean {
   const known = employmentUntouched(storedEmployment(entry), { today })
-  return (entry?.desired ?? null) !== null && !isLeaver(known, today)
+  return (entry?.desired ?? null) !== null && entry?.isByOperator !== true && !isLeaver(known, today)
 }
 
 /** Whether a leaving date has come. A future date may have been sent under `future: send`; an inferred date is never in the future. */

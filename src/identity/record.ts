@@ -211,6 +211,10 @@ export type RosterEntry = {
   readonly heldDeparture: HeldDeparture | null
   /** The day (`YYYY-MM-DD`) until which an operator holds departures of this person back; null if nobody does. */
   readonly heldBackUntil: string | null
+  /** The last day (`YYYY-MM-DD`) of a departure that an operator states before HR does; null if none is stated. */
+  readonly statedDeparture: string | null
+  /** The desired leaving date is that of the operator. HR states employment, a later day, or (with `inferred`) a departure without a day. */
+  readonly isByOperator: boolean
   /** When the newest of the desired facts was true (ISO instant). */
   readonly asOf: string
   /** When HR last stated whether the person is employed, never later than `asOf`; null if it never did. */

@@ -42,6 +42,12 @@ type EventFields = {
   'connection.unblocked': { readonly connection: string; readonly by: string }
   'connection.paused': { readonly connection: string; readonly by: string; readonly until: string | null }
   'connection.resumed': { readonly connection: string; readonly by: string }
+  'departure.stated': {
+    readonly connection: string
+    readonly identityId: string
+    readonly statement: 'stated' | 'withdrawn'
+    readonly by: string
+  }
   'departure.held_back': {
     readonly connection: string
     readonly identityId: string
@@ -211,6 +217,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     connectionPaused: define('info', 'connection.paused', 'connection paused by an operator'),
     connectionResumed: define('info', 'connection.resumed', 'pause ended by an operator'),
     departureHeldBack: define('info', 'departure.held_back', 'departures of a person are held back, or no longer'),
+    departureStated: define('info', 'departure.stated', 'an operator stated or withdrew a departure'),
     keysDecided: define('info', 'keys.decided', 'an operator decided whether keys name one person or two'),
     valueClassified: define('info', 'value.classified', 'a value was classified by an operator'),
     sourceNotArchived: define('warn', 'source.not_archived', 'export could not be moved or deleted after its run'),

@@ -30,6 +30,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   events: [],
   forget: ['E0001', '--reason', 'asked'],
   'hold-back': [],
+  leave: [],
   move: ['--to', 'postgres://127.0.0.1:1/none'],
   pause: ['--reason', 'tests'],
   person: ['E0001'],

@@ -9,6 +9,7 @@ export const quietAlerts: AlertSettings = {
   overdueMinutes: 60,
   pausedHours: 24,
   maxNotEffective: 0,
+  contradictedNights: 3,
   maxGhosts: 0,
   freshHours: null,
   remindHours: 24,

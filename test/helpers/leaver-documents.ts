@@ -12,6 +12,7 @@ export function leaverDocument(overrides: Partial<Leaver> = {}): Leaver {
     inferred: false,
     joinedLeft: false,
     formerDates: [],
+    statedBy: null,
     statedAt: '2026-11-20T01:00:00.000Z',
     firstSeenAt: '2026-11-20T03:00:00.000Z',
     acceptedAt: '2026-11-20T03:00:00.000Z',

@@ -47,6 +47,8 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     deferredZone: null,
     heldDeparture: null,
     heldBackUntil: null,
+    statedDeparture: null,
+    isByOperator: false,
     asOf,
     employmentAsOf: asOf,
     exportIsSilent: false,

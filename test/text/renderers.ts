@@ -33,6 +33,7 @@ import {
   Verdict,
   Verification,
 } from '../../src/contract/control/shapes.ts'
+import { StatedDeparture, StatementResult } from '../../src/contract/control/stated-departures.ts'
 import { Statement } from '../../src/contract/control/statements.ts'
 import { Restored } from '../../src/contract/control/store.ts'
 import { NewToken, RevokedToken, TokenView } from '../../src/contract/control/tokens.ts'
@@ -95,6 +96,8 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderPause: PauseState,
   renderHeldBack: HeldBack.extend({ run: Run.nullable() }),
   renderHoldBacks: z.object({ people: z.array(HoldBack) }),
+  renderStatedDeparture: StatementResult.extend({ run: Run.nullable() }),
+  renderStatedDepartures: z.object({ people: z.array(StatedDeparture) }),
   renderKeys: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }),
   renderLeaverReport: LeaverReport,
   renderHandOver: HandOver,

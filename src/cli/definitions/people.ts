@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { EffectiveFixOptions, EffectiveOptions } from '../commands/effective.ts'
 import type { ForgetOptions } from '../commands/forget.ts'
 import type { HoldBackOptions } from '../commands/hold-back.ts'
+import type { LeaveOptions } from '../commands/leave.ts'
 import type { PersonOptions } from '../commands/person.ts'
 import type { ReportFormat, ReportLeaversOptions } from '../commands/report-leavers.ts'
 import type { RetractOptions } from '../commands/retract.ts'
@@ -29,6 +30,7 @@ export const peopleCommands: readonly Definition[] = [
   retractCommand,
   separateCommand,
   holdBackCommand,
+  leaveCommand,
   forgetCommand,
 ]
 
@@ -164,6 +166,21 @@ function holdBackCommand(program: Command, exitWith: ExitWith): void {
     .action(
       exitWith(async (key: string | undefined, options: HoldBackOptions) =>
         (await import('../commands/hold-back.ts')).holdBack(key, options),
+      ),
+    )
+}
+
+function leaveCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'leave', 'State a departure that HR has not written yet, or list these people', ...changeOptions)
+    .argument('[key]', personHelp)
+    .option('--on <day>', 'their last day, such as 2026-10-31 (default: today)')
+    .option('--reason <text>', 'why, for the record')
+    .option('--emergency', 'wait for no second person, and alert everybody')
+    .option('--withdraw', 'let what HR says apply again')
+    .option('--show-values', candidatesHelp)
+    .action(
+      exitWith(async (key: string | undefined, options: LeaveOptions) =>
+        (await import('../commands/leave.ts')).leave(key, options),
       ),
     )
 }

@@ -17,6 +17,7 @@ export const commandsWithConfig = [
   'events',
   'forget',
   'hold-back',
+  'leave',
   'move',
   'pause',
   'person',

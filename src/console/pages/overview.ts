@@ -147,6 +147,7 @@ ${connections.map((connection) => connectionCard(connection, status, context, ch
 
 /** The order of alerts: most urgent first. */
 const urgency: readonly Alert['kind'][] = [
+  'emergency',
   'leaver_late',
   'unaccounted',
   'blocked',
@@ -156,6 +157,7 @@ const urgency: readonly Alert['kind'][] = [
   'stale',
   'overdue',
   'repeated',
+  'stated_departures',
   'blockedPeople',
   'foreign',
   'not_effective',
@@ -235,6 +237,8 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
     case 'blockedPeople':
     case 'foreign':
     case 'leaver_late':
+    case 'emergency':
+    case 'stated_departures':
       return actionLink({ href: address('/problems', { connection }), name: 'View the people' })
     case 'unaccounted':
       return actionLink({

@@ -1,15 +1,18 @@
+import { statementNote } from '../../contract/control/person-texts.ts'
 import type { Person } from '../../contract/control/shapes.ts'
-import { actionLink, textField } from '../../web/forms.ts'
+import { actionLink, checkField, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { day } from '../../web/words.ts'
 import type { Action, Fields, PageContext, Site } from '../site/site.ts'
-import { personHref, reasonField, runHref } from '../site/words.ts'
+import { capital, personHref, reasonField, runHref } from '../site/words.ts'
 
-/** Adds the actions on one person: sync, hold a departure back, retract, and the way back from each. */
+/** Adds the actions on one person: sync, hold a departure back, state one, retract, and the way back from each. */
 export function personActions(site: Site): void {
   site.action('/person/sync', syncPerson)
   site.action('/person/hold-back', holdBack)
   site.action('/person/end-hold-back', endHoldBack)
+  site.action('/person/state-departure', stateDeparture)
+  site.action('/person/withdraw-departure', withdrawDeparture)
   site.action('/person/retract', retract)
   site.action('/person/withdraw-retraction', withdrawRetraction)
 }
@@ -22,6 +25,23 @@ ${
   person.heldBack
     ? actionLink({ href: to('end-hold-back'), name: 'End hold-back', notAllowed: context.notAllowed('endHoldBack') })
     : actionLink({ href: to('hold-back'), name: 'Hold back', notAllowed: context.notAllowed('holdBack') })
+}
+${
+  isComplete(person)
+    ? null
+    : actionLink({
+        href: to('state-departure'),
+        name: person.statedDeparture ? 'State it too' : 'State departure',
+        notAllowed: context.notAllowed('stateDeparture'),
+      })
+}
+${
+  person.statedDeparture &&
+  actionLink({
+    href: to('withdraw-departure'),
+    name: 'Withdraw departure',
+    notAllowed: context.notAllowed('withdrawDeparture'),
+  })
 }
 ${
   person.retracted
@@ -37,6 +57,12 @@ ${
         notAllowed: context.notAllowed('retractPerson'),
       })
 }`
+}
+
+/** Whether the person has left, or nobody has to state the departure any more. */
+function isComplete({ statedDeparture: stated, desired }: Person): boolean {
+  if (stated === null) return typeof desired?.separatedAt === 'string'
+  return stated.applies && (!stated.isEmergency || stated.approvedBy !== null)
 }
 
 /** Reads the person that the address or the form names. With `values`, the look at personal values is recorded. */
@@ -112,6 +138,74 @@ function heldBackText({ heldBack }: Person): Html {
   const { by, until, reason, leaving } = heldBack
   return html`<p>${by} holds departures of this person back until ${day(until)}: ${reason}.</p>
 <p>${leaving ? html`HR says that they left on ${day(leaving.separatedAt)}. Rollcall plans that departure at once.` : 'HR states no departure, so nothing is sent now.'}</p>`
+}
+
+const stateDeparture: Action = {
+  section: 'people',
+  operation: 'stateDeparture',
+  ask: async (context, fields) => {
+    const person = await readPerson(context, fields)
+    const { identityId, statedDeparture: stated } = person
+    const { connections } = await context.control.status({})
+    const { twoPeople = false } = connections.find(({ name }) => name === person.connection) ?? {}
+    const lastDay = textField({
+      name: 'on',
+      label: 'Last day',
+      type: 'date',
+      value: fields('on'),
+      hint: 'Default: today.',
+    })
+    const emergency = checkField({
+      name: 'emergency',
+      label: 'Emergency: do not wait for the second person',
+      hint: 'Everybody is alerted until a second person has stated it too.',
+      checked: fields('emergency') === '1',
+    })
+    return {
+      title: `State the departure of ${identityId}?`,
+      explanation: html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. The next leaving date of HR replaces that day. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
+${stated && html`<p>${capital(statementNote(stated))}.</p>`}
+${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
+      fields: html`${stated === null && lastDay}${reasonField(fields)}${twoPeople && !stated?.applies && emergency}`,
+      button: 'State the departure',
+      danger: true,
+      hidden: personParams(person),
+      cancel: personHref(person),
+    }
+  },
+  perform: async ({ control }, fields) => {
+    const params = personId(fields)
+    const on = fields('on')
+    const { leavingDate, applies } = await control.stateDeparture({
+      params,
+      body: { ...(on !== '' && { on }), reason: fields('reason'), emergency: fields('emergency') === '1' },
+    })
+    const waits = applies ? '' : ' once a second person states it too'
+    return { to: personHref(params), done: `${params.identityId} leaves on ${leavingDate}${waits}.` }
+  },
+}
+
+const withdrawDeparture: Action = {
+  section: 'people',
+  operation: 'withdrawDeparture',
+  ask: async (context, fields) => {
+    const person = await readPerson(context, fields)
+    const { statedDeparture: stated } = person
+    return {
+      title: `Withdraw the departure of ${person.identityId}?`,
+      explanation: html`${stated && html`<p>${capital(statementNote(stated))}.</p>`}
+<p>What HR says applies again. A person whom HR states as employed comes back at once.</p>`,
+      fields: reasonField(fields),
+      button: 'Withdraw the departure',
+      hidden: personParams(person),
+      cancel: personHref(person),
+    }
+  },
+  perform: async ({ control }, fields) => {
+    const params = personId(fields)
+    await control.withdrawDeparture({ params, body: { reason: fields('reason') } })
+    return { to: personHref(params), done: `HR’s data about ${params.identityId} applies again.` }
+  },
 }
 
 const retract: Action = {

@@ -75,14 +75,16 @@ export function deliveryBadge({
   confirmed,
   retracted,
   heldBack,
-}: Pick<Person, 'due' | 'confirmed' | 'retracted' | 'heldBack'>): Html {
+  statedDeparture,
+}: Pick<Person, 'due' | 'confirmed' | 'retracted' | 'heldBack' | 'statedDeparture'>): Html {
   if (retracted) return badge('Retracted', 'plain')
   if (confirmed === null) return badge('Not on the platform yet', 'wait')
   if (due.length > 0) return badge('To be delivered', 'wait')
+  if (statedDeparture) return badge('Stated, not yet by HR', 'wait')
   return heldBack?.leaving ? badge('Departure held back', 'wait') : badge('Delivered', 'good')
 }
 
-function fieldsTable({ desired, confirmed, due }: Person): Html {
+function fieldsTable({ desired, confirmed, due, statedDeparture }: Person): Html {
   const names = [...new Set([...Object.keys(desired ?? {}), ...Object.keys(confirmed ?? {})])]
   const differs = (name: string) => due.includes(name)
   const columns: readonly Column<string>[] = [
@@ -91,7 +93,8 @@ function fieldsTable({ desired, confirmed, due }: Person): Html {
       name: 'HR says',
       kind: 'long',
       cell: (name) => {
-        const value = valueText(name, desired?.[name])
+        const stated = name === 'separatedAt' && isStated(statedDeparture, desired)
+        const value = html`${valueText(name, desired?.[name])}${stated && html`<span class="hint">stated by ${statedDeparture?.by}, not yet by HR</span>`}`
         return differs(name) ? html`<strong class="differs">${value}</strong>` : value
       },
     },
@@ -105,6 +108,11 @@ function fieldsTable({ desired, confirmed, due }: Person): Html {
     rows,
     empty: 'There is no data.',
   })
+}
+
+/** Whether the leaving date that is shown is that of an operator. */
+function isStated(stated: Person['statedDeparture'], desired: Person['desired']): boolean {
+  return stated !== null && stated.applies && String(desired?.separatedAt).startsWith(stated.leavingDate)
 }
 
 function historyTable(changes: readonly PersonChange[]): Html {
@@ -141,12 +149,17 @@ const leaverTones: Readonly<Record<Leaver['state'], Tone>> = {
   retracted: 'plain',
 }
 
+function statedText({ statedBy, inferred }: Leaver): string {
+  if (statedBy !== null) return `Stated by ${statedBy}`
+  return inferred ? 'Inferred from HR data' : 'Stated by HR'
+}
+
 /** The steps of one departure, with their times. */
 function departure(leaver: Leaver): Html {
   const { state, late, effectiveOn, effectiveAt, inferred, ourSeconds, dueAt, acknowledgedAt } = leaver
   const steps: (readonly [string | null, string, Tone])[] = [
     [effectiveAt, 'End of the last day', 'plain'],
-    [leaver.statedAt, inferred ? 'Inferred from HR data' : 'Stated by HR', 'plain'],
+    [leaver.statedAt, statedText(leaver), 'plain'],
     [leaver.firstSeenAt, 'Read by Rollcall', 'plain'],
     [leaver.acceptedAt, 'Accepted', 'plain'],
     [leaver.sentAt, 'Sent', 'plain'],

@@ -242,6 +242,8 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   blockedPeople: 'People may have left',
   foreign: 'People are unknown to HR',
   leaver_late: 'A leaver is late',
+  emergency: 'A departure was stated by one person alone',
+  stated_departures: 'A stated departure needs a person',
   unaccounted: 'Not everybody is accounted for',
   not_effective: 'People are shown otherwise than HR states',
   directory: 'Accounts differ from HR',

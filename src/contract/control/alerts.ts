@@ -17,6 +17,8 @@ export const AlertKind = z.enum([
   'blockedPeople',
   'foreign',
   'leaver_late',
+  'emergency',
+  'stated_departures',
   'not_effective',
   'directory',
   'stale',

@@ -21,6 +21,7 @@ import { runOperations } from './runs.ts'
 import { scheduleOperations } from './schedules.ts'
 import { settingsOperations } from './settings.ts'
 import { sourceOperations } from './sources.ts'
+import { statedDepartureOperations } from './stated-departures.ts'
 import { statementOperations } from './statements.ts'
 import { statusOperations } from './status.ts'
 import { storeOperations } from './store.ts'
@@ -35,6 +36,7 @@ export const control = operations({
   ...keyOperations,
   ...foreignOperations,
   ...holdBackOperations,
+  ...statedDepartureOperations,
   ...pauseOperations,
   ...storeOperations,
   ...peopleOperations,

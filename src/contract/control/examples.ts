@@ -78,6 +78,12 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   withdrawRetraction: { params: ofPerson, bodies: { 'Take it back': {} } },
   forgetPerson: { params: ofPerson, bodies: { 'On request': { reason: 'request of 2026-11-20' } } },
   listHoldBacks: { params: ofConnection },
+  listStatedDepartures: { params: ofConnection },
+  stateDeparture: {
+    params: ofPerson,
+    bodies: { Today: { reason }, 'At the end of the month': { on: '2026-11-30', reason } },
+  },
+  withdrawDeparture: { params: ofPerson, bodies: { 'The wrong person': { reason: 'the key was mistyped' } } },
   holdBack: { params: ofPerson, bodies: { 'Until HR has mended it': { until: '2026-12-01', reason } } },
   endHoldBack: { params: ofPerson, bodies: { 'HR has mended it': {} } },
   listKeys: { params: ofConnection },

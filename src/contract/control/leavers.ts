@@ -79,7 +79,7 @@ export const leaverStates = {
   not_effective: 'acknowledged by the platform, but not effective in its personnel',
   effective: 'effective in the personnel of the platform',
   returned: 'the person came back',
-  withdrawn: 'HR took the departure back before it was sent',
+  withdrawn: 'the departure was taken back before it was sent',
   retracted: 'the person was sent by mistake and retracted',
 } as const
 
@@ -103,7 +103,8 @@ export const Leaver = z
     formerDates: z
       .array(z.object({ on: Day, inferred: z.boolean(), until: Instant }))
       .describe('The days that were stated before, and until when each of them counted.'),
-    statedAt: Instant.describe('The time of the export or event that states it.'),
+    statedAt: Instant.describe('The time of the export, event or operator that states it.'),
+    statedBy: z.string().nullable().describe('The operator who stated it before HR did; null: HR did.'),
     firstSeenAt: Instant.describe('When it was first seen here, also if the plan was then held.'),
     acceptedAt: Instant.nullable(),
     sentAt: Instant.nullable().describe('When the first request went out that the platform answered.'),

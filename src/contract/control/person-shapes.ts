@@ -3,6 +3,7 @@ import { deprecatedName } from './deprecated.ts'
 import { HoldBack } from './hold-backs.ts'
 import { Leaver } from './leavers.ts'
 import { Count, Instant, PersonChange, RecordView } from './plan-shapes.ts'
+import { StatedDeparture } from './stated-departures.ts'
 
 const Fault = z.object({
   column: z.string().nullable(),
@@ -38,6 +39,9 @@ export const Person = z
     heldBack: HoldBack.omit({ identityId: true })
       .nullable()
       .describe('Whether an operator holds leavings of this person back.'),
+    statedDeparture: StatedDeparture.omit({ identityId: true })
+      .nullable()
+      .describe('A departure that an operator states and HR does not yet.'),
     keys: z.array(z.string()).describe('Further keys by which HR has named this person since.'),
     forgotten: z.literal(true).optional().describe('The values were removed on request.'),
     overtaken: z

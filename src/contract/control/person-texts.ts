@@ -1,5 +1,6 @@
 import type { Person } from './person-shapes.ts'
 import type { PersonAccount } from './plan-shapes.ts'
+import type { StatedDeparture } from './stated-departures.ts'
 
 /** How an interface shows the parts of a note that are not plain text, such as a key as a link. */
 type NoteFormats<T> = {
@@ -11,18 +12,20 @@ type NoteFormats<T> = {
 /** What to know about a person beside the fields. Each note is a sentence without its full stop, in parts. */
 export function personNotes<T>(person: Person, formats: NoteFormats<T>): (string | T)[][] {
   const { day, moment, key } = formats
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, statedDeparture, forgotten, waiting } =
+    person
   const notes: (string | T)[][] = []
   if (retracted) notes.push(['retracted on ', day(retracted.at), `: ${retracted.reason}`])
   if (confirmed === null && !retracted) notes.push(['the platform has not acknowledged this person yet'])
   if (heldBack) notes.push(heldBackNote(heldBack, formats))
+  if (statedDeparture) notes.push([statementNote(statedDeparture)])
   if (keys.length > 0) {
     const named = keys.flatMap((one, index) => (index === 0 ? [key(one)] : [', ', key(one)]))
     notes.push([`HR now uses the ${keys.length === 1 ? 'key' : 'keys'} `, ...named, ' for this person'])
   }
   if (forgotten) notes.push(['forgotten: the stored values of this person were removed on request'])
   if (inferred) notes.push(['the leaving date was inferred; no row states it'])
-  if (deferredTo) notes.push(['leaves on ', day(deferredTo), '; the departure is sent on that day'])
+  if (deferredTo && !statedDeparture) notes.push(['leaves on ', day(deferredTo), '; the departure is sent on that day'])
   for (const { effectiveOn, leaves } of waiting)
     notes.push([`a row of HR ${leaves ? 'about a departure ' : ''}takes effect on `, day(effectiveOn)])
   for (const { column, reason, source, line } of person.blockedBy ?? [])
@@ -40,6 +43,21 @@ function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: Not
       ? ['departures of this person are']
       : ['HR says that this person left on ', day(leaving.separatedAt), '; the departure is']
   return [...subject, ' held back until ', day(until), ` by ${by}: ${reason}`]
+}
+
+/** Who states a departure, and what it waits for. */
+export function statementNote(stated: Omit<StatedDeparture, 'identityId'>): string {
+  const { leavingDate, by, reason, applies, isEmergency, approvedBy, leavingDateOfHr } = stated
+  const second =
+    approvedBy !== null
+      ? ` and ${approvedBy}`
+      : applies
+        ? isEmergency
+          ? ' alone, as an emergency'
+          : ''
+        : ' and waits for a second person'
+  const ofHr = leavingDateOfHr === null ? 'not yet by HR' : `by HR on ${leavingDateOfHr}`
+  return `leaves on ${leavingDate}, stated by ${by}${second}, ${ofHr}: ${reason}`
 }
 
 /** What the platform is sent for each kind of change. */

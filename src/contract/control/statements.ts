@@ -15,7 +15,7 @@ export const statedParts = {
   refused: 'the platform refuses the change',
   onTheWay: 'accepted, not acknowledged by the platform yet',
   unreadable: 'the row cannot be read',
-  excluded: 'excluded by an operator: held back, retracted or cancelled',
+  excluded: 'excluded by an operator: held back, retracted, cancelled or stated as left',
   notAPerson: 'the row is not about a person',
   unaccounted: 'unaccounted for',
 } as const
@@ -29,7 +29,7 @@ export const platformParts = {
   held: 'waits in a held plan',
   refused: 'the platform refuses the change',
   onTheWay: 'accepted, not acknowledged by the platform yet',
-  excluded: 'excluded by an operator: held back, retracted or cancelled',
+  excluded: 'excluded by an operator: held back, retracted, cancelled or stated as left',
   foreign: 'created by others, never stated by HR',
   unaccounted: 'unaccounted for',
 } as const

@@ -32,7 +32,7 @@ const exportLagMs = 24 * hourMs
 
 type JudgedSettings = Pick<
   AlertSettings,
-  'overdueMinutes' | 'pausedHours' | 'maxNotEffective' | 'maxGhosts' | 'freshHours'
+  'overdueMinutes' | 'pausedHours' | 'maxNotEffective' | 'contradictedNights' | 'maxGhosts' | 'freshHours'
 >
 
 /** The settings by which alert conditions are checked at this time. */
@@ -42,8 +42,8 @@ export function conditionSettings(
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
-  const { overdueMinutes, pausedHours, maxNotEffective, maxGhosts } = limits
-  const bounds = { overdueMinutes, pausedHours, maxNotEffective, maxGhosts, leaverBounds }
+  const { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts } = limits
+  const bounds = { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts, leaverBounds }
   return { connections, directories, mailed, ...bounds, freshness, now }
 }
 

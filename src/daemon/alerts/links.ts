@@ -52,6 +52,8 @@ function pageOf(alert: Linked | null): string {
     case 'foreign':
     case 'overdue':
     case 'leaver_late':
+    case 'emergency':
+    case 'stated_departures':
       return `/problems${about}`
     case 'unaccounted':
       return `/connections/${encodeURIComponent(connection)}/statement`

@@ -179,6 +179,12 @@ export const Alerts = z
         'How many people of a connection the platform may show otherwise than HR implies before an alert is raised. A wait for the next ' +
           'identity sync counts after two days.',
       ),
+    contradictedNights: z
+      .int()
+      .min(1)
+      .max(366)
+      .default(3)
+      .describe('For how many nights HR may contradict a stated departure before an alert is raised.'),
     maxGhosts: z
       .int()
       .min(0)

@@ -11,6 +11,7 @@ export type AlertSettings = {
   readonly overdueMinutes: number
   readonly pausedHours: number
   readonly maxNotEffective: number
+  readonly contradictedNights: number
   readonly maxGhosts: number
   /** The maximum age of HR's newest data; null: by the schedule of each connection. */
   readonly freshHours: number | null

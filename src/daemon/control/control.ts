@@ -23,6 +23,7 @@ import { runHandlers } from './runs.ts'
 import { scheduleHandlers } from './schedules.ts'
 import { settingsHandlers } from './settings.ts'
 import { sourceHandlers } from './sources.ts'
+import { statedDepartureHandlers } from './stated-departures.ts'
 import { statementHandlers } from './statements.ts'
 import { statusHandlers } from './status.ts'
 import { storeHandlers } from './store.ts'
@@ -43,6 +44,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & WithActo
   ...handOverHandlers,
   ...historyHandlers,
   ...holdBackHandlers,
+  ...statedDepartureHandlers,
   ...keyHandlers,
   ...leaverHandlers,
   ...statementHandlers,

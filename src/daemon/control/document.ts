@@ -13,7 +13,7 @@ const documentPath = '/api/openapi.json'
 
 /** The chapters of the document: operations by their path. Others are in the last one. */
 const chapters: readonly (readonly [tag: string, path: RegExp])[] = [
-  ['People', /\/people|\/hold-backs|\/leavers|\/effective|\/reports|\/keys/],
+  ['People', /\/people|\/hold-backs|\/stated-departures|\/leavers|\/effective|\/reports|\/keys/],
   ['Runs and plans', /\/runs|\/plan/],
   ['Problems and alerts', /\/problems|\/blocked-people|\/alerts|\/failures|\/unblock/],
   ['Sources and events', /\/sources|\/events/],

@@ -11,6 +11,7 @@ import { listLeavers } from '../../store/leavers/list.ts'
 import { listBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { type RosterSearchResult, searchPeople } from '../../store/roster/search.ts'
+import { statedDeparture } from '../../store/stated-departures.ts'
 import { holdBackOf } from '../../sync/requests/hold-backs.ts'
 import { restorePerson, retractPerson } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
@@ -18,6 +19,7 @@ import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors
 import { holdBackView } from './hold-backs.ts'
 import { leaverView } from './leavers.ts'
 import { requireConnection, selectedConnections } from './require-connection.ts'
+import { statedDepartureView } from './stated-departures.ts'
 import { labelOf, namingFields, personView, shownPerson } from './views.ts'
 import { roleForValues, type WithActor } from './with-permissions.ts'
 
@@ -58,6 +60,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
     const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
     const heldBack = held && holdBackView(held)
+    const stated = await statedDeparture(ctx.sync.store.db, person)
     const blockedBy = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
       ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),
     )
@@ -69,6 +72,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
         ...(blockedBy.length > 0 && { blockedBy, unserved: blockedBy }),
         leavers,
         heldBack,
+        statedDeparture: stated && statedDepartureView(stated),
       },
     }
   },

@@ -183,7 +183,7 @@ export function personView(
   { connection, identityId }: { connection: string; identityId: string },
   { entry, keys, changes, waiting, overtaken }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
   showing: Showing,
-): Omit<Person, 'leavers' | 'heldBack'> {
+): Omit<Person, 'leavers' | 'heldBack' | 'statedDeparture'> {
   return {
     connection,
     identityId,

@@ -13,6 +13,7 @@ const columns: Readonly<Record<string, (leaver: Row) => Cell>> = {
   leftBeforeFirstNamed: ({ joinedLeft }) => joinedLeft,
   formerLastDays: ({ formerDates }) => formerDates.map(({ on, until }) => `${on} until ${until}`).join('; '),
   statedAt: ({ statedAt }) => statedAt,
+  statedBy: ({ statedBy }) => statedBy,
   firstSeenAt: ({ firstSeenAt }) => firstSeenAt,
   acceptedAt: ({ acceptedAt }) => acceptedAt,
   sentAt: ({ sentAt }) => sentAt,

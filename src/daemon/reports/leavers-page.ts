@@ -52,7 +52,7 @@ const meanings = html`<section class="meanings">
 <dt>Acknowledged</dt><dd>When the platform answered that it has the leaving date.</dd>
 <dt>Effective</dt><dd>When the personnel of the platform was first seen to have the person as former. It is read some times a day, so that it may have been so some hours earlier.</dd>
 <dt>Late</dt><dd>Acknowledged later than the bound of the connection after the last day was over and the departure was seen, or not acknowledged though that time has passed. Time in which a plan waits for an approval counts.</dd>
-<dt>Taken back</dt><dd>The person came back, or HR took the departure back. These departures are listed below and counted nowhere else.</dd>
+<dt>Taken back</dt><dd>The person came back, or the departure was taken back. These departures are listed below and counted nowhere else.</dd>
 <dt>Held</dt><dd>Departures that only a plan states which waits for an approval. They are not listed: the plan may be wrong.</dd>
 <dt>HR</dt><dd>From the end of the last day to what HR said. People who had left before HR first named them are not counted.</dd>
 </dl>
@@ -149,7 +149,7 @@ function leaverRow(leaver: Leaver, withNames: boolean): Html {
   const name = withNames && html`<b>${leaver.name ?? 'name not known'}</b><span>${leaver.email ?? ''}</span>`
   const former = formerDates.map(({ on }) => html`<span>was ${on}</span>`)
   const why = state !== 'effective' && ((leaver.visibleAt === null && leaver.findingText) || leaverStates[state])
-  return html`<tr><th scope="row">${name}${identityId} <i>${connection}</i></th><td>${effectiveOn}${inferred && html`<span>inferred</span>`}${former}</td><td>${time(leaver.statedAt)}</td><td>${time(leaver.firstSeenAt)}</td><td>${time(leaver.acknowledgedAt)}</td><td>${time(leaver.visibleAt)}</td><td class="figure ${late && 'bad'}">${ourSeconds === null ? '–' : formatSeconds(ourSeconds)}${late && html`<span>late</span>`}</td><td class="state">${state.replaceAll('_', ' ')}${why && html`<span>${why}</span>`}</td></tr>
+  return html`<tr><th scope="row">${name}${identityId} <i>${connection}</i></th><td>${effectiveOn}${inferred && html`<span>inferred</span>`}${former}</td><td>${time(leaver.statedAt)}${leaver.statedBy !== null && html`<span>by ${leaver.statedBy}</span>`}</td><td>${time(leaver.firstSeenAt)}</td><td>${time(leaver.acknowledgedAt)}</td><td>${time(leaver.visibleAt)}</td><td class="figure ${late && 'bad'}">${ourSeconds === null ? '–' : formatSeconds(ourSeconds)}${late && html`<span>late</span>`}</td><td class="state">${state.replaceAll('_', ' ')}${why && html`<span>${why}</span>`}</td></tr>
 `
 }
 

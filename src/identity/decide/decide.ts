@@ -2,6 +2,7 @@ import type { Change } from '../change.ts'
 import { changeTo, sameRecord } from '../difference.ts'
 import {
   applyHold,
+  applyStated,
   datesEmployment,
   type Employment,
   type EmploymentRules,
@@ -54,6 +55,7 @@ export type DesiredState = Pick<
   | 'deferredZone'
   | 'clearedDate'
   | 'heldDeparture'
+  | 'isByOperator'
   | 'asOf'
   | 'employmentAsOf'
   | 'exportIsSilent'
@@ -159,6 +161,8 @@ export function unknownPerson(identityId: string, { asOf }: PlanContext): Roster
     clearedDate: null,
     heldDeparture: null,
     heldBackUntil: null,
+    statedDeparture: null,
+    isByOperator: false,
     asOf,
     employmentAsOf: null,
     exportIsSilent: false,
@@ -263,21 +267,27 @@ function observedState(
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
   const before = storedEmployment(entry)
   const employment = speaks ? employmentObserved(before, observation, rules) : employmentUntouched(before, rules)
-  const { effective, heldDeparture } = applyHold(employment, entry, rules)
+  const { effective, ...covers } = applyDecisions(employment, entry, rules)
   const known = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
   const desired = { ...known, ...fields, identityId: observation.identityId, separatedAt: effective.separatedAt }
   const employmentAsOf = speaks && datesEmployment(observation, ctx) ? ctx.asOf : entry.employmentAsOf
   const { exportIsSilent } = entry
   const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
-  return stateOf(desired, effective, { ...times, heldDeparture }, rules)
+  return stateOf(desired, effective, { ...times, ...covers }, rules)
+}
+
+/** Applies what operators decided about the departure of a person to what HR states. */
+function applyDecisions(ofHr: Employment, entry: RosterEntry, rules: PlanContext) {
+  const { effective: held, heldDeparture } = applyHold(ofHr, entry, rules)
+  return { heldDeparture, ...applyStated(held, entry, rules.today) }
 }
 
 function untouchedState(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
   const rules = inZoneOf(entry, ctx)
   const employment = employmentUntouched(storedEmployment(entry), rules)
-  const { effective, heldDeparture } = applyHold(employment, entry, rules)
+  const { effective, ...covers } = applyDecisions(employment, entry, rules)
   const desired = entry.desired && { ...entry.desired, separatedAt: effective.separatedAt }
-  return stateOf(desired, effective, { ...entry, absences, heldDeparture }, rules)
+  return stateOf(desired, effective, { ...entry, absences, ...covers }, rules)
 }
 
 function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
@@ -293,7 +303,7 @@ function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
   const absences = entry.absences + (counts ? 1 : 0)
 
   const employment = employmentAbsent(known, absences, ctx)
-  const { effective, heldDeparture } = applyHold(employment, entry, ctx)
+  const { effective, ...covers } = applyDecisions(employment, entry, ctx)
   const before = (entry.desired ?? entry.confirmed)?.separatedAt ?? null
   const desired =
     record !== null && effective.separatedAt !== before
@@ -303,8 +313,8 @@ function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
   const speaks = isLeaver(employment, ctx.today)
   const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
   const exportIsSilent = isSilent(entry, !speaks, ctx)
-  const state = stateOf(desired, effective, { ...times, exportIsSilent, absences, heldDeparture }, ctx)
-  return { state, isAbsent: counts }
+  const state = stateOf(desired, effective, { ...times, exportIsSilent, absences, ...covers }, ctx)
+  return { state, isAbsent: counts && !covers.isByOperator }
 }
 
 function timesOf({ asOf, employmentAsOf, fieldTimes }: RosterEntry) {
@@ -328,11 +338,12 @@ function stateOf(
     fieldTimes,
     absences,
     heldDeparture,
-  }: Pick<DesiredState, 'asOf' | 'employmentAsOf' | 'exportIsSilent' | 'fieldTimes' | 'absences' | 'heldDeparture'>,
+    isByOperator,
+  }: Omit<DesiredState, 'desired' | 'inferred' | 'deferredTo' | 'deferredZone' | 'clearedDate'>,
   { timeZone }: PlanContext,
 ): DesiredState {
   const deferredZone = deferredTo === null ? null : timeZone
-  const employed = { desired, inferred, deferredTo, deferredZone, clearedDate, heldDeparture }
+  const employed = { desired, inferred, deferredTo, deferredZone, clearedDate, heldDeparture, isByOperator }
   return { ...employed, asOf, employmentAsOf, exportIsSilent, fieldTimes, absences }
 }
 
@@ -349,6 +360,7 @@ function sameState(entry: RosterEntry, state: DesiredState): boolean {
     entry.clearedDate === state.clearedDate &&
     entry.deferredZone === state.deferredZone &&
     sameHeld(entry.heldDeparture, state.heldDeparture) &&
+    entry.isByOperator === state.isByOperator &&
     entry.asOf === state.asOf &&
     entry.employmentAsOf === state.employmentAsOf &&
     entry.exportIsSilent === state.exportIsSilent &&

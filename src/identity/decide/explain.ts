@@ -15,7 +15,12 @@ export type ExplainedDecision = {
 
 /** The reasons for a decision about one person, as sentences. They contain days of employment and no other value. */
 export function explain(decided: ExplainedDecision, ctx: PlanContext): string[] {
-  return [...evidenceOf(decided, ctx), ...heldBackOf(decided), outcomeOf(decided)]
+  return [...evidenceOf(decided, ctx), ...heldBackOf(decided), ...statedOf(decided), outcomeOf(decided)]
+}
+
+function statedOf({ entry, desiredState }: ExplainedDecision): string[] {
+  if (!entry?.statedDeparture || !(desiredState ?? entry).isByOperator) return []
+  return [`an operator states that the person left on ${entry.statedDeparture}, and HR states no day that has come`]
 }
 
 function heldBackOf({ entry, desiredState }: ExplainedDecision): string[] {

@@ -20,8 +20,8 @@ export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules
   if (wasLeaver && !isLeaver(desired, today) && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
   if (leavesNow(known, desired, today)) kinds.push('leavers')
   else if (wasLeaver && (desired.separatedAt ?? null) === null) kinds.push('returns')
-  // An inferred date is expected to be replaced.
-  else if (wasLeaver && !entry.inferred && moved('separatedAt')) kinds.push('redates')
+  // HR is expected to replace an inferred date, and that of an operator.
+  else if (wasLeaver && !entry.inferred && !entry.isByOperator && moved('separatedAt')) kinds.push('redates')
   if (moved('email')) kinds.push('emailChanges')
   if (moved('isContractor')) kinds.push('contractorFlips')
   return kinds.length === 0 && moves.length === 0 ? noNews : { identityId, kinds, moves }

@@ -37,6 +37,8 @@ export function undo(entry: RosterEntry | undefined, effect: RunEffect, { repair
   if (Object.keys(change.fields).length === 0) return { kind: 'nothing' }
   if (entry === undefined) return skipped('nothing is known of them any more')
   if (entry.retracted) return skipped('their data was taken back since')
+  if (entry.isByOperator && change.fields.separatedAt)
+    return skipped('an operator states their departure: `rollcall leave KEY --withdraw`')
   if (changedBy !== null) return skipped(`run ${changedBy} accepted a change of them since`)
   if (entry.desired === null || !sameRecord(entry.desired, change.record))
     return skipped('newer facts about them are known')
@@ -88,8 +90,9 @@ function formerState(
   const desired: IdentityRecord = { ...entry.desired, ...sent, ...former }
   const { separatedAt } = former
   if (separatedAt === undefined) {
-    const { inferred, deferredTo, deferredZone, clearedDate, heldDeparture, absences } = entry
-    return { desired, inferred, deferredTo, deferredZone, clearedDate, heldDeparture, ...times, absences }
+    const { inferred, deferredTo, deferredZone, clearedDate, heldDeparture, isByOperator, absences } = entry
+    const employment = { inferred, deferredTo, deferredZone, clearedDate, heldDeparture, isByOperator }
+    return { desired, ...employment, ...times, absences }
   }
   // The date applies again, so it is no longer cleared by a later start.
   const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === separatedAt
@@ -100,6 +103,7 @@ function formerState(
     deferredZone: null,
     clearedDate: isCleared ? null : entry.clearedDate,
     heldDeparture: null,
+    isByOperator: false,
     ...times,
     absences: 0,
   }

@@ -42,6 +42,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: state }: Decision): b
     state.clearedDate !== entry.clearedDate ||
     state.deferredZone !== entry.deferredZone ||
     !sameHeld(state.heldDeparture, entry.heldDeparture) ||
+    state.isByOperator !== entry.isByOperator ||
     state.absences !== entry.absences ||
     state.exportIsSilent !== entry.exportIsSilent ||
     // The time of the export does not apply to these people.
@@ -59,6 +60,7 @@ function followsFrom(change: Change | null, state: DesiredState, { asOf }: PlanC
     state.deferredTo === null &&
     state.clearedDate === null &&
     state.heldDeparture === null &&
+    !state.isByOperator &&
     state.asOf === asOf &&
     state.employmentAsOf === asOf &&
     !state.exportIsSilent &&

@@ -14,13 +14,13 @@ export function isUnchanging({ entry, decision, input }: Decided, context: PlanC
   if (entry !== undefined && !isOrdinary(entry)) return false
   if (state.desired === null || state.deferredTo !== null || state.clearedDate !== null || state.heldDeparture !== null)
     return false
-  if (state.exportIsSilent) return false
+  if (state.exportIsSilent || state.isByOperator) return false
   if (typeof input === 'string') return isGone(state, context)
   return entry?.forgotten === undefined && isUnchangingRow(input, state, context)
 }
 
-function isOrdinary({ retracted, heldBackUntil }: RosterEntry): boolean {
-  return retracted === null && heldBackUntil === null
+function isOrdinary({ retracted, heldBackUntil, statedDeparture }: RosterEntry): boolean {
+  return retracted === null && heldBackUntil === null && statedDeparture === null
 }
 
 /** An absence changes nothing about a leaver. */

@@ -14,6 +14,8 @@ export const conditionKinds = [
   'blockedPeople',
   'foreign',
   'leaver_late',
+  'emergency',
+  'stated_departures',
   'not_effective',
   'directory',
   'stale',
@@ -55,6 +57,8 @@ export type ConditionSettings = {
   readonly leaverBounds: ReadonlyMap<string, number>
   /** How many people of a connection the platform may show otherwise than HR implies. Default: none. */
   readonly maxNotEffective?: number
+  /** After how many nights in which HR states a person as employed, whom an operator states as left, that is an alert. Default: 3. */
+  readonly contradictedNights?: number
   /** The lists of accounts of the configuration. */
   readonly directories?: readonly string[]
   /** How many enabled accounts of leavers, or of people whom HR does not know, a directory may have. Default: none. */

@@ -11,6 +11,7 @@ import {
   unaccounted,
 } from './people-conditions.ts'
 import { expiring, held, runFailed } from './run-conditions.ts'
+import { emergency, statedDepartures } from './stated-conditions.ts'
 
 /** How the conditions of each kind are found. */
 const finders: Readonly<Record<ConditionKind, Find>> = {
@@ -25,6 +26,8 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   blockedPeople: blockedLeavers,
   foreign,
   leaver_late: leaverLate,
+  emergency,
+  stated_departures: statedDepartures,
   not_effective: notEffective,
   directory: directoryCondition,
   stale,

@@ -6,27 +6,22 @@ import { keyOf } from './key.ts'
 /** All acts that the audit trail records, each with its meaning. */
 export const auditActs = {
   'audit.key_made': 'the signing key of the audit trail was created; the entry holds its public half',
-  'audit.key_replaced':
-    'another signing key replaced the former one, with the reason; "tied" says whether the former key signed this too',
-  'store.accepted':
-    'a person accepted the current store as the one of this installation, although another one was known',
+  'audit.key_replaced': 'another signing key replaced the former one; "tied": that one signed this too',
+  'store.accepted': 'a person accepted another store as the one of this installation',
   'store.backed_up': 'a person wrote the store to a backup',
   'store.restored':
-    'a person restored the store from a backup; "lost" counts the entries that were signed after it, up to the one that "until" names',
+    'a person restored the store from a backup; "lost" counts the entries signed after it, up to "until"',
   'store.moved': 'a person moved the store to another database',
   'config.used': 'a daemon or a command started with a configuration that differs from the one before it',
-  'config.connected':
-    'a person wrote the first connection to the configuration, from an export that they uploaded in the console; the entry names the file',
+  'config.connected': 'a person wrote the first connection to the configuration, from the named uploaded export',
   'run.requested': 'a person requested a run',
-  'run.planned':
-    'a run read its source, or its events, to the end and made a plan: what it read, the counts and the digest of the plan',
+  'run.planned': 'a run read its source or its events and made a plan: what it read, counts and digest',
   'run.held': 'guards hold the plan; it waits for a decision',
   'run.passed':
-    'a plan was accepted and is delivered; with "approvedBy" if a person approved it before it was made again; with "of" if it is the part of a held plan that no failed guard questions',
+    'a plan was accepted; "approvedBy": it was approved before it was made again; "of": it is the part of that held plan which no guard questions',
   'run.superseded': 'a newer plan replaced a held plan',
   'run.finished': 'every change of a run was answered',
-  'statement.made':
-    'the population statement after an accepted run: how many people HR stated and the platform has, by part, and whether it adds up',
+  'statement.made': 'the population statement after an accepted run, and whether it adds up',
   'run.failed': 'a run ended without a plan that could be accepted',
   'change.delivered':
     'the result for one person who leaves, returns, is corrected or retracted; "sent" stands for the record',
@@ -47,8 +42,7 @@ export const auditActs = {
   'session.began': 'a person signed in to the console; "how" names the method',
   'session.ended': 'a person signed out',
   'access.refused': 'a caller asked for something that its role may not do; recorded once a minute for each operation',
-  'values.seen':
-    'a caller saw personal values of the named person or run, or in a list; recorded once a minute for the same ones',
+  'values.seen': 'a caller saw personal values of a person, a run or a list; recorded once a minute',
   'connection.unblocked': 'a person unblocked a connection',
   'connection.paused': 'a person paused a connection, or changed its pause',
   'connection.resumed': 'a person ended the pause of a connection',
@@ -57,12 +51,15 @@ export const auditActs = {
   'keys.withdrawn': 'a person took back an answer about two keys',
   'hold_back.placed': 'a person held back the departures of another person until a day',
   'hold_back.ended': 'a person ended a hold-back before its day',
+  'departure.stated': 'a person stated a departure before HR; "waits": for a second person; "emergency": without one',
+  'departure.approved': 'a second person stated the same departure',
+  'departure.withdrawn': 'a person withdrew a stated departure',
+  'departure.confirmed': 'the leaving date of HR replaced a stated departure',
   'people.searched': 'a person searched for people and saw personal values; the entry counts the people',
   'events.retried': 'a person retried rejected events',
   'sync_reset.requested':
     'a person reset the sync of another person who was edited by hand on the platform; "identityId" is the key, or the number there',
-  'hr.mailed':
-    'Rollcall mailed HR what to correct; the entry counts the rows and says whether the mail held personal values',
+  'hr.mailed': 'HR was mailed what it has to correct: how many rows, and whether with personal values',
   'events.dismissed': 'a person dismissed rejected events',
 } as const satisfies Record<string, string>
 

@@ -106,7 +106,7 @@ export async function recordLearned(tx: Db, { connection, learned, knownUntil }:
   await sql`
     update roster set desired = learned.record, inferred = learned."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),
-      field_times = null, uncertain = false,
+      field_times = null, uncertain = false, is_by_operator = false,
       deferred_to = case when learned."isNewLeaver" then null else deferred_to end,
       deferred_zone = case when learned."isNewLeaver" then null else deferred_zone end,
       due_at = case when learned."isNewLeaver" then null else due_at end,

@@ -51,7 +51,7 @@ function stated(runId: string): RawBuilder<unknown> {
       where run_id = ${runId} and separated_at is not null and kind in ('join', 'leave', 'correct') and state = 'due'
       union all
       select identity_id, deferred_to, deferred_zone, false, false, null
-      from plan_entries where run_id = ${runId} and deferred_to is not null
+      from plan_entries where run_id = ${runId} and deferred_to is not null and not is_by_operator
     ) both_kinds order by identity_id, zone nulls first`
 }
 
@@ -66,16 +66,18 @@ async function stateLeavers(
   const changed = sql`leavers.effective_on <> excluded.effective_on`
   await sql`
     insert into leavers
-      (connection, identity_id, run_id, effective_on, effective_at, inferred, joined_as_leaver, stated_at, first_seen_at, accepted_at)
+      (connection, identity_id, run_id, effective_on, effective_at, inferred, joined_as_leaver, stated_at, stated_by, first_seen_at, accepted_at)
     select ${connection}, stated.identity_id, ${runId}, stated.day, ends.ends, stated.inferred, stated.joined,
-      least(coalesce(entry.employment_as_of, entry.as_of, runs.as_of), seen.at), seen.at, ${accepted ? now : null}::timestamptz
+      least(coalesce(by_operator.stated_at, entry.employment_as_of, entry.as_of, runs.as_of), seen.at), by_operator.stated_by, seen.at, ${accepted ? now : null}::timestamptz
     from (${stated(runId)}) stated
     join jsonb_to_recordset(${JSON.stringify(ends)}::jsonb) as ends(day text, zone text, ends timestamptz)
       on ends.day = stated.day and ends.zone is not distinct from stated.zone
     join runs on runs.id = ${runId}
     left join lateral (
-      select as_of, employment_as_of from plan_entries
+      select as_of, employment_as_of, is_by_operator from plan_entries
       where run_id = ${runId} and identity_id = stated.identity_id ${oneByOne}) entry on true
+    left join stated_departures by_operator on by_operator.connection = ${connection}
+      and by_operator.identity_id = stated.identity_id and entry.is_by_operator
     left join inbox on inbox.id = stated.event::bigint
     cross join lateral (select least(inbox.received_at, ${now}::timestamptz) as at) seen
     on conflict (connection, identity_id) where ended_at is null do update set

@@ -17,6 +17,7 @@ export type StoredLeaver = ClockTimes & {
   readonly runId: string
   readonly effectiveOn: string
   readonly inferred: boolean
+  readonly statedBy: string | null
   readonly formerDates: PreviousDate[]
   readonly acceptedAt: string | null
   readonly sentAt: string | null
@@ -49,7 +50,7 @@ type Row = {
 } & {
   readonly [K in 'accepted_at' | 'sent_at' | 'acknowledged_at' | 'visible_at' | 'checked_at' | 'ended_at']: Date | null
 } & {
-  readonly [K in 'platform_status' | 'finding' | 'finding_detail' | 'name' | 'email']: string | null
+  readonly [K in 'platform_status' | 'finding' | 'finding_detail' | 'stated_by' | 'name' | 'email']: string | null
 } & { readonly inferred: boolean; readonly joined_as_leaver: boolean; readonly previous_dates: PreviousDate[] }
 
 /** Lists departures by connection, last day and key; those of one person the newest first. */
@@ -62,7 +63,7 @@ export async function listLeavers(db: Db, filter: LeaverFilter): Promise<StoredL
         when leavers.visible_at is not null then 'effective'
         when ${isNotEffective(now)} then 'not_effective'
         when leavers.acknowledged_at is not null then 'acknowledged'
-        when leavers.accepted_at is not null and roster.deferred_to is not null then 'waiting'
+        when leavers.accepted_at is not null and roster.deferred_to is not null and not roster.is_by_operator then 'waiting'
         when leavers.accepted_at is not null then 'sending'
         when runs.state in ('planned', 'held') then 'held'
         else 'dropped'
@@ -102,6 +103,7 @@ function toLeaver(row: Row): StoredLeaver {
     joinedLeft: row.joined_as_leaver,
     formerDates: row.previous_dates,
     statedAt: row.stated_at.toISOString(),
+    statedBy: row.stated_by,
     firstSeenAt: row.first_seen_at.toISOString(),
     acceptedAt: row.accepted_at?.toISOString() ?? null,
     sentAt: row.sent_at?.toISOString() ?? null,

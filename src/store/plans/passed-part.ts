@@ -89,7 +89,8 @@ async function splitPeople(tx: Db, { from, to, kinds, removes }: SplitInput): Pr
         case when entry.run_id is not null then json_build_object(
           'desired', entry.desired, 'inferred', entry.inferred, 'deferredTo', entry.deferred_to, 'clearedDate', entry.cleared_date,
           'deferredZone', entry.deferred_zone, 'asOf', entry.as_of, 'employmentAsOf', entry.employment_as_of,
-          'exportIsSilent', entry.export_is_silent, 'fieldTimes', entry.field_times, 'absences', entry.absences, 'heldDeparture', entry.held_departure) end as entry
+          'exportIsSilent', entry.export_is_silent, 'fieldTimes', entry.field_times, 'absences', entry.absences, 'heldDeparture', entry.held_departure,
+          'isByOperator', entry.is_by_operator) end as entry
       from changes join runs on runs.id = changes.run_id
       left join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id
       where changes.run_id = ${from} and changes.kind = any(${kinds}) and changes.kind <> 'join'

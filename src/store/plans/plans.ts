@@ -125,6 +125,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     deferred_zone: ({ entry }) => entry?.deferredZone ?? null,
     due_at: ({ entry }) => entry && dueAt(entry),
     held_departure: ({ entry }) => json(entry?.heldDeparture),
+    is_by_operator: ({ entry }) => entry?.isByOperator ?? false,
     as_of: ({ entry }) => entry?.asOf ?? null,
     employment_as_of: ({ entry }) => entry?.employmentAsOf ?? null,
     export_is_silent: ({ entry }) => entry?.exportIsSilent ?? false,
@@ -441,10 +442,10 @@ export async function commitPlan(
   await recordCandidates(tx, runId, [])
   await sql`
     insert into roster
-      (connection, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, as_of, employment_as_of,
-        export_is_silent, field_times, absences, exports_before)
-    select name, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, as_of, employment_as_of,
-      export_is_silent, field_times, absences, exports_accepted
+      (connection, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, is_by_operator, as_of,
+        employment_as_of, export_is_silent, field_times, absences, exports_before)
+    select name, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, is_by_operator, as_of,
+      employment_as_of, export_is_silent, field_times, absences, exports_accepted
     from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
     ${isFirst ? nothing : whereKnown}`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
@@ -504,6 +505,7 @@ const whereKnown = sql`
   on conflict (connection, identity_id) do update set
     desired = excluded.desired, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
     deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_departure = excluded.held_departure,
+    is_by_operator = excluded.is_by_operator,
     as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, export_is_silent = excluded.export_is_silent,
     field_times = excluded.field_times, absences = excluded.absences,
     forgotten_at = case when roster.retracted_at is null and excluded.desired ->> 'separatedAt' is null then null

@@ -64,6 +64,9 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
         and deliveries.run_id = changes.run_id and deliveries.batch = changes.batch`.execute(tx)
     await removeQuotes(tx, forgetting)
     await sql`delete from hold_backs where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+    await sql`delete from stated_departures where connection = ${connection} and identity_id = ${identityId}`.execute(
+      tx,
+    )
     await sql`
       delete from run_accounts using runs
       where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id

@@ -35,7 +35,9 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'what HR states of a person, with the times of the facts',
       removedWhen: known,
-      columns: named('desired inferred deferred_to cleared_date deferred_zone due_at held_departure field_times'),
+      columns: named(
+        'desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator field_times',
+      ),
     },
     {
       holds: 'words',
@@ -115,7 +117,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'roster entries that a plan would write',
       removedWhen: 'the plan is accepted or dropped',
       columns: named(
-        'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_departure as_of employment_as_of export_is_silent field_times absences',
+        'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator as_of employment_as_of export_is_silent field_times absences',
       ),
     },
   ],
@@ -219,6 +221,16 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       columns: named('connection identity_id until reason held_by held_at'),
     },
   ],
+  stated_departures: [
+    {
+      holds: 'words',
+      description: 'departures that operators state, and why',
+      removedWhen: 'HR states one, it is withdrawn, or `rollcall forget`',
+      columns: named(
+        'connection identity_id leaving_date due_at reason stated_by principal stated_at applies is_emergency approved_by',
+      ),
+    },
+  ],
   waiting_rows: [
     {
       holds: 'values',
@@ -241,7 +253,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'the times of each departure, and what the platform showed',
       removedWhen: forEver,
       columns: named(
-        'id connection identity_id run_id effective_on effective_at inferred joined_as_leaver previous_dates stated_at first_seen_at accepted_at sent_at acknowledged_at visible_at check_at checks checked_at platform_status finding finding_detail ended_at ended_as',
+        'id connection identity_id run_id effective_on effective_at inferred joined_as_leaver previous_dates stated_at stated_by first_seen_at accepted_at sent_at acknowledged_at visible_at check_at checks checked_at platform_status finding finding_detail ended_at ended_as',
       ),
     },
   ],

@@ -14,6 +14,8 @@ type EntryRow = {
   deferred_zone: string | null
   held_departure: HeldDeparture | null
   held_back_until: string | null
+  stated_departure: string | null
+  is_by_operator: boolean
   as_of: Date
   employment_as_of: Date | null
   export_is_silent: boolean
@@ -61,13 +63,22 @@ export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]>
   return keysWhere(db, connection, sql<boolean>`true`)
 }
 
-/** The keys of people with unfinished work, independent of the source: a future date, a held departure, or unacknowledged facts. */
+/**
+ * The keys of people with unfinished work, independent of the source: a future date, a held or stated departure, or unacknowledged facts.
+ */
 export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
-  return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or due_at is not null or ${isDue})`)
+  const isStated = sql`exists (
+    select 1 from stated_departures stated
+    where stated.connection = roster.connection and stated.identity_id = roster.identity_id and applies)`
+  return keysWhere(
+    db,
+    connection,
+    sql<boolean>`(deferred_to is not null or due_at is not null or ${isStated} or ${isDue})`,
+  )
 }
 
 /**
- * The connections with leaving dates or rows whose day has come, and the time of the newest. Cheap: the indexes contain only waiting
+ * The connections with leaving dates, stated departures or rows whose day has come, and the time of the newest. Cheap: the indexes contain only waiting
  * ones.
  */
 export async function connectionsWithDueLeavers(
@@ -77,6 +88,7 @@ export async function connectionsWithDueLeavers(
   const { rows } = await sql<{ connection: string; since: Date }>`
     select connection, max(due_at) as since from (
       select connection, due_at from roster where due_at <= ${now}
+      union all select connection, due_at from stated_departures where applies and due_at <= ${now}
       union all select connection, due_at from waiting_rows where run_id is null and due_at <= ${now}) due
     where ${connection === undefined ? sql`true` : sql`connection = ${connection}`}
     group by connection order by connection`.execute(db)
@@ -251,6 +263,12 @@ function entries(db: Db) {
         .onRef('hold_backs.connection', '=', 'roster.connection')
         .onRef('hold_backs.identity_id', '=', 'roster.identity_id'),
     )
+    .leftJoin('stated_departures', (join) =>
+      join
+        .onRef('stated_departures.connection', '=', 'roster.connection')
+        .onRef('stated_departures.identity_id', '=', 'roster.identity_id')
+        .on('stated_departures.applies', '=', true),
+    )
     .select([
       'roster.identity_id',
       'roster.desired',
@@ -260,6 +278,8 @@ function entries(db: Db) {
       'roster.deferred_zone',
       'roster.held_departure',
       'hold_backs.until as held_back_until',
+      'stated_departures.leaving_date as stated_departure',
+      'roster.is_by_operator',
       'roster.absences',
       'out_of_sync.confirmed',
       sql<boolean>`out_of_sync.identity_id is not null`.as('is_out_of_sync'),
@@ -297,6 +317,8 @@ function toEntry(row: EntryRow): RosterEntry {
     deferredZone: row.deferred_zone,
     heldDeparture: row.held_departure,
     heldBackUntil: row.held_back_until,
+    statedDeparture: row.stated_departure,
+    isByOperator: row.is_by_operator,
     ...timesSpokenOf({ asOf: isoOf(row.as_of), fieldTimes: row.field_times }, row.spoken_at && isoOf(row.spoken_at)),
     employmentAsOf: row.employment_as_of && isoOf(row.employment_as_of),
     exportIsSilent: row.export_is_silent,

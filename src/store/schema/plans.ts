@@ -45,6 +45,7 @@ export type PlanTables = {
     | 'deferred_zone'
     | 'due_at'
     | 'held_departure'
+    | 'is_by_operator'
     | 'as_of'
     | 'employment_as_of'
     | 'export_is_silent'

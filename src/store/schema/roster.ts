@@ -18,6 +18,7 @@ export type RosterTable = {
   deferred_zone: string | null
   due_at: Date | null
   held_departure: NullableJson<HeldDeparture>
+  is_by_operator: Generated<boolean>
   as_of: Date
   employment_as_of: Date | null
   export_is_silent: Generated<boolean>
@@ -41,6 +42,7 @@ type LeaversTable = {
   joined_as_leaver: boolean
   previous_dates: ColumnType<PreviousDate[], string | undefined, string>
   stated_at: Date
+  stated_by: string | null
   first_seen_at: Date
   accepted_at: Date | null
   sent_at: Date | null
@@ -104,6 +106,19 @@ export type RosterTables = EffectiveTables & {
     reason: string
     held_by: string
     held_at: Date
+  }
+  stated_departures: {
+    connection: string
+    identity_id: string
+    leaving_date: string
+    due_at: Date
+    reason: string
+    stated_by: string
+    principal: string
+    stated_at: Date
+    applies: boolean
+    is_emergency: boolean
+    approved_by: string | null
   }
   key_answers: {
     connection: string

@@ -154,7 +154,7 @@ function subjects({
   const separatedAt = sql`(held.record ->> 'separatedAt')`
   const hasLeft = sql`coalesce(${separatedAt} collate "C" <= ${now.toISOString()}, false)`
   return sql`
-    select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, deferred_to, cleared_date, absences, desired, is_silent_about,
+    select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, is_by_operator, deferred_to, cleared_date, absences, desired, is_silent_about,
       is_spoken_of and not exists (select from reverted where reverted.identity_id = key) as is_absence_lost,
       coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false) as is_overdue,
       ${hasNextRun}::boolean as has_next_run, has_alias,
@@ -168,7 +168,7 @@ function subjects({
         exported.identity_id is not null or (${own} and roster.desired is not null and roster.retracted_at is null and ${isNewer})
           as is_stated, exported.identity_id is not null as is_exported,
         exported.treatment, coalesce(aliased.identity_id, roster.identity_id, exported.identity_id) as subject, ${own} as is_own,
-        ${of('desired')} as desired, ${of('retracted_at')} as retracted_at, ${of('held_departure')} is not null as is_departure_held,
+        ${of('desired')} as desired, ${of('retracted_at')} as retracted_at, ${of('held_departure')} is not null as is_departure_held, ${of('is_by_operator')} as is_by_operator,
         ${of('forgotten_at')} is not null as is_forgotten, ${of('deferred_to')} as deferred_to, ${of('cleared_date')} as cleared_date, ${of('absences')} as absences, ${of('inferred')} as inferred,
         ${waitsFor(of)} <= ${overdueSince(now)} as is_day_overdue, ${isSpokenOf(of, exportsAccepted)} as is_spoken_of,
         date_trunc('milliseconds', ${of('as_of')}) > ${acceptedAsOf} as is_silent_about,
@@ -210,6 +210,7 @@ const statedPart = sql`case
   when desired is null and treatment = 'retracted' then ${part('excluded')}
   when desired is null then case when waits_until is not null and not is_overdue then ${part('deferred')} else ${part('unaccounted')} end
   when is_overdue then ${part('unaccounted')}
+  when is_by_operator then ${part('excluded')}
   when absences > 0 and is_silent_about is not true then ${part('unaccounted')}
   when deferred_to is not null or leaves_on_date or (leaves_later and separated_at is null) then ${part('deferred')}
   when separated_at is not null then ${part('left')}
@@ -222,6 +223,7 @@ const platformPart = sql`case
   when has_held_change then ${part('held')}
   when is_pending then ${pendingPart}
   when is_overdue then ${part('unaccounted')}
+  when is_by_operator then ${part('excluded')}
   when separated_at is not null then ${part('leftEarlier')}
   when absences = 0 and is_absence_lost then ${part('unaccounted')}
   else ${part('absent')} end`
@@ -232,6 +234,7 @@ const detail = sql`case
   when is_departure_held then 'held back until ' || coalesce(held_back, '')
   when held_run is not null and (has_held_change or desired is null or is_overdue) then held_run
   when desired is not null and is_pending then coalesce(problem, sent_by, cancelled)
+  when is_by_operator then 'stated as left'
   when treatment is not null then treatment
   when fault is not null and separated_at is null then fault
   when desired is null then waits_until
@@ -255,9 +258,9 @@ export function populationDigest(input: Classification): RawBuilder<unknown> {
   const newerFrom = acceptedAsOf && new Date(acceptedAsOf.getTime() + 1)
   const isNewer = sql`coalesce(as_of >= ${newerFrom}::timestamptz, true)`
   const isSpoken = isSpokenOf(sql.ref, exportsAccepted)
-  const isPlain = sql`(desired is not null and retracted_at is null and held_departure is null and deferred_to is null
+  const isPlain = sql`(desired is not null and retracted_at is null and held_departure is null and not is_by_operator and deferred_to is null
     and absences = 0 and forgotten_at is null and cleared_date is null and not ${isNewer})`
-  const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, forgotten_at is null, deferred_to,
+  const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, is_by_operator, forgotten_at is null, deferred_to,
     absences, cleared_date is null, coalesce(${waitsFor(sql.ref)} <= ${overdueSince(now)}, false),
     ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null, ${isSpoken})`
   const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end + case when ${isSpoken} then 3 else 0 end

@@ -1,6 +1,5 @@
 import { machinePrincipal } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
-import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { configuredBy } from '../../store/runs/configured.ts'
@@ -24,6 +23,7 @@ import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
 import { endRun, requireRun } from './requests.ts'
 import { refuseStatedInHeld } from './separations.ts'
+import { isSameName, isSamePerson, whySamePerson } from './two-people.ts'
 
 /** The decision of an operator about a held run. */
 type Decision = {
@@ -129,41 +129,21 @@ function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): 
   throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt} and cannot be approved: ${helps}`)
 }
 
-/**
- * Two people are two principals with two names. The account of this machine is one principal, whatever names it states. Names are compared
- * without case and blanks, so that a person who spells their name differently is still recognized.
- */
 async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<void> {
   const rule = '"approvals.twoPeople" wants another person to approve it'
-  const requester = (await requestersOfRun(db, run.id)).find((one) => isSame(one, approver))
+  const requester = (await requestersOfRun(db, run.id)).find((one) => isSamePerson(one, approver))
   if (requester) {
     const who = isSameName(requester, approver) ? approver.by : requester.by
-    throw new Failure('conflict', `${who} asked for run ${run.id}${alike(requester, approver)}: ${rule}`)
+    throw new Failure('conflict', `${who} asked for run ${run.id}${whySamePerson(requester, approver)}: ${rule}`)
   }
   const { connection, configuration } = run
   if (configuration === null) return
   const name = await configuredBy(db, { connection, configuration })
   const started = name === null ? null : { by: name, principal: machinePrincipal }
-  if (started && isSame(started, approver)) {
+  if (started && isSamePerson(started, approver)) {
     const planned = `run ${run.id} was planned by a configuration that ${started.by} brought in`
-    throw new Failure('conflict', `${planned}${alike(started, approver)}: ${rule}`)
+    throw new Failure('conflict', `${planned}${whySamePerson(started, approver)}: ${rule}`)
   }
-}
-
-function isSame(one: Requester, other: Requester): boolean {
-  return one.principal === other.principal || isSameName(one, other)
-}
-
-function isSameName(one: Requester, other: Requester): boolean {
-  return foldValue(one.by) === foldValue(other.by)
-}
-
-/** Explains why two different names are one person. */
-function alike(one: Requester, other: Requester): string {
-  if (isSameName(one, other)) return ''
-  const why =
-    other.principal === machinePrincipal ? 'the account of this machine states both names' : 'by their sign-in'
-  return `, and ${other.by} is the same person (${why})`
 }
 
 type ReplanInput = {

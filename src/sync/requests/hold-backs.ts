@@ -1,14 +1,15 @@
 import { Failure } from '../../errors.ts'
-import { dateIn } from '../../identity/decide/decide.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { addHoldBack, dropHoldBack, type HoldBack, holdBacks, makePersonDue } from '../../store/hold-backs.ts'
 import { markPlansOutdated, resolveKey } from '../../store/key-answers.ts'
 import { rosterEntry } from '../../store/roster/roster.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { statedDeparture } from '../../store/stated-departures.ts'
+import { requireConnection, type SyncContext } from '../context/context.ts'
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
+import { readDay, todayOf } from './days.ts'
 
 /** HR fixes a mistake within this time. */
 const longestDays = 366
@@ -42,6 +43,11 @@ export async function holdBack(
       throw new Failure(
         'conflict',
         `person ${named.identityId} was forgotten: there is no former record to come back with`,
+      )
+    if (await statedDeparture(tx, named))
+      throw new Failure(
+        'conflict',
+        `the departure of ${named.identityId} is stated: withdraw it first (rollcall leave --withdraw)`,
       )
     const [already] = await holdBacks(tx, { ...named, today })
     if (already)
@@ -100,25 +106,11 @@ async function planAgain(
   return await addWaitingRun(tx, { connection, feed: 'roster', trigger: 'operator', options: {}, now })
 }
 
-function todayOf({ feeds }: SyncConnection, now: Date): string {
-  return dateIn((feeds.source ?? feeds.webhook)?.timeZone ?? 'UTC', now.toISOString())
-}
-
 function dayOf(text: string, today: string): string {
-  const day = parsed(text)
-  if (day === null) throw new Failure('usage', `"${text}" is not a day: write it as 2026-12-31`)
+  const day = readDay(text)
   const ahead = Temporal.PlainDate.from(today).until(day).days
   if (ahead < 1) throw new Failure('usage', `${text} does not lie ahead: today is ${today}`)
   if (ahead > longestDays)
     throw new Failure('usage', `${text} is more than a year ahead: hold back until HR mends its data`)
   return day.toString()
-}
-
-function parsed(text: string): Temporal.PlainDate | null {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
-  try {
-    return Temporal.PlainDate.from(text, { overflow: 'reject' })
-  } catch {
-    return null
-  }
 }

@@ -1,5 +1,4 @@
 import { Failure } from '../../errors.ts'
-import { dateIn } from '../../identity/decide/decide.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { findForeign, findNamed } from '../../store/foreign/people.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
@@ -8,6 +7,7 @@ import { addRunOfNamedPeople, type Run, separationOf } from '../../store/runs/ru
 import type { Db } from '../../store/schema.ts'
 import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { sweep } from '../run/sweep.ts'
+import { readDay, todayOf } from './days.ts'
 import { requestersOf, requireRequester, requireRun } from './requests.ts'
 
 type Request = {
@@ -58,7 +58,8 @@ export async function requestSeparation(ctx: SyncContext, request: Request): Pro
   return await requireRun(ctx, id)
 }
 
-function refuseRecords({ name, records }: SyncConnection): void {
+/** Refuses a connection of custom records, which have no leaving date. */
+export function refuseRecords({ name, records }: SyncConnection): void {
   if (records === undefined) return
   throw new Failure(
     'conflict',
@@ -66,22 +67,12 @@ function refuseRecords({ name, records }: SyncConnection): void {
   )
 }
 
-function lastDay({ feeds }: SyncConnection, text: string | undefined, now: Date): string {
-  const today = dateIn((feeds.source ?? feeds.webhook)?.timeZone ?? 'UTC', now.toISOString())
+function lastDay(connection: SyncConnection, text: string | undefined, now: Date): string {
+  const today = todayOf(connection, now)
   if (text === undefined) return today
-  if (!isDay(text)) throw new Failure('usage', `"${text}" is not a day: write it as 2026-12-31`)
-  if (text > today) throw new Failure('usage', `${text} lies ahead: today is ${today}. Ask on that day`)
-  return text
-}
-
-function isDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
-  try {
-    Temporal.PlainDate.from(text, { overflow: 'reject' })
-    return true
-  } catch {
-    return false
-  }
+  const day = readDay(text).toString()
+  if (day > today) throw new Failure('usage', `${text} lies ahead: today is ${today}. Ask on that day`)
+  return day
 }
 
 /** Refuses people who are known from HR, missing or separated on the platform, retracted, or in another separation run. */

@@ -1,4 +1,5 @@
 import type { Verdict } from '../../identity/change.ts'
+import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { recordSourceDecision, type SourceOutcome } from '../../store/connections/sources.ts'
 import { dropStated } from '../../store/foreign/people.ts'
 import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
@@ -9,6 +10,7 @@ import { acceptIndex } from '../../store/plans/export-index.ts'
 import { commitPlan, refreshStatistics } from '../../store/plans/plans.ts'
 import { addWaitingRun, feedsOfNamedPeople, getRun, type Run } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
+import { confirmStatedDepartures } from '../../store/stated-departures.ts'
 import { acceptIntake } from '../../store/statement/intake.ts'
 import { traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
@@ -48,6 +50,8 @@ export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, n
   }
   await acceptIntake(tx, committed)
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
+  for (const { identityId, ...details } of await confirmStatedDepartures(tx, committed))
+    await recordAuditEntry(tx, { act: 'departure.confirmed', by: rollcall, ...leavers, identityId, details })
   if (!connection.records) await acknowledgeVerifiedLeavers(tx, leavers)
   await dropSolvedProblems(tx, run.connection)
   await dropStated(tx, run.connection)

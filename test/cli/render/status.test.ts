@@ -280,6 +280,7 @@ test('a person is shown with what HR says beside what the platform has, and ever
         reason: 'older than what is known of 1222',
       },
     ],
+    statedDeparture: null,
     heldBack: {
       ...{ until: '2026-12-01', reason: 'HR mends it', by: 'ana', at: '2026-11-20T03:00:00.000Z' },
       leaving: { separatedAt: '2026-11-20T00:00:00.000Z', inferred: true },

@@ -44,6 +44,8 @@ function known(roster: Roster, identityId: string): RosterEntry {
     deferredZone: null,
     heldDeparture: null,
     heldBackUntil: null,
+    statedDeparture: null,
+    isByOperator: false,
     asOf: '',
     employmentAsOf: null,
     exportIsSilent: false,

@@ -117,7 +117,7 @@ function contextOn(
 function after(entry: RosterEntry | undefined, { entry: side }: Decision): RosterEntry | undefined {
   const next = side ?? entry
   if (next === undefined) return undefined
-  const known = { identityId: 'E1', heldBackUntil: null, retracted: null, ...entry, ...next }
+  const known = { identityId: 'E1', heldBackUntil: null, statedDeparture: null, retracted: null, ...entry, ...next }
   return { ...known, confirmed: known.desired }
 }
 

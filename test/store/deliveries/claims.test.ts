@@ -52,6 +52,7 @@ describe.each(bothDatabases)('claims on $name', ({ createDatabase }) => {
           clearedDate: null,
           deferredZone: null,
           heldDeparture: null,
+          isByOperator: false,
           asOf: now.toISOString(),
           employmentAsOf: null,
           exportIsSilent: false,

@@ -84,7 +84,14 @@ describe.each(databases)('entries that follow from changes, on $name', ({ create
     confirmed: IdentityRecord | null,
     { asOf, follows }: { asOf: string; follows: boolean },
   ): PlannedPerson {
-    const none = { deferredTo: null, deferredZone: null, clearedDate: null, heldDeparture: null, fieldTimes: null }
+    const none = {
+      deferredTo: null,
+      deferredZone: null,
+      clearedDate: null,
+      heldDeparture: null,
+      isByOperator: false,
+      fieldTimes: null,
+    }
     const times = { asOf, employmentAsOf: asOf, exportIsSilent: false, absences: 0 }
     const entry: DesiredState = { desired, inferred: false, ...none, ...times }
     const change = changeTo(desired, { confirmed, inferred: false, carried: false })

@@ -63,6 +63,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase }) 
         clearedDate: null,
         deferredZone: null,
         heldDeparture: null,
+        isByOperator: false,
         asOf: now.toISOString(),
         employmentAsOf: now.toISOString(),
         exportIsSilent: false,

@@ -48,4 +48,6 @@ end $$;
 create trigger roster_changes_people after insert or update on roster for each row
   when (coalesce(current_setting('rollcall.accepts_index', true), '') <> 'on') execute function record_changed_person();
 create trigger hold_backs_change_people after insert or update or delete on hold_backs for each row execute function record_changed_person();
+create trigger stated_departures_change_people after insert or update or delete on stated_departures
+  for each row execute function record_changed_person();
 `

@@ -19,6 +19,8 @@ create table leavers (
   previous_dates jsonb not null default '[]',
 
   stated_at timestamptz not null,
+  -- The operator who stated the departure before HR did; null: HR did.
+  stated_by text,
   first_seen_at timestamptz not null,
   accepted_at timestamptz,
   sent_at timestamptz,

@@ -11,6 +11,7 @@ create table plan_entries (
   deferred_zone text,
   due_at timestamptz,
   held_departure jsonb,
+  is_by_operator boolean not null default false,
   as_of timestamptz not null,
   employment_as_of timestamptz,
   field_times jsonb,

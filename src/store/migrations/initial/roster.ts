@@ -17,6 +17,8 @@ create table roster (
   -- The departure that HR states and that \`desired\` lacks, as a row of hold_backs holds it back. due_at is then the beginning of the day on
   -- which the hold ends.
   held_departure jsonb,
+  -- The leaving date in \`desired\` is that of a row of stated_departures.
+  is_by_operator boolean not null default false,
 
   -- The time of the newest fact, and that of the newest fact about employment, which may be earlier; null: there is none.
   as_of timestamptz not null,
@@ -68,6 +70,23 @@ create table hold_backs (
   reason text not null,
   held_by text not null,
   held_at timestamptz not null,
+  primary key (connection, identity_id)
+);
+
+-- Departures that operators state before HR does, until HR states a leaving date or an approver withdraws them. due_at: the beginning of the
+-- last day. Without \`applies\`, a second person has to approve it first; an emergency applies at once and is approved afterwards.
+create table stated_departures (
+  connection text not null references connections (name),
+  identity_id text collate "C" not null,
+  leaving_date text not null,
+  due_at timestamptz not null,
+  reason text not null,
+  stated_by text not null,
+  principal text not null,
+  stated_at timestamptz not null,
+  applies boolean not null,
+  is_emergency boolean not null,
+  approved_by text,
   primary key (connection, identity_id)
 );
 

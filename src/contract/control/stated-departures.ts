@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { By } from './access.ts'
+
+const Day = z.string().describe('A day as YYYY-MM-DD, in the time zone of the source.')
+
+/** A departure that an operator states before HR does. */
+export const StatedDeparture = z
+  .object({
+    identityId: z.string(),
+    leavingDate: Day.describe('The last day of employment.'),
+    reason: z.string(),
+    by: z.string(),
+    at: z.iso.datetime(),
+    applies: z.boolean().describe('False: it waits for a second person.'),
+    isEmergency: z.boolean().describe('It did not wait for the second person.'),
+    approvedBy: z.string().nullable().describe('The second person; null if none has approved it.'),
+    leavingDateOfHr: Day.nullable().describe('A later leaving date that HR states; it applies once it has come.'),
+  })
+  .meta({ id: 'StatedDeparture' })
+export type StatedDeparture = z.infer<typeof StatedDeparture>
+
+/** The result of stating or withdrawing a departure. */
+export const StatementResult = z
+  .object({
+    identityId: z.string(),
+    leavingDate: Day.nullable().describe('Null: no departure is stated any more.'),
+    applies: z.boolean().describe('False: it waits for a second person, or was withdrawn.'),
+    runId: z.string().nullable().describe('The run of the roster that follows at once; null if nothing changes yet.'),
+  })
+  .meta({ id: 'StatementResult' })
+export type StatementResult = z.infer<typeof StatementResult>
+
+const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
+const Reason = z.string().min(1).max(500)
+const errors = [400, 401, 403, 404, 409, 500, 503] as const
+
+/** How an approver has somebody leave whose departure HR has not written yet. */
+export const statedDepartureOperations = operations({
+  listStatedDepartures: {
+    method: 'GET',
+    path: '/connections/:connection/stated-departures',
+    permission: 'viewer',
+    summary: 'The departures that operators state.',
+    params: z.object({ connection: z.string() }),
+    success: { 200: z.object({ data: z.array(StatedDeparture) }) },
+    errors,
+  },
+  stateDeparture: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/departure',
+    permission: 'approver',
+    summary: 'State a departure before HR does, also as the second person.',
+    params: ofPerson,
+    body: z.strictObject({
+      on: Day.optional().describe('The last day of employment; default: today.'),
+      reason: Reason,
+      emergency: z.boolean().optional().describe('Wait for no second person, and alert everybody.'),
+      by: By,
+    }),
+    success: { 201: StatementResult },
+    errors,
+  },
+  withdrawDeparture: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/departure/withdraw',
+    permission: 'approver',
+    summary: 'Withdraw a stated departure.',
+    params: ofPerson,
+    body: z.strictObject({ reason: Reason, by: By }),
+    success: { 200: StatementResult },
+    errors,
+  },
+})

@@ -1,0 +1,28 @@
+import type { StatedDeparture, statedDepartureOperations } from '../../contract/control/stated-departures.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import type { StatedDeparture as Stored } from '../../store/stated-departures.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
+import { listStatedDepartures, stateDeparture, withdrawDeparture } from '../../sync/requests/stated-departures.ts'
+import type { WithActor } from './with-permissions.ts'
+
+type StatedDepartureHandlers = Handlers<typeof statedDepartureOperations, { readonly sync: SyncContext } & WithActor>
+
+/** Handlers of the operations about departures that operators state. */
+export const statedDepartureHandlers: StatedDepartureHandlers = {
+  async listStatedDepartures({ sync }, { params: { connection } }) {
+    return { status: 200, body: { data: (await listStatedDepartures(sync, connection)).map(statedDepartureView) } }
+  },
+
+  async stateDeparture({ sync, actor }, { params, body }) {
+    return { status: 201, body: await stateDeparture(sync, { ...params, ...body, ...actor }) }
+  },
+
+  async withdrawDeparture({ sync, actor: { by } }, { params, body }) {
+    return { status: 200, body: await withdrawDeparture(sync, { ...params, ...body, by }) }
+  },
+}
+
+/** A stated departure, as the control API shows it. */
+export function statedDepartureView({ statedAt, principal: _, ...stated }: Stored): StatedDeparture {
+  return { ...stated, at: statedAt.toISOString() }
+}

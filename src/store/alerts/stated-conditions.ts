@@ -1,0 +1,28 @@
+import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
+import type { Db } from '../schema.ts'
+import { openStatements } from '../stated-departures.ts'
+import type { Condition, ConditionSettings } from './condition.ts'
+
+/** Departures that one person stated as an emergency, until a second one states or withdraws them. */
+export async function emergency(db: Db, settings: ConditionSettings): Promise<Condition[]> {
+  return (await openStatements(db, settings)).flatMap(({ name, emergencies: people, since, newest }) => {
+    if (people === 0) return []
+    const them = people === 1 ? 'it' : 'them'
+    const reason = `one person alone stated ${pluralize(people, 'departure')} as an emergency: a second person has to state or withdraw ${them}`
+    const about = { connection: name, kind: 'emergency', since, people, leavers: people, runId: null } as const
+    return { ...about, code: newest.toISOString(), reason }
+  })
+}
+
+/** Stated departures that wait for a second person, or that HR contradicts. */
+export async function statedDepartures(db: Db, settings: ConditionSettings): Promise<Condition[]> {
+  return (await openStatements(db, settings)).flatMap(({ name, waiting, contradicted, since, newest }) => {
+    const people = waiting + contradicted
+    if (people === 0) return []
+    const waits = `${pluralize(waiting, 'stated departure')} ${waiting === 1 ? 'waits' : 'wait'} for a second person`
+    const contradicts = `HR still states ${pluralizePeople(contradicted)} as employed who left as an operator states: ask HR, then withdraw that or have HR write it`
+    const reason = [...(waiting > 0 ? [waits] : []), ...(contradicted > 0 ? [contradicts] : [])].join('; ')
+    const about = { connection: name, kind: 'stated_departures', since, people, leavers: people, runId: null } as const
+    return { ...about, code: `${contradicted} ${newest.toISOString()}`, reason }
+  })
+}

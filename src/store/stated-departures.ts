@@ -1,0 +1,160 @@
+import { sql } from 'kysely'
+import type { PersonKey } from './keys.ts'
+import type { Db } from './schema.ts'
+
+/** A departure that an operator states before HR does. */
+export type StatedDeparture = {
+  readonly identityId: string
+  /** The last day of employment (`YYYY-MM-DD`, in the zone of the source). */
+  readonly leavingDate: string
+  readonly reason: string
+  readonly by: string
+  /** The principal of that person, for the rule of two people. */
+  readonly principal: string
+  readonly statedAt: Date
+  /** False: it waits for a second person. */
+  readonly applies: boolean
+  /** It was stated by one person who had not to wait for the second one. */
+  readonly isEmergency: boolean
+  /** The second person; null if none has approved it. */
+  readonly approvedBy: string | null
+  /** HR's leaving date if it lies ahead; null if HR states none. */
+  readonly leavingDateOfHr: string | null
+}
+
+/** Lists the stated departures of a connection, by key. */
+export async function statedDepartures(db: Db, connection: string): Promise<StatedDeparture[]> {
+  return await select(db, connection).execute()
+}
+
+/** The stated departure of a person; null if there is none. */
+export async function statedDeparture(db: Db, { connection, identityId }: PersonKey): Promise<StatedDeparture | null> {
+  return (await select(db, connection).where('stated.identity_id', '=', identityId).executeTakeFirst()) ?? null
+}
+
+function select(db: Db, connection: string) {
+  return db
+    .selectFrom('stated_departures as stated')
+    .leftJoin('roster', (join) =>
+      join.onRef('roster.connection', '=', 'stated.connection').onRef('roster.identity_id', '=', 'stated.identity_id'),
+    )
+    .select([
+      'stated.identity_id as identityId',
+      'leaving_date as leavingDate',
+      'reason',
+      'stated_by as by',
+      'principal',
+      'stated_at as statedAt',
+      'applies',
+      'is_emergency as isEmergency',
+      'approved_by as approvedBy',
+      'roster.deferred_to as leavingDateOfHr',
+    ])
+    .where('stated.connection', '=', connection)
+    .orderBy('stated.identity_id')
+}
+
+type NewStatedDeparture = Omit<StatedDeparture, 'statedAt' | 'approvedBy' | 'leavingDateOfHr'> & {
+  readonly connection: string
+  /** The beginning of the leaving date. */
+  readonly dueAt: Date
+  readonly now: Date
+}
+
+/** Stores a stated departure in place of an earlier one of the person. */
+export async function storeStatedDeparture(tx: Db, departure: NewStatedDeparture): Promise<void> {
+  const { connection, identityId, leavingDate, dueAt, reason, by, principal, applies, isEmergency, now } = departure
+  await dropStatedDeparture(tx, departure)
+  await tx
+    .insertInto('stated_departures')
+    .values({
+      ...{ connection, identity_id: identityId, leaving_date: leavingDate, due_at: dueAt, reason },
+      ...{ stated_by: by, principal, stated_at: now, applies, is_emergency: isEmergency, approved_by: null },
+    })
+    .execute()
+}
+
+/** Records the approval of a second person. */
+export async function approveStatedDeparture(
+  tx: Db,
+  { connection, identityId, by }: PersonKey & { readonly by: string },
+): Promise<void> {
+  await tx
+    .updateTable('stated_departures')
+    .set({ applies: true, approved_by: by })
+    .where('connection', '=', connection)
+    .where('identity_id', '=', identityId)
+    .execute()
+}
+
+/** Removes a stated departure. False if there is none. */
+export async function dropStatedDeparture(tx: Db, { connection, identityId }: PersonKey): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('stated_departures')
+    .where('connection', '=', connection)
+    .where('identity_id', '=', identityId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** A stated departure that ended, and the leaving date of HR that replaced it. */
+type ConfirmedDeparture = { readonly identityId: string; readonly stated: string; readonly leavingDate: string }
+
+/** Ends the stated departures for which the roster holds a leaving date of HR that has come. */
+export async function confirmStatedDepartures(
+  tx: Db,
+  { connection, now }: { readonly connection: string; readonly now: Date },
+): Promise<ConfirmedDeparture[]> {
+  const { rows } = await sql<ConfirmedDeparture>`
+    delete from stated_departures stated using roster
+    where stated.connection = ${connection} and roster.connection = stated.connection
+      and roster.identity_id = stated.identity_id and not roster.is_by_operator and not roster.inferred
+      and roster.desired ->> 'separatedAt' <= ${now.toISOString()}
+    returning stated.identity_id as "identityId", leaving_date as stated, left(roster.desired ->> 'separatedAt', 10) as "leavingDate"`.execute(
+    tx,
+  )
+  return rows
+}
+
+/** In SQL, when HR last stated whether the person of a row of the roster is employed; needs `connections` and `roster`. */
+const employmentStatedAt = sql`greatest(roster.employment_as_of,
+  case when connections.exports_accepted > roster.exports_before and not roster.export_is_silent then connections.accepted_as_of end)`
+
+/** The stated departures of a connection that need a person. */
+type OpenStatements = {
+  readonly name: string
+  /** How many wait for a second person. */
+  readonly waiting: number
+  /** How many apply as an emergency without a second person. */
+  readonly emergencies: number
+  /** How many people HR still states as employed. */
+  readonly contradicted: number
+  readonly since: Date
+  readonly newest: Date
+}
+
+type OpenFilter = { readonly connections: readonly string[]; readonly contradictedNights?: number }
+
+/**
+ * Counts the stated departures that need a person. HR contradicts one if its newest fact, which is `contradictedNights` days or more after the statement
+ * and the leaving date, is that the person is employed.
+ */
+export async function openStatements(
+  db: Db,
+  { connections, contradictedNights = 3 }: OpenFilter,
+): Promise<OpenStatements[]> {
+  const day = (instant: ReturnType<typeof sql>) => sql`(${instant} at time zone 'UTC')::date`
+  const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.deferred_to is null and roster.absences = 0
+    and ${day(employmentStatedAt)} - greatest(${day(sql`stated_at`)}, leaving_date::date) >= ${contradictedNights}`
+  const { rows } = await sql<OpenStatements>`
+    select name, count(*) filter (where not applies)::int as waiting,
+      count(*) filter (where applies and is_emergency and approved_by is null)::int as emergencies,
+      count(*) filter (where is_contradicted)::int as contradicted, min(stated_at) as since, max(stated_at) as newest
+    from (
+      select stated.*, connections.name, coalesce(${isContradicted}, false) as is_contradicted
+      from stated_departures stated join connections on connections.name = stated.connection
+        left join roster on roster.connection = stated.connection and roster.identity_id = stated.identity_id
+      where stated.connection = any(${connections})) stated
+    group by name order by name`.execute(db)
+  return rows
+}

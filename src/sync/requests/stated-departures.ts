@@ -1,0 +1,221 @@
+import { Failure } from '../../errors.ts'
+import { isLeaver } from '../../identity/employment.ts'
+import type { RosterEntry } from '../../identity/record.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { holdBacks, makePersonDue } from '../../store/hold-backs.ts'
+import { markPlansOutdated, resolveKey } from '../../store/key-answers.ts'
+import { rosterEntry } from '../../store/roster/roster.ts'
+import { addWaitingRun } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import {
+  approveStatedDeparture,
+  dropStatedDeparture,
+  type StatedDeparture,
+  statedDeparture,
+  statedDepartures,
+  storeStatedDeparture,
+} from '../../store/stated-departures.ts'
+import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
+import { sweep } from '../run/sweep.ts'
+import { readDay, todayOf, zoneOf } from './days.ts'
+import { refuseRecords } from './separations.ts'
+import { isSamePerson, whySamePerson } from './two-people.ts'
+
+const hourMs = 60 * 60_000
+/** A day farther away is a slip of the pen. */
+const maxDays = 366
+const dayLength = 'yyyy-mm-dd'.length
+
+type Person = { readonly connection: string; readonly identityId: string }
+
+type Statement = Person & {
+  /** The last day of employment (`YYYY-MM-DD`); default: today. */
+  readonly on?: string
+  readonly reason: string
+  /** One person is enough. Everybody is alerted. */
+  readonly emergency?: boolean
+  readonly by: string
+  readonly principal: string
+}
+
+/**
+ * The person, the last day (null: the statement was withdrawn), whether it applies or waits for a second person, and the roster run that
+ * follows at once, if any.
+ */
+type StatementResult = {
+  readonly identityId: string
+  readonly leavingDate: string | null
+  readonly applies: boolean
+  readonly runId: string | null
+}
+
+/**
+ * States the departure of a person before HR does. A roster run, which needs no export, sends it on its day. It applies until HR states a
+ * leaving date or an approver withdraws it. Under `approvals.twoPeople` a second person approves it by stating the same.
+ */
+export async function stateDeparture(ctx: SyncContext, statement: Statement): Promise<StatementResult> {
+  const connection = requireConnection(ctx, statement.connection)
+  refuseRecords(connection)
+  const now = ctx.now()
+  const result = await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection.name)
+    const person = { connection: connection.name, identityId: await resolveKey(tx, statement) }
+    const entry = await employedEntry(tx, connection, { person, now })
+    const known = await statedDeparture(tx, person)
+    const open = known === null || hasExpired(known, connection, now) ? null : known
+    const isSecond = open !== null && !isSamePerson(open, statement)
+    if (open !== null) refuseAgain(open, { statement, isSecond })
+    const at = { person, entry, statement, connection, now }
+    return isSecond ? await approveStated(tx, open, at) : await storeStated(tx, open, at)
+  })
+  const { identityId, runId } = result
+  ctx.events.departureStated({ connection: connection.name, identityId, by: statement.by, statement: 'stated' })
+  if (runId !== null) await sweep(ctx)
+  return result
+}
+
+type StatementAt = {
+  readonly person: Person
+  readonly entry: RosterEntry
+  readonly statement: Statement
+  readonly connection: SyncConnection
+  readonly now: Date
+}
+
+/** Stores what the first person states. `open`: the own statement, which waits, and which an emergency replaces. */
+async function storeStated(tx: Db, open: StatedDeparture | null, at: StatementAt): Promise<StatementResult> {
+  const { person, entry, statement, connection, now } = at
+  const { by, principal, reason, emergency = false } = statement
+  const { twoPeople } = connection.approvals
+  const leavingDate = dayFor(statement.on ?? open?.leavingDate, todayOf(connection, now))
+  refuseBeforeHire(entry, leavingDate)
+  const applies = emergency || !twoPeople
+  const isEmergency = emergency && twoPeople
+  const dueAt = new Date(Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds)
+  await storeStatedDeparture(tx, { ...person, leavingDate, dueAt, reason, by, principal, applies, isEmergency, now })
+  const details = { on: leavingDate, reason, ...(isEmergency && { emergency }), ...(!applies && { waits: true }) }
+  await recordAuditEntry(tx, { act: 'departure.stated', ...person, by, details, now })
+  const runId = applies ? await planAt(tx, leavingDate, at) : null
+  return { identityId: person.identityId, leavingDate, applies, runId }
+}
+
+async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Promise<StatementResult> {
+  const { person, statement, now } = at
+  const { leavingDate, applies } = open
+  const { by, reason } = statement
+  await approveStatedDeparture(tx, { ...person, by })
+  const details = { on: leavingDate, statedBy: open.by, reason }
+  await recordAuditEntry(tx, { act: 'departure.approved', ...person, by, details, now })
+  const runId = applies ? null : await planAt(tx, leavingDate, at)
+  return { identityId: person.identityId, leavingDate, applies: true, runId }
+}
+
+/** Marks held plans that mention the person as outdated, and requests a roster run if the day has come. Returns that run. */
+async function planAt(
+  tx: Db,
+  leavingDate: string,
+  { person, statement, connection, now }: StatementAt,
+): Promise<string | null> {
+  const { by, principal } = statement
+  const reason = `1 person of it leaves on ${leavingDate}, as ${by} states since`
+  await markPlansOutdated(tx, { connection: person.connection, identityIds: [person.identityId], reason })
+  if (leavingDate > todayOf(connection, now)) return null
+  const run = { connection: person.connection, feed: 'roster', trigger: 'operator', options: {}, now } as const
+  return await addWaitingRun(tx, { ...run, requestedBy: [{ by, principal }] })
+}
+
+/** Withdraws a stated departure: what HR says of the person applies again. */
+export async function withdrawDeparture(
+  ctx: SyncContext,
+  { reason, by, ...named }: Person & { readonly reason: string; readonly by: string },
+): Promise<StatementResult> {
+  const { name: connection } = requireConnection(ctx, named.connection)
+  const now = ctx.now()
+  const runId = await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection)
+    const person = { connection, identityId: await resolveKey(tx, named) }
+    if (!(await dropStatedDeparture(tx, person)))
+      throw new Failure('not_found', `no departure of person ${named.identityId} is stated`)
+    await recordAuditEntry(tx, { act: 'departure.withdrawn', ...person, by, details: { reason }, now })
+    const outdated = `the departure of 1 person of it is no longer stated, by ${by}`
+    await markPlansOutdated(tx, { connection, identityIds: [person.identityId], reason: outdated })
+    if (!(await makePersonDue(tx, { ...person, now }))) return null
+    return await addWaitingRun(tx, { connection, feed: 'roster', trigger: 'operator', options: {}, now })
+  })
+  ctx.events.departureStated({ ...named, by, statement: 'withdrawn' })
+  if (runId !== null) await sweep(ctx)
+  return { identityId: named.identityId, leavingDate: null, applies: false, runId }
+}
+
+/** The departures of a connection that operators state. */
+export async function listStatedDepartures(ctx: SyncContext, connection: string): Promise<StatedDeparture[]> {
+  return await statedDepartures(ctx.store.db, requireConnection(ctx, connection).name)
+}
+
+/** The entry of a person whose departure can be stated. Refuses one who is unknown, has left, is retracted or held back. */
+async function employedEntry(
+  tx: Db,
+  connection: SyncConnection,
+  { person, now }: { readonly person: Person; readonly now: Date },
+): Promise<RosterEntry> {
+  const { identityId } = person
+  const today = todayOf(connection, now)
+  const entry = await rosterEntry(tx, person)
+  if (!entry || entry.desired === null)
+    throw new Failure(
+      'not_found',
+      `HR has stated no person ${identityId} in "${connection.name}"; \`rollcall separate\` is for people whom only the platform knows`,
+    )
+  if (entry.retracted) throw new Failure('conflict', `person ${identityId} was retracted at ${entry.retracted.at}`)
+  const { desired, inferred, isByOperator } = entry
+  const separatedAt = desired.separatedAt ?? null
+  if (!isByOperator && isLeaver({ separatedAt, inferred }, today))
+    throw new Failure('conflict', `person ${identityId} has left on ${separatedAt?.slice(0, dayLength)} already`)
+  const [held] = await holdBacks(tx, { ...person, today })
+  if (held)
+    throw new Failure(
+      'conflict',
+      `departures of person ${identityId} are held back until ${held.until}, by ${held.by}: end that first (rollcall hold-back --end)`,
+    )
+  return entry
+}
+
+/** Refuses what adds nothing to a departure that is stated already. */
+function refuseAgain(
+  open: StatedDeparture,
+  { statement, isSecond }: { readonly statement: Statement; readonly isSecond: boolean },
+): void {
+  const { identityId, leavingDate, by, applies, isEmergency, approvedBy } = open
+  const already = `${by} states already that ${identityId} leaves on ${leavingDate}`
+  const isComplete = applies && (!isEmergency || approvedBy !== null)
+  if (isComplete || (isSecond && (statement.on ?? leavingDate) !== leavingDate))
+    throw new Failure('conflict', `${already}: withdraw that first (--withdraw)`)
+  if (!isSecond && (applies || statement.emergency !== true))
+    throw new Failure(
+      'conflict',
+      `${already}${whySamePerson(open, statement)}: "approvals.twoPeople" wants another person to state it too`,
+    )
+}
+
+/** Whether the second person is too late. The next person then states the departure anew. */
+function hasExpired({ applies, statedAt }: StatedDeparture, { approvals }: SyncConnection, now: Date): boolean {
+  return !applies && statedAt.getTime() + approvals.expireHours * hourMs <= now.getTime()
+}
+
+function dayFor(text: string | undefined, today: string): string {
+  if (text === undefined) return today
+  const day = readDay(text)
+  const ahead = Temporal.PlainDate.from(today).until(day).days
+  if (Math.abs(ahead) > maxDays) throw new Failure('usage', `${text} is more than a year from today, ${today}`)
+  return day.toString()
+}
+
+function refuseBeforeHire({ identityId, desired }: RosterEntry, leavingDate: string): void {
+  const startedAt = desired?.startedAt?.slice(0, dayLength)
+  if (startedAt === undefined || startedAt <= leavingDate) return
+  throw new Failure(
+    'usage',
+    `person ${identityId} starts on ${startedAt}, after ${leavingDate}: state that day or a later one (--on)`,
+  )
+}
