@@ -112,7 +112,7 @@ function fieldsTable({ desired, confirmed, due, statedDeparture }: Person): Html
 
 /** Whether the leaving date that is shown is that of an operator. */
 function isStated(stated: Person['statedDeparture'], desired: Person['desired']): boolean {
-  return stated !== null && stated.applies && String(desired?.separatedAt).startsWith(stated.leavingDate)
+  return stated?.applies === true && String(desired?.separatedAt).startsWith(stated.leavingDate)
 }
 
 function historyTable(changes: readonly PersonChange[]): Html {
