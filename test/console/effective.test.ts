@@ -2,8 +2,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Connector } from '../../src/connectors/connector.ts'
 import { Guards } from '../../src/identity/guards/limits.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
+import {
+  claimComparison,
+  comparisonOfDirectory,
+  endComparison,
+  storeCoverage,
+} from '../../src/store/effective/comparisons.ts'
 import { type NewFinding, removeOfOthers, storeFindings } from '../../src/store/effective/findings.ts'
-import { claimWalk, endWalk, storeCoverage, walkOfDirectory } from '../../src/store/effective/walks.ts'
 import type { Directory } from '../../src/sync/context/context.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, openWorld, staff, startHost, type World } from '../helpers/world.ts'
@@ -49,16 +54,24 @@ async function open() {
   await plain.night(staff(10))
   const world: World = { ...plain, sync: { ...plain.sync, directories: new Map([['okta', directory]]) } }
   const { db } = world.sync.store
-  const compared = walkOfDirectory('okta')
+  const compared = comparisonOfDirectory('okta')
   const { now } = world.clock
-  await claimWalk(db, { compared, always: true, now })
-  await storeFindings(db, ghosts, { walk: 1, at: now })
+  await claimComparison(db, { compared, always: true, now })
+  await storeFindings(db, ghosts, { comparison: 1, at: now })
   await storeCoverage(db, [{ connection: 'okta', people: 11, effective: 9, at: now }])
-  await endWalk(db, { compared, number: 1, nextAt: now, walkedAt: now, syncedAt: now, unreadable: 1, failure: null })
-  await endWalk(db, { compared, number: 1, nextAt: now, failure: 'the list may have been cut' })
+  await endComparison(db, {
+    compared,
+    number: 1,
+    nextAt: now,
+    comparedAt: now,
+    syncedAt: now,
+    unreadable: 1,
+    failure: null,
+  })
+  await endComparison(db, { compared, number: 1, nextAt: now, failure: 'the list may have been cut' })
   const ofPlatform = { compared: world.sync.platform.baseUrl, now }
-  await claimWalk(db, { ...ofPlatform, always: true })
-  await endWalk(db, { ...ofPlatform, number: 1, nextAt: now, failure: 'permission_missing' })
+  await claimComparison(db, { ...ofPlatform, always: true })
+  await endComparison(db, { ...ofPlatform, number: 1, nextAt: now, failure: 'permission_missing' })
   const console = await openConsole(world)
   return {
     db,
@@ -116,7 +129,7 @@ test('a last sign-in that is no time is shown with values only', async () => {
   await using company = await open()
   const [ghost] = ghosts as [NewFinding]
   const evidence = { ...ghost.evidence, lastSignInAt: 'Ana Okoro' }
-  await storeFindings(company.db, [{ ...ghost, evidence }], { walk: 2, at: new Date() })
+  await storeFindings(company.db, [{ ...ghost, evidence }], { comparison: 2, at: new Date() })
 
   expect(await company.see('operator', '/effective')).toContain('last sign-in Ana Okoro')
   expect(await company.see('viewer', '/effective')).not.toContain('Ana Okoro')
@@ -133,7 +146,7 @@ test('the form of a reset names only what a reset mends', async () => {
     { ...person, cause: 'set_by_hand', personId: 3, canReset: true, evidence },
     { ...person, cause: 'duplicate_person', personId: 4, canReset: false, evidence: { otherPeople: [4] } },
   ]
-  await storeFindings(company.db, findings, { walk: 1, at: new Date() })
+  await storeFindings(company.db, findings, { comparison: 1, at: new Date() })
 
   const form = await company.see('operator', '/effective/fix?connection=acme&person=E0003')
 

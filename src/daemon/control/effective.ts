@@ -11,12 +11,17 @@ import type { Handlers } from '../../http/server/mount.ts'
 import type { EffectiveCause, Evidence } from '../../identity/effective/cause.ts'
 import { pluralize } from '../../identity/pluralize.ts'
 import {
+  type Coverage,
+  comparisonOfDirectory,
+  findComparison,
+  listCoverage,
+} from '../../store/effective/comparisons.ts'
+import {
   countFindings,
   type FindingPosition,
   listFindings,
   type StoredFinding,
 } from '../../store/effective/findings.ts'
-import { type Coverage, findWalk, listCoverage, walkOfDirectory } from '../../store/effective/walks.ts'
 import {
   compareDirectories,
   compareDirectory,
@@ -186,8 +191,8 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
 }
 
 async function coverageOf({ store: { db }, platform, connections, ...sync }: SyncContext): Promise<EffectiveCoverage> {
-  const [walk, coverage, counts] = [
-    await findWalk(db, platform.baseUrl),
+  const [comparison, coverage, counts] = [
+    await findComparison(db, platform.baseUrl),
     await listCoverage(db),
     await countFindings(db),
   ]
@@ -203,10 +208,10 @@ async function coverageOf({ store: { db }, platform, connections, ...sync }: Syn
     })),
   )
   return {
-    comparedAt: walk?.walkedAt?.toISOString() ?? null,
-    syncedAt: walk?.syncedAt?.toISOString() ?? null,
-    requests: walk?.requests ?? 0,
-    failure: failureText(walk?.failure ?? null),
+    comparedAt: comparison?.comparedAt?.toISOString() ?? null,
+    syncedAt: comparison?.syncedAt?.toISOString() ?? null,
+    requests: comparison?.requests ?? 0,
+    failure: failureText(comparison?.failure ?? null),
     connections: coverage
       .filter(({ connection }) => connections.has(connection))
       .map(({ connection, people, effective }) => {
@@ -234,12 +239,12 @@ function failureText(code: string | null): string | null {
 }
 
 async function listView(db: SyncContext['store']['db'], directory: string, coverage: readonly Coverage[]) {
-  const walk = await findWalk(db, walkOfDirectory(directory))
+  const comparison = await findComparison(db, comparisonOfDirectory(directory))
   return {
-    comparedAt: walk?.walkedAt?.toISOString() ?? null,
-    asOf: walk?.syncedAt?.toISOString() ?? null,
+    comparedAt: comparison?.comparedAt?.toISOString() ?? null,
+    asOf: comparison?.syncedAt?.toISOString() ?? null,
     accounts: coverage.find(({ connection }) => connection === directory)?.people ?? 0,
-    unreadable: walk?.unreadable ?? 0,
-    failure: walk?.failure ?? null,
+    unreadable: comparison?.unreadable ?? 0,
+    failure: comparison?.failure ?? null,
   }
 }

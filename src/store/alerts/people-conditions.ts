@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { pluralize } from '../../identity/pluralize.ts'
+import { connectionsNotCompared, refusedDirectories } from '../effective/comparisons.ts'
 import { alertedAccounts, alertedFindings } from '../effective/findings.ts'
-import { connectionsNotCompared, refusedDirectories } from '../effective/walks.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { isPossibleLeaver, selectBlockedPeople } from '../rejects/blocked-people.ts'

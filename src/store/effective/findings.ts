@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { EffectiveCause, EffectiveFinding, Evidence } from '../../identity/effective/cause.ts'
 import { desiredName } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
+import { comparisonOfDirectory } from './comparisons.ts'
 import { storableJson } from './storable-json.ts'
-import { walkOfDirectory } from './walks.ts'
 
 /**
  * A finding and whom it is about. `connection`: the connection, or the directory that was compared. `identityId` null: no connection states
@@ -33,10 +33,10 @@ export type StoredFinding = {
 }
 
 /** A comparison: its number, and when it began. */
-type Seen = { readonly walk: number; readonly at: Date }
+type Seen = { readonly comparison: number; readonly at: Date }
 
 /** Stores findings of one comparison. A known one keeps the time when it was first seen. */
-export async function storeFindings(db: Db, findings: readonly NewFinding[], { walk, at }: Seen): Promise<void> {
+export async function storeFindings(db: Db, findings: readonly NewFinding[], { comparison, at }: Seen): Promise<void> {
   if (findings.length === 0) return
   const rows = findings.map((each) => ({
     ...each,
@@ -52,7 +52,7 @@ export async function storeFindings(db: Db, findings: readonly NewFinding[], { w
       (connection, person_connection, subject, identity_id, person_id, cause, evidence, can_reset, first_seen_at, last_seen_at,
         seen_in)
     select connection, "personConnection", subject, "identityId", "personId", cause, evidence, "canReset", ${at}, ${at},
-      ${walk}::integer
+      ${comparison}::integer
     from jsonb_to_recordset(${stored}::jsonb) as found(connection text, "personConnection" text,
       subject text, "identityId" text, "personId" bigint, cause text, evidence jsonb, "canReset" boolean)
     on conflict (connection, person_connection, subject, cause) do update set identity_id = excluded.identity_id,
@@ -65,21 +65,21 @@ function subjectOf({ identityId, personId, subject }: NewFinding): string {
 }
 
 /** Removes the findings of these connections that a comparison has not seen. */
-export async function removeMended(
+export async function removeResolved(
   db: Db,
-  { connections, walk }: { readonly connections: readonly string[]; readonly walk: number },
+  { connections, comparison }: { readonly connections: readonly string[]; readonly comparison: number },
 ): Promise<void> {
   await sql`
-    delete from effective_findings where connection = any(${connections}) and seen_in <> ${walk}`.execute(db)
+    delete from effective_findings where connection = any(${connections}) and seen_in <> ${comparison}`.execute(db)
 }
 
 /** Removes what is stored of connections and directories that the configuration no longer has. */
 export async function removeOfOthers(db: Db, known: readonly string[]): Promise<void> {
   await sql`delete from effective_findings where connection <> all(${known})`.execute(db)
   await sql`delete from effective_coverage where connection <> all(${known})`.execute(db)
-  const walks = known.map(walkOfDirectory)
+  const compared = known.map(comparisonOfDirectory)
   await sql`
-    delete from effective_walks where starts_with(compared, ${walkOfDirectory('')}) and compared <> all(${walks})`.execute(
+    delete from effective_walks where starts_with(compared, ${comparisonOfDirectory('')}) and compared <> all(${compared})`.execute(
     db,
   )
 }

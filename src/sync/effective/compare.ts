@@ -42,14 +42,14 @@ export async function compareEveryone(
   book: RosterBook,
   everybody: AsyncIterable<ShownPerson>,
 ): Promise<NewFinding[]> {
-  const { suspects, shared, strangers } = await meet(comparison, book, everybody)
+  const { suspects, shared, strangers } = await matchByEmail(comparison, book, everybody)
   const overruled = await findOverruled(comparison, shared)
   const absent = await findAbsent(comparison, remaining(book), strangers)
   const findings = await explain(comparison, [...absent.suspects, ...suspects, ...overruled])
   return [...findings, ...(await findUnstated(comparison, absent.strangers))]
 }
 
-type Meeting = {
+type EmailMatches = {
   readonly suspects: Suspect[]
   /** People of several keys with one e-mail, the one whose record decides first. */
   readonly shared: (readonly ExpectedPerson[])[]
@@ -57,26 +57,26 @@ type Meeting = {
   readonly strangers: ShownPerson[]
 }
 
-async function meet(
+async function matchByEmail(
   { connections, now }: Comparison,
   book: RosterBook,
   everybody: AsyncIterable<ShownPerson>,
-): Promise<Meeting> {
-  const ours = new Set(connections.map(({ endpoint }) => endpoint.connectionId))
-  const meeting: Meeting = { suspects: [], shared: [], strangers: [] }
+): Promise<EmailMatches> {
+  const ownConnections = new Set(connections.map(({ endpoint }) => endpoint.connectionId))
+  const matches: EmailMatches = { suspects: [], shared: [], strangers: [] }
   for await (const shown of everybody) {
     const people = takeOut(book, shown, now)
     const [person] = people
     if (person === undefined) {
-      if (shown.hrisConnectionId === null || ours.has(shown.hrisConnectionId)) meeting.strangers.push(shown)
+      if (shown.hrisConnectionId === null || ownConnections.has(shown.hrisConnectionId)) matches.strangers.push(shown)
       continue
     }
     // Which record decides is open until the platform has acknowledged all of them.
     if (people.some(({ isPending }) => isPending)) continue
-    if (people.length > 1) meeting.shared.push(people)
-    if (!isAnyImplied(people, shown, now)) meeting.suspects.push({ person, shown, ...plain })
+    if (people.length > 1) matches.shared.push(people)
+    if (!isAnyImplied(people, shown, now)) matches.suspects.push({ person, shown, ...plain })
   }
-  return meeting
+  return matches
 }
 
 const plain = { overruledBy: null, candidates: [], mayBeMatched: false } as const
@@ -96,7 +96,7 @@ function isImplied(person: ExpectedPerson, shown: ShownPerson, now: Date): boole
  * People with the e-mail of somebody with another name. The same name is one person with several keys. Somebody who has left and whose address
  * was given on, or who returned under another key, needs nothing.
  */
-async function findOverruled({ db, now }: Comparison, shared: Meeting['shared']): Promise<Suspect[]> {
+async function findOverruled({ db, now }: Comparison, shared: EmailMatches['shared']): Promise<Suspect[]> {
   const names = new Map(
     (await namesOf(db, shared.flat().map(storedKey))).map((named) => [keyOf(named), nameKey(named)]),
   )

@@ -6,17 +6,17 @@ import {
   countContradictions,
   type StatedPerson,
 } from '../../identity/effective/accounts.ts'
-import { type NewFinding, removeMended, removeOfOthers, storeFindings } from '../../store/effective/findings.ts'
-import { connectionsWithoutFacts, keysOfWaitingRows, statedPeople } from '../../store/effective/people.ts'
 import {
   bringForward,
-  type ClaimedWalk,
-  claimWalk,
-  endWalk,
+  type ClaimedComparison,
+  claimComparison,
+  comparisonOfDirectory,
+  endComparison,
   holdsClaim,
   storeCoverage,
-  walkOfDirectory,
-} from '../../store/effective/walks.ts'
+} from '../../store/effective/comparisons.ts'
+import { type NewFinding, removeOfOthers, removeResolved, storeFindings } from '../../store/effective/findings.ts'
+import { connectionsWithoutFacts, keysOfWaitingRows, statedPeople } from '../../store/effective/people.ts'
 import type { Directory, SyncContext } from '../context/context.ts'
 import { digestOf, readAccounts, refusalOfAge } from './read-accounts.ts'
 
@@ -48,7 +48,7 @@ export async function compareDirectories(ctx: SyncContext, { always, signal }: C
   for (const directory of directories.values()) {
     const nextAt = directory.nextAt(ctx.now())
     if (!always && nextAt === null) continue
-    if (nextAt !== null) await bringForward(ctx.store.db, { compared: walkOfDirectory(directory.name), nextAt })
+    if (nextAt !== null) await bringForward(ctx.store.db, { compared: comparisonOfDirectory(directory.name), nextAt })
     try {
       if ((await compareDirectory(ctx, directory, { always, signal })) === null) others.push(directory.name)
     } catch (error) {
@@ -68,20 +68,20 @@ export async function compareDirectory(
   { always, signal }: CompareOptions,
 ): Promise<DirectoryResult | null> {
   const { db } = ctx.store
-  const compared = walkOfDirectory(directory.name)
+  const compared = comparisonOfDirectory(directory.name)
   const now = ctx.now()
-  const walk = await claimWalk(db, { compared, always, now, claimMinutes })
-  if (walk === null) return null
-  const claim = { compared, number: walk.number }
+  const claimed = await claimComparison(db, { compared, always, now, claimMinutes })
+  if (claimed === null) return null
+  const claim = { compared, number: claimed.number }
   const nextAt = directory.nextAt(now) ?? now
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   try {
-    const done = await compare(ctx, directory, { walk, signal: limited })
+    const done = await compare(ctx, directory, { claimed, signal: limited })
     if (done === null) return null
-    await endWalk(db, {
+    await endComparison(db, {
       ...claim,
       nextAt,
-      walkedAt: now,
+      comparedAt: now,
       syncedAt: done.asOf,
       unreadable: done.unreadable,
       list: done.list,
@@ -90,8 +90,8 @@ export async function compareDirectory(
     return { findings: done.findings, failure: null }
   } catch (error) {
     // The end of this process is no failure of the list.
-    const failure = signal.aborted ? walk.failure : failureOf(error, limited)
-    await endWalk(db, { ...claim, nextAt: signal.aborted ? now : (retryAt(error, now) ?? nextAt), failure })
+    const failure = signal.aborted ? claimed.failure : failureOf(error, limited)
+    await endComparison(db, { ...claim, nextAt: signal.aborted ? now : (retryAt(error, now) ?? nextAt), failure })
     if (!(error instanceof Failure) && !limited.aborted) throw error
     return { findings: 0, failure }
   }
@@ -108,10 +108,10 @@ function retryAt(error: unknown, now: Date): Date | null {
   return mayPass ? new Date(now.getTime() + retryMs) : null
 }
 
-type Work = { readonly walk: ClaimedWalk; readonly signal: AbortSignal }
+type Work = { readonly claimed: ClaimedComparison; readonly signal: AbortSignal }
 
 /** Compares and stores the result. Null: another process has begun a newer comparison, so that this one is dropped. */
-async function compare(ctx: SyncContext, directory: Directory, { walk, signal }: Work) {
+async function compare(ctx: SyncContext, directory: Directory, { claimed, signal }: Work) {
   const { db } = ctx.store
   const { name } = directory
   const now = ctx.now()
@@ -119,15 +119,15 @@ async function compare(ctx: SyncContext, directory: Directory, { walk, signal }:
   const { accounts, unreadable, asOf, list } = await readAccounts(directory, {
     now: ctx.now,
     signal,
-    before: walk.list,
+    before: claimed.list,
   })
   const { findings } = await compareWithPeople(ctx, accounts, earlierOf(asOf, now))
   const stored = findings.map((finding) => toFinding(name, finding))
   const isStored = await db.transaction().execute(async (tx) => {
-    if (!(await holdsClaim(tx, { compared: walkOfDirectory(name), number: walk.number }))) return false
+    if (!(await holdsClaim(tx, { compared: comparisonOfDirectory(name), number: claimed.number }))) return false
     for (let at = 0; at < stored.length; at += storedAtOnce)
-      await storeFindings(tx, stored.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
-    await removeMended(tx, { connections: [name], walk: walk.number })
+      await storeFindings(tx, stored.slice(at, at + storedAtOnce), { comparison: claimed.number, at: now })
+    await removeResolved(tx, { connections: [name], comparison: claimed.number })
     const wrong = findings.reduce((sum, { evidence, account }) => sum + (account ? (evidence.accounts ?? 1) : 0), 0)
     await storeCoverage(tx, [
       { connection: name, people: accounts.length, effective: accounts.length - wrong, at: now },

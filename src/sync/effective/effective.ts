@@ -1,14 +1,14 @@
 import { WalkInterrupted } from '../../http/client/walk.ts'
 import { isShownOtherwise, type LastSync } from '../../identity/effective/cause.ts'
-import { type NewFinding, removeMended, storeFindings } from '../../store/effective/findings.ts'
 import {
-  type ClaimedWalk,
+  type ClaimedComparison,
   type Coverage,
-  claimWalk,
-  endWalk,
+  claimComparison,
+  endComparison,
   holdsClaim,
   storeCoverage,
-} from '../../store/effective/walks.ts'
+} from '../../store/effective/comparisons.ts'
+import { type NewFinding, removeResolved, storeFindings } from '../../store/effective/findings.ts'
 import type { SyncContext } from '../context/context.ts'
 import { classifyRefusal } from '../rate-limit/classify-answers.ts'
 import type { Endpoint } from '../target/endpoint.ts'
@@ -47,31 +47,31 @@ export async function compareEffective(ctx: SyncContext, options: CompareOptions
   const { db } = ctx.store
   const platform = ctx.platform.baseUrl
   const now = ctx.now()
-  const walk = await claimWalk(db, { compared: platform, always: options.always, now })
-  if (walk === null) return null
+  const claimed = await claimComparison(db, { compared: platform, always: options.always, now })
+  if (claimed === null) return null
   const endpoint = everybodyEndpoint(ctx, options.signal)
-  const claim = { compared: platform, number: walk.number }
+  const claim = { compared: platform, number: claimed.number }
   const nextAt = new Date(now.getTime() + pollMs)
   try {
     const lastSync = await readLastSync(endpoint)
-    if (!options.always && !isDue(walk, lastSync, now)) {
-      await endWalk(db, { ...claim, nextAt, failure: walk.failure })
+    if (!options.always && !isDue(claimed, lastSync, now)) {
+      await endComparison(db, { ...claim, nextAt, failure: claimed.failure })
       return null
     }
-    const compared = await compare(ctx, { ...options, endpoint, lastSync, walk, now })
+    const compared = await compare(ctx, { ...options, endpoint, lastSync, claimed, now })
     if (compared === null) return null
     const syncedAt = lastSync instanceof Date ? lastSync : null
     const { requests } = compared
-    await endWalk(db, {
+    await endComparison(db, {
       ...{ ...claim, nextAt, failure: null, requests },
       // Without a connection there is nobody to compare.
-      ...(compared.isCompared && { walkedAt: now, syncedAt }),
+      ...(compared.isCompared && { comparedAt: now, syncedAt }),
     })
     return { findings: compared.findings, requests, failure: null }
   } catch (error) {
     // The end of this process is no failure of the comparison.
-    const failure = options.signal.aborted ? walk.failure : failureOf(error, endpoint)
-    await endWalk(db, { ...claim, nextAt, failure, requests: endpoint.requests })
+    const failure = options.signal.aborted ? claimed.failure : failureOf(error, endpoint)
+    await endComparison(db, { ...claim, nextAt, failure, requests: endpoint.requests })
     if (!(error instanceof WalkInterrupted) && !endpoint.signal.aborted) throw error
     return { findings: 0, requests: endpoint.requests, failure }
   }
@@ -87,8 +87,8 @@ function everybodyEndpoint({ platform }: SyncContext, signal: AbortSignal): Endp
   }
 }
 
-function isDue({ walkedAt, syncedAt }: ClaimedWalk, lastSync: LastSync, now: Date): boolean {
-  if (walkedAt === null || now.getTime() - walkedAt.getTime() >= maxAgeMs) return true
+function isDue({ comparedAt, syncedAt }: ClaimedComparison, lastSync: LastSync, now: Date): boolean {
+  if (comparedAt === null || now.getTime() - comparedAt.getTime() >= maxAgeMs) return true
   return lastSync instanceof Date && lastSync.getTime() !== syncedAt?.getTime()
 }
 
@@ -100,7 +100,7 @@ function failureOf(error: unknown, { signal }: Endpoint): string {
 type Work = CompareOptions & {
   readonly endpoint: Endpoint
   readonly lastSync: LastSync
-  readonly walk: ClaimedWalk
+  readonly claimed: ClaimedComparison
   readonly now: Date
 }
 
@@ -109,7 +109,7 @@ type Compared = { readonly findings: number; readonly requests: number; readonly
 
 /** Compares and stores the result. Null: another process has begun a newer comparison, so that this one is dropped. */
 async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
-  const { endpoint, lastSync, walk, now, pageSize, maxLookUps = defaultMaxLookUps } = work
+  const { endpoint, lastSync, claimed, now, pageSize, maxLookUps = defaultMaxLookUps } = work
   const { db } = ctx.store
   const connections = await openConnections(ctx, endpoint)
   if (connections.length === 0) return { findings: 0, requests: endpoint.requests, isCompared: false }
@@ -118,10 +118,10 @@ async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
   const findings = await compareEveryone(comparison, book, shownPeople(endpoint, pageSize))
   const names = connections.map(({ name }) => name)
   const isStored = await db.transaction().execute(async (tx) => {
-    if (!(await holdsClaim(tx, { compared: ctx.platform.baseUrl, number: walk.number }))) return false
+    if (!(await holdsClaim(tx, { compared: ctx.platform.baseUrl, number: claimed.number }))) return false
     for (let at = 0; at < findings.length; at += storedAtOnce)
-      await storeFindings(tx, findings.slice(at, at + storedAtOnce), { walk: walk.number, at: now })
-    await removeMended(tx, { connections: names, walk: walk.number })
+      await storeFindings(tx, findings.slice(at, at + storedAtOnce), { comparison: claimed.number, at: now })
+    await removeResolved(tx, { connections: names, comparison: claimed.number })
     await storeCoverage(tx, coverageOf(book, findings, now))
     return true
   })

@@ -6,8 +6,8 @@ import { mapAccountColumns } from '../../../src/identity/effective/account-colum
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { findConditions } from '../../../src/store/alerts/conditions.ts'
+import { claimComparison, comparisonOfDirectory, findComparison } from '../../../src/store/effective/comparisons.ts'
 import { listFindings, storeFindings } from '../../../src/store/effective/findings.ts'
-import { claimWalk, findWalk, walkOfDirectory } from '../../../src/store/effective/walks.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import type { Directory, SyncContext } from '../../../src/sync/context/context.ts'
 import { compareDirectories, compareDirectory, compareGivenAccounts } from '../../../src/sync/sync.ts'
@@ -143,7 +143,7 @@ async function open(people: readonly HrPerson[], list: List) {
       state.list = next
     },
     compare: () => compareDirectory(sync, directory, { always: true, signal }),
-    failure: async () => (await findWalk(db, walkOfDirectory('accounts')))?.failure ?? null,
+    failure: async () => (await findComparison(db, comparisonOfDirectory('accounts')))?.failure ?? null,
     alerts: async (maxGhosts = 0) => {
       const settings = { connections: ['acme'], directories: ['accounts'], maxGhosts, now: world.clock.now }
       const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
@@ -322,7 +322,10 @@ describe('a comparison with a directory', () => {
     await opened.compare()
 
     expect(await opened.causes()).toEqual(['E0003 account_of_leaver'])
-    expect(await findWalk(opened.db, walkOfDirectory('accounts'))).toMatchObject({ unreadable: 1, failure: null })
+    expect(await findComparison(opened.db, comparisonOfDirectory('accounts'))).toMatchObject({
+      unreadable: 1,
+      failure: null,
+    })
   })
 
   test('leaves nothing of a directory that the configuration no longer has', async () => {
@@ -334,7 +337,7 @@ describe('a comparison with a directory', () => {
     await compareDirectories({ ...opened.sync, directories: new Map() }, { always: false, signal })
 
     expect([kept, await opened.causes()]).toEqual([['E0003 account_of_leaver'], []])
-    expect(await findWalk(opened.db, walkOfDirectory('accounts'))).toBeNull()
+    expect(await findComparison(opened.db, comparisonOfDirectory('accounts'))).toBeNull()
   })
 
   test('may lose some of its last accounts', async () => {
@@ -349,7 +352,8 @@ describe('a comparison with a directory', () => {
 
   test('is made again soon if it was ended, or if the list could not be had', async () => {
     await using opened = await open(people, healthy)
-    const nextAt = async () => (await findWalk(opened.db, walkOfDirectory('accounts')))?.nextAt.toISOString()
+    const nextAt = async () =>
+      (await findComparison(opened.db, comparisonOfDirectory('accounts')))?.nextAt.toISOString()
     const { now } = opened.world.clock
     opened.show({ ...healthy, cut: new Failure('source_unreachable', 'no answer') })
     await opened.compare()
@@ -398,7 +402,11 @@ describe('a comparison with a directory', () => {
       ['accounts', opened.directory],
       ['taken', { ...broken, name: 'taken' }],
     ])
-    await claimWalk(opened.db, { compared: walkOfDirectory('taken'), always: true, now: opened.world.clock.now })
+    await claimComparison(opened.db, {
+      compared: comparisonOfDirectory('taken'),
+      always: true,
+      now: opened.world.clock.now,
+    })
 
     const others = await compareDirectories({ ...opened.sync, directories }, { always: true, signal })
 
@@ -484,7 +492,10 @@ describe('a comparison with a directory', () => {
       canReset: false,
     }
     const evidence = { values: { emails: [people[2]?.email?.toUpperCase() ?? '', 'other@acme.example'] } }
-    await storeFindings(opened.db, [{ ...other, cause: 'account_missing', evidence }], { walk: 1, at: new Date() })
+    await storeFindings(opened.db, [{ ...other, cause: 'account_missing', evidence }], {
+      comparison: 1,
+      at: new Date(),
+    })
     await forgetPerson(opened.db, forgetting)
 
     const [rest, ...more] = await opened.findings()
@@ -535,12 +546,12 @@ describe('a comparison with a list', () => {
   test('is dropped if another process has overtaken it', async () => {
     const company = await open(staff(10), listWith('temp@x.example'))
     const { connector } = company.directory.feed
-    const compared = walkOfDirectory('accounts')
+    const compared = comparisonOfDirectory('accounts')
     const slow: Connector = {
       ...connector,
       open: async (...input) => {
         const now = new Date(company.world.clock.now.getTime() + 60 * 60_000)
-        await claimWalk(company.db, { compared, always: true, now })
+        await claimComparison(company.db, { compared, always: true, now })
         return await connector.open(...input)
       },
     }
@@ -550,7 +561,7 @@ describe('a comparison with a list', () => {
 
     expect([result, await company.causes()]).toEqual([null, []])
     const { now } = company.world.clock
-    expect(await claimWalk(company.db, { compared, always: true, now })).toBeNull()
+    expect(await claimComparison(company.db, { compared, always: true, now })).toBeNull()
     await company.world[Symbol.asyncDispose]()
   })
 
@@ -559,7 +570,10 @@ describe('a comparison with a list', () => {
     const about = { connection: 'accounts', personId: null, canReset: false, identityId: null, subject: 'account 1' }
     const evidence = { values: { logins: ['te\0mp\ud83d'] } }
 
-    await storeFindings(company.db, [{ ...about, cause: 'account_unknown', evidence }], { walk: 1, at: new Date() })
+    await storeFindings(company.db, [{ ...about, cause: 'account_unknown', evidence }], {
+      comparison: 1,
+      at: new Date(),
+    })
 
     const [finding] = await company.findings()
     expect(finding?.evidence.values?.logins).toEqual(['te\ufffdmp\ufffd'])

@@ -6,8 +6,8 @@ import type { EffectiveCause } from '../../../src/identity/effective/cause.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../../src/platform/operators/operator.ts'
 import { findConditions } from '../../../src/store/alerts/conditions.ts'
+import { claimComparison, endComparison, listCoverage } from '../../../src/store/effective/comparisons.ts'
 import { listFindings } from '../../../src/store/effective/findings.ts'
-import { claimWalk, endWalk, listCoverage } from '../../../src/store/effective/walks.ts'
 import { compareEffective, fixEffective } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
@@ -483,8 +483,8 @@ test('an alert says that no comparison has ended for two days', async () => {
   const untried = await alertsAfter(49)
   const compared = opened.world.sync.platform.baseUrl
   const now = new Date(at + 40 * 3600_000)
-  const { number = 0 } = (await claimWalk(db, { compared, always: true, now })) ?? {}
-  await endWalk(db, { compared, number, nextAt: now, failure: 'permission_missing' })
+  const { number = 0 } = (await claimComparison(db, { compared, always: true, now })) ?? {}
+  await endComparison(db, { compared, number, nextAt: now, failure: 'permission_missing' })
 
   expect([untried, await alertsAfter(47), await alertsAfter(49)]).toEqual([[], [], ['not_compared']])
 })

@@ -4,8 +4,13 @@ import { personnel } from '../../../src/contract/platform/personnel.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../../src/platform/operators/operator.ts'
+import {
+  claimComparison,
+  endComparison,
+  findComparison,
+  listCoverage,
+} from '../../../src/store/effective/comparisons.ts'
 import { alertedFindings, listFindings, storeFindings } from '../../../src/store/effective/findings.ts'
-import { claimWalk, endWalk, findWalk, listCoverage } from '../../../src/store/effective/walks.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
 import { compareEffective, fixEffective } from '../../../src/sync/sync.ts'
 import { between, change, type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
@@ -128,7 +133,7 @@ test('findings with one primary key do not end a comparison', async () => {
     { ...finding, evidence: {} },
   ]
 
-  await storeFindings(opened.storeDb, findings, { walk: 1, at: new Date() })
+  await storeFindings(opened.storeDb, findings, { comparison: 1, at: new Date() })
 
   expect(await opened.causes()).toEqual(['E1 not_matched'])
 })
@@ -277,7 +282,7 @@ test('a comparison that another process has overtaken is dropped', async () => {
       const answer = await client.searchPersonnel(...input)
       // Half an hour passes, and another process claims the comparison.
       const now = new Date(world.clock.now.getTime() + 30 * 60_000)
-      if (number === 0) number = (await claimWalk(storeDb, { compared, always: true, now }))?.number ?? 0
+      if (number === 0) number = (await claimComparison(storeDb, { compared, always: true, now }))?.number ?? 0
       await sql`delete from platform.personnel where employment_status = 'CURRENT_CONTRACTOR'`.execute(opened.db)
       return answer
     },
@@ -286,10 +291,10 @@ test('a comparison that another process has overtaken is dropped', async () => {
   const result = await opened.compare()
 
   expect(result).toBeNull()
-  const mine = await claimWalk(storeDb, { compared, always: true, now: world.clock.now })
+  const mine = await claimComparison(storeDb, { compared, always: true, now: world.clock.now })
   expect(mine).toBeNull()
-  await endWalk(storeDb, { compared, number, nextAt: new Date(0), failure: 'mine' })
-  expect(await findWalk(storeDb, compared)).toMatchObject({ failure: 'mine' })
+  await endComparison(storeDb, { compared, number, nextAt: new Date(0), failure: 'mine' })
+  expect(await findComparison(storeDb, compared)).toMatchObject({ failure: 'mine' })
 })
 
 test('a text with half a character or NUL is stored without it', async () => {
@@ -432,7 +437,7 @@ test('the end of this process is no failure of a comparison', async () => {
 
   await opened.compare({ signal: stopping.signal })
 
-  expect(await findWalk(opened.storeDb, opened.world.sync.platform.baseUrl)).toMatchObject({ failure: null })
+  expect(await findComparison(opened.storeDb, opened.world.sync.platform.baseUrl)).toMatchObject({ failure: null })
 })
 
 test('a reset of a key that several connections have asks which one is meant', async () => {
@@ -441,7 +446,7 @@ test('a reset of a key that several connections have asks which one is meant', a
   const [acme] = sync.connections.values()
   const finding = { identityId: 'E0003', personId: 3, canReset: true, cause: 'set_by_hand', evidence: {} } as const
   const findings = ['acme', 'globex'].map((connection) => ({ ...finding, connection }))
-  await storeFindings(opened.storeDb, findings, { walk: 1, at: new Date() })
+  await storeFindings(opened.storeDb, findings, { comparison: 1, at: new Date() })
   const connections = new Map([...sync.connections, ['globex', acme as NonNullable<typeof acme>]])
 
   const reset = fixEffective({ ...sync, connections }, { keys: ['E0003'], reason: 'x', by: 'ana', signal })

@@ -4,14 +4,14 @@ import type { Db } from '../schema.ts'
 import { storableJson } from './storable-json.ts'
 
 /**
- * A walk: the comparison of everyone on one platform, or of all accounts of one directory, with HR. `requests` were sent to the platform;
+ * The comparison of everyone on one platform, or of all accounts of one directory, with HR. `requests` were sent to the platform;
  * `unreadable` counts rows of the list of accounts.
  */
-type Walk = {
+type Comparison = {
   /** When the next comparison is due. */
   readonly nextAt: Date
   /** When the newest comparison that succeeded began. */
-  readonly walkedAt: Date | null
+  readonly comparedAt: Date | null
   /** The time of what was compared: the platform's newest identity sync, or the time of the list of accounts. */
   readonly syncedAt: Date | null
   readonly requests: number
@@ -26,14 +26,14 @@ type Walk = {
 const defaultClaimMinutes = 15
 
 /** A claimed comparison, with its number. */
-export type ClaimedWalk = Walk & { readonly number: number }
+export type ClaimedComparison = Comparison & { readonly number: number }
 
 /** The name of the comparison of a directory. The name of a platform's comparison is its base URL. */
-export function walkOfDirectory(directory: string): string {
+export function comparisonOfDirectory(directory: string): string {
   return `directory ${directory}`
 }
 
-type WalkClaim = {
+type ComparisonClaim = {
   /** The name of the comparison. */
   readonly compared: string
   readonly always: boolean
@@ -43,28 +43,28 @@ type WalkClaim = {
 }
 
 /** Claims a comparison if it is due, or at any time with `always`. Returns null while another process has it, or if it is not due. */
-export async function claimWalk(
+export async function claimComparison(
   db: Db,
-  { compared, always, now, claimMinutes = defaultClaimMinutes }: WalkClaim,
-): Promise<ClaimedWalk | null> {
-  const { rows } = await sql<ClaimedWalk>`
+  { compared, always, now, claimMinutes = defaultClaimMinutes }: ComparisonClaim,
+): Promise<ClaimedComparison | null> {
+  const { rows } = await sql<ClaimedComparison>`
     insert into effective_walks (compared, next_at, claimed_until, walks)
     values (${compared}, ${now}, ${now}::timestamptz + ${claimMinutes} * interval '1 minute', 1)
     on conflict (compared) do update set claimed_until = excluded.claimed_until, walks = effective_walks.walks + 1
       where (effective_walks.claimed_until is null or effective_walks.claimed_until <= ${now})
         and (${always}::boolean or effective_walks.next_at <= ${now})
-    returning next_at as "nextAt", walked_at as "walkedAt", synced_at as "syncedAt", requests, unreadable,
+    returning next_at as "nextAt", walked_at as "comparedAt", synced_at as "syncedAt", requests, unreadable,
       list, failure, walks as number`.execute(db)
   return rows[0] ?? null
 }
 
 /** How a comparison ended. Undefined members stay as they are. */
-type WalkEnd = {
+type ComparisonEnd = {
   readonly compared: string
   /** The number of the claim. */
   readonly number: number
   readonly nextAt: Date
-  readonly walkedAt?: Date
+  readonly comparedAt?: Date
   readonly syncedAt?: Date | null
   readonly requests?: number
   readonly unreadable?: number
@@ -96,9 +96,9 @@ export async function holdsClaim(
 }
 
 /** Ends a claim with the outcome and the time of the next comparison. Does nothing if another process has claimed the comparison since. */
-export async function endWalk(
+export async function endComparison(
   db: Db,
-  { compared, number, nextAt, walkedAt, syncedAt, requests, unreadable, list, failure }: WalkEnd,
+  { compared, number, nextAt, comparedAt, syncedAt, requests, unreadable, list, failure }: ComparisonEnd,
 ): Promise<void> {
   await db
     .updateTable('effective_walks')
@@ -108,7 +108,7 @@ export async function endWalk(
       // PostgreSQL stores no NUL, and a reason may quote a list.
       failure: failure?.replaceAll('\0', '\uFFFD') ?? null,
       failed_at: failure === null ? null : sql`coalesce(failed_at, now())`,
-      ...(walkedAt !== undefined && { walked_at: walkedAt }),
+      ...(comparedAt !== undefined && { walked_at: comparedAt }),
       ...(syncedAt !== undefined && { synced_at: syncedAt }),
       ...(requests !== undefined && { requests }),
       ...(unreadable !== undefined && { unreadable }),
@@ -120,11 +120,11 @@ export async function endWalk(
 }
 
 /** The newest comparison; null if there was none. */
-export async function findWalk(db: Db, compared: string): Promise<Walk | null> {
+export async function findComparison(db: Db, compared: string): Promise<Comparison | null> {
   const row = await db.selectFrom('effective_walks').selectAll().where('compared', '=', compared).executeTakeFirst()
   if (row === undefined) return null
-  const { next_at: nextAt, walked_at: walkedAt, synced_at: syncedAt, requests, unreadable, list, failure } = row
-  return { nextAt, walkedAt, syncedAt, requests, unreadable, list, failure }
+  const { next_at: nextAt, walked_at: comparedAt, synced_at: syncedAt, requests, unreadable, list, failure } = row
+  return { nextAt, comparedAt, syncedAt, requests, unreadable, list, failure }
 }
 
 /** The directories whose newest list was refused, and since when their comparisons fail. */
@@ -132,15 +132,15 @@ export async function refusedDirectories(
   db: Db,
   directories: readonly string[],
 ): Promise<{ readonly name: string; readonly failure: string; readonly since: Date }[]> {
-  const byWalk = new Map(directories.map((name) => [walkOfDirectory(name), name]))
-  if (byWalk.size === 0) return []
+  const byComparison = new Map(directories.map((name) => [comparisonOfDirectory(name), name]))
+  if (byComparison.size === 0) return []
   const rows = await db
     .selectFrom('effective_walks')
     .select(['compared', 'failure', 'failed_at'])
-    .where('compared', 'in', [...byWalk.keys()])
+    .where('compared', 'in', [...byComparison.keys()])
     .execute()
   return rows.flatMap(({ compared, failure, failed_at: since }) => {
-    const name = byWalk.get(compared)
+    const name = byComparison.get(compared)
     return name === undefined || failure === null || since === null ? [] : [{ name, failure, since }]
   })
 }
@@ -155,7 +155,7 @@ export async function connectionsNotCompared(
     where coverage.connection = any(${connections}) and coverage.at <= ${since}
       and exists (
         select from effective_walks
-        where not starts_with(compared, ${walkOfDirectory('')}) and next_at > coverage.at + interval '1 day')
+        where not starts_with(compared, ${comparisonOfDirectory('')}) and next_at > coverage.at + interval '1 day')
     order by coverage.connection`.execute(db)
   return rows
 }
