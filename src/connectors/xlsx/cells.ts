@@ -48,8 +48,8 @@ export const notCalculated = {
 /** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */
 export function cellContent(cell: StoredCell, context: CellContext): CellContent {
   const { type, text, hasValue, hasFormula } = cell
-  // Some writers put an empty value beside a formula that they did not calculate. Only a text may be empty.
   if (hasFormula && context.isUncalculated) return notCalculated
+  // Some writers put an empty value beside a formula that they did not calculate. Only a text may be empty.
   if (hasFormula && text === '' && !(hasValue && type === 'str')) return notCalculated
   if (!hasValue) return ''
   switch (type) {
