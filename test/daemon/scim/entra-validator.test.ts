@@ -54,7 +54,7 @@ const patchGroup = ({ group }: Given, ...operations: object[]): ScimCall => ({
 })
 const remove = (path: string): ScimCall => ({ method: 'DELETE', path })
 
-/** The tests of Microsoft's SCIM Validator (scimvalidator.microsoft.com), by the names in its results. */
+/** The tests of Microsoft's SCIM Validator, by the names in its results. */
 const required: Cases = {
   'Create a new User': () => [
     [
