@@ -189,7 +189,7 @@ async function recipeResult(
   if (unusable !== undefined)
     throw new Failure(
       'usage',
-      `--recipe reads a list by API and cannot be used with --${unusable}: change what it reads in the configuration`,
+      `--recipe reads a list by API and cannot be used with ${flagOf(unusable)}: change what it reads in the configuration`,
     )
   const { connection, preview } = await connectRecipe(options, asking)
   const { people, held, ...counted } = preview
@@ -201,9 +201,14 @@ async function recipeResult(
 async function scimResult(options: InitOptions, asking: InitSession): Promise<SourceResult> {
   const unusable = listedOptions.find((option) => [options[option] ?? []].flat().length > 0)
   if (unusable !== undefined)
-    throw new Failure('usage', `an identity system pushes people, so --source scim cannot be used with --${unusable}`)
+    throw new Failure('usage', `an identity system pushes people, so --source scim cannot be used with ${flagOf(unusable)}`)
   const { connection, name, publicUrl } = await connectScim(options, asking)
   return { connect: async () => connection, document: {}, pattern: null, pushed: { name, publicUrl } }
+}
+
+/** An option as it is typed: `headerLine` is `--header-line`. */
+function flagOf(option: string): string {
+  return `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 /** Asks until the answer can be used. A value given as an option is not asked for; an unusable option is refused at once. */

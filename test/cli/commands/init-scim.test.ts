@@ -95,6 +95,7 @@ test('init writes the configuration and names the command for a token if a token
 test.each([
   ['an address with a path', ['--public-url', 'https://acme.example/rollcall'], /a scheme and a host/],
   ['an option of an export', ['--encoding', 'utf-8'], /cannot be used with --encoding/],
+  ['an option of two words', ['--header-line', '2'], /cannot be used with --header-line/],
   ['a field', ['--field', 'email=mail'], /cannot be used with --field/],
   ['an unknown time zone', ['--time-zone', 'Mars/Olympus'], /unknown time zone/],
   ['a reference as a name', ['--name', '${env:HOME}'], /begins a reference/],
