@@ -23,6 +23,7 @@ describe('the effect of a row on a person', () => {
       record: desired,
       fields: { email: { from: null, to: 'ana@example.com' } },
       inferred: false,
+      isByOperator: false,
       carried: false,
     })
     const { asOf } = nightly()
