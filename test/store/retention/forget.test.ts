@@ -252,6 +252,6 @@ test('what a sender pushed of a person who is forgotten is removed, and only tha
   expect(await findResource(db, group, groupId)).toMatchObject({ version: 2 })
   expect(await findResource(db, user, otherId)).toMatchObject({ identityId: 'E0003' })
   expect((await membersOf(db, { connection: 'acme', groupIds: [groupId] })).get(groupId)).toEqual([
-    { value: otherId, display: null },
+    { value: otherId, display: null, kind: 'User' },
   ])
 })
