@@ -30,6 +30,7 @@ test('a leaver is employed again without absences, and the times of all facts st
     state: {
       desired: record('ana'),
       inferred: false,
+      isByOperator: false,
       deferredTo: null,
       deferredZone: null,
       clearedDate: '2020-01-01',
