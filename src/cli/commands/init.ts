@@ -201,7 +201,10 @@ async function recipeResult(
 async function scimResult(options: InitOptions, asking: InitSession): Promise<SourceResult> {
   const unusable = listedOptions.find((option) => [options[option] ?? []].flat().length > 0)
   if (unusable !== undefined)
-    throw new Failure('usage', `an identity system pushes people, so --source scim cannot be used with ${flagOf(unusable)}`)
+    throw new Failure(
+      'usage',
+      `an identity system pushes people, so --source scim cannot be used with ${flagOf(unusable)}`,
+    )
   const { connection, name, publicUrl } = await connectScim(options, asking)
   return { connect: async () => connection, document: {}, pattern: null, pushed: { name, publicUrl } }
 }
