@@ -43,10 +43,10 @@ function overdueSince(now: Date): RawBuilder<Date> {
   return sql<Date>`${new Date(now.getTime() - 24 * 3_600_000)}::timestamptz`
 }
 
-/** In SQL, when the day comes for which a departure of a row of the roster waits. */
+/** In SQL, when the day comes for which a departure of a row of the roster waits. Without one, a due time only asks for a run. */
 function waitsFor(column: (name: string) => RawBuilder<unknown>): RawBuilder<unknown> {
-  const day = sql`coalesce((${column('held_departure')}) ->> 'until', ${column('deferred_to')})::date`
-  return sql`coalesce(${column('due_at')}, ${day}::timestamp at time zone 'UTC')`
+  const day = sql`coalesce((${column('held_departure')}) ->> 'until', ${column('deferred_to')})`
+  return sql`case when ${day} is not null then coalesce(${column('due_at')}, ${day}::date::timestamp at time zone 'UTC') end`
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makePersonDue } from '../../../src/store/hold-backs.ts'
 import { makeStatement } from '../../../src/store/statement/make.ts'
 import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
@@ -61,3 +62,19 @@ test.each(waiting)(
     expect(after).toMatchObject({ addsUp: false, unaccounted: ['E0002'] })
   },
 )
+
+test('somebody who left and is in sync stays accounted for, though a run was asked for and found nothing to change', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  await world.night(staff(12))
+  const { id: runId } = await world.night(staff(11), { asOf: '2026-11-21T01:00:00.000Z' })
+  const now = new Date(world.clock.now.getTime() + 72 * 3_600_000)
+
+  expect(await makePersonDue(db, { connection: 'acme', identityId: 'E0012', now: world.clock.now })).toBe(true)
+  const statement = await db
+    .transaction()
+    .execute((tx) => makeStatement(tx, { runId, connection: 'acme', removes: false, separatesAbsent: true, now }))
+
+  expect(statement).toMatchObject({ addsUp: true, unaccounted: [], platform: { parts: { leftEarlier: 1 } } })
+})
