@@ -60,8 +60,9 @@ export async function startWork(
   if (isWorker) starting.use(await startWorkers(assembly))
   if (isWorker || roles.includes('scheduler')) {
     await sweep(sync, { unavailableJobs: queue.unavailableJobs })
-    await makeOwedStatements(sync)
     starting.use(regularly(sync, 'sweep', idleCheckMs, sweepWhenIdle(assembly, isWorker)))
+    // Not at the start: first the days that came meanwhile are served. Apart from the sweep, which fails while the queue is unreachable.
+    starting.use(regularly(sync, 'statement', sweepMs, () => makeOwedStatements(sync)))
   }
   if (roles.includes('scheduler')) starting.use(startSchedulerTasks(assembly))
   return starting.move()
@@ -127,8 +128,6 @@ function sweepWhenIdle({ queue, sync }: Assembly, isWorker: boolean): () => Prom
     try {
       const hasCapacity = isWorker && sync.lease.atWork.size < concurrency.short
       if (isTime || (hasCapacity && (await queue.waiting()) === 0)) await sweep(sync, { retries: isTime })
-      // Classifying everybody takes seconds, so it waits for its minute and follows what is due.
-      if (isTime) await makeOwedStatements(sync)
     } catch (error) {
       if (isTime) throw error
     }

@@ -38,7 +38,7 @@ export function classifiedPeople(input: Classification): RawBuilder<unknown> {
     ) people)`
 }
 
-/** In SQL, when a day must have come for a run to have served it by now. */
+/** In SQL, the day before now: whatever was due before it is overdue, unless a run is about to start. */
 function overdueSince(now: Date): RawBuilder<Date> {
   return sql<Date>`${new Date(now.getTime() - 24 * 3_600_000)}::timestamptz`
 }
@@ -156,7 +156,7 @@ function subjects({
   return sql`
     select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, is_by_operator, deferred_to, cleared_date, absences, desired, is_silent_about,
       is_spoken_of and not exists (select from reverted where reverted.identity_id = key) as is_absence_lost,
-      coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false) as is_overdue,
+      not ${hasNextRun}::boolean and (coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false)) as is_overdue,
       ${hasNextRun}::boolean as has_next_run, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { localControl } from '../../../src/cli/session/command-context.ts'
 import { followAndReport, restingRunIds } from '../../../src/cli/session/follow-run.ts'
@@ -51,6 +52,11 @@ test('without a daemon, a command sends the leaving dates that are due, also of 
   await using opened = await openWithDueLeaver(linked)
   const { config, first, leavingDate, tomorrow } = opened
   await using assembly = await assemble(config, { events: silentEvents(() => {}), now: later, tracesRuns: true })
+  const { db } = assembly.sync.store
+  // A statement is owed after this run.
+  await sql`
+    insert into runs (id, connection, feed, trigger, options, state, created_at, finished_at)
+    values (gen_random_uuid(), 'acme', 'person', 'operator', '{}', 'finished', now(), now() + interval '1 minute')`.execute(db)
   await using _work = await startWork(assembly)
   const { signal } = new AbortController()
   const control = localControl(controlContext(assembly, { daemon: null, signal }))
@@ -79,6 +85,8 @@ test('without a daemon, a command sends the leaving dates that are due, also of 
       ],
     },
   ])
+  const statements = await db.selectFrom('statements').select('adds_up').execute()
+  expect(statements.filter((statement) => !statement.adds_up)).toEqual([])
 })
 
 test('a daemon sends at start the leaving dates whose day came while it was down, although there is no export', async () => {

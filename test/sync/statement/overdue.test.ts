@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makePersonDue } from '../../../src/store/hold-backs.ts'
+import { addWaitingRun } from '../../../src/store/runs/runs.ts'
 import { makeStatement } from '../../../src/store/statement/make.ts'
 import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
@@ -53,9 +54,16 @@ test.each(waiting)(
 
     const before = await stateAfter(1)
     const onTheDay = await stateAfter(24)
+    await addWaitingRun(db, {
+      ...{ connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} },
+      now: new Date(world.clock.now.getTime() + 71 * 3_600_000),
+    })
+    const beforeRun = await stateAfter(72)
+    await db.deleteFrom('runs').where('state', '=', 'waiting').execute()
     const after = await stateAfter(72)
 
-    expect([before, onTheDay].map(({ stated, addsUp }) => [stated.parts[part], addsUp])).toEqual([
+    expect([before, onTheDay, beforeRun].map(({ stated, addsUp }) => [stated.parts[part], addsUp])).toEqual([
+      [1, true],
       [1, true],
       [1, true],
     ])
