@@ -157,13 +157,16 @@ test('verify.mjs says which nights did not add up, and how long there was no sta
   const { id } = await nightOf('2026-11-19')
   await db.insertInto('stated_keys').values({ connection: 'acme', identity_id: 'E0003', treatment: null }).execute()
   await nightOf('2026-11-23')
+  world.clock.now = new Date('2026-12-10T03:01:00.000Z')
 
   const output = await verified(await packOf(world, { from: '2026-11-19', to: '2026-12-31' }))
 
   expect(output).toContain(
-    `acme: statements from 2026-11-18T03:01:00.000Z to 2026-11-23T03:01:00.000Z: 3 made, 1 not adding up (after the runs ${id}), 0 removed; the longest time between two is 96 hours, after 2026-11-19T03:01:00.000Z`,
+    `acme, 2026-11-19 to 2026-12-31: statements from 2026-11-18T03:01:00.000Z to 2026-11-23T03:01:00.000Z: 3 made, 1 not adding up (after the runs ${id}), 0 removed; the longest time without one is 408 hours, after 2026-11-23T03:01:00.000Z`,
   )
   expect(output).toMatch(/^valid: /m)
+  const inPeriod = await verified(await packOf(world, { from: '2026-11-19', to: '2026-11-23' }))
+  expect(inPeriod).toContain('the longest time without one is 96 hours, after 2026-11-19T03:01:00.000Z')
 })
 
 test('a pack is of one moment: the statement of a night that ends meanwhile is not in it', async () => {
