@@ -111,8 +111,8 @@ folder). A pack with another key and another signature can be made by anybody, s
 
   statement-start.json, statement-end.json   the population statements before and at the end of the period: how many people HR stated
                  and the platform had, by part. "addsUp" must be true. The entry "statement.made" of audit.jsonl with the same runId
-                 has the same counts and digests. So has each statement between them: verify.mjs says how many there are, which do not
-                 add up, and where the longest time without one is
+                 and time has the same counts and digests. So has each statement between them: verify.mjs says how many there are,
+                 which do not add up, and where the longest time without one is
   start.txt, end.txt       who was employed on the platform, as it acknowledged
   entered.txt, left.txt    who came into the population and who left it; movements.csv has a line for each of them: the kind, the run,
                  the row of HR's export and the answer of the platform

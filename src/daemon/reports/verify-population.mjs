@@ -23,9 +23,10 @@ export function verifyPopulation(folder, { acts, beside, sha, refuse }) {
 }
 
 function verifyStatement(statement, { acts, wrong }) {
-  const of = `the statement after run ${statement.runId}`
+  const { runId, madeAt } = statement
+  const of = `the statement after run ${runId}`
   if (!statement.addsUp) wrong(`${of} does not add up`)
-  const act = acts.find((each) => each.act === 'statement.made' && each.runId === statement.runId)
+  const act = acts.find((each) => each.runId === runId && each.at === madeAt && each.act === 'statement.made')
   if (!act) wrong(`the audit trail has no entry of ${of}`)
   const { stated, platform, rows } = statement
   const counts = { exported: stated.exported, further: stated.further, stated: stated.parts, rows: rows?.delivered }

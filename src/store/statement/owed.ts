@@ -12,17 +12,19 @@ type OwedQuery = { readonly connection?: string; readonly now: Date }
 
 /**
  * The last ended run of each connection whose newest statement is older than that run, and older than an hour. A run that is cancelled
- * while it delivers was accepted, and does not wait for the hour.
+ * while it delivers was accepted, and does not wait for the hour unless another run has ended since. After a restore, the connection
+ * first learns from the platform.
  */
 export async function owedStatements(db: Db, { connection, now }: OwedQuery): Promise<readonly RunOfConnection[]> {
   const { rows } = await sql<RunOfConnection>`
     select ended.id as "runId", name as connection from connections
       left join lateral (
-        select made_at, run_id from statements where statements.connection = name order by id desc limit 1) newest on true
+        select made_at from statements where statements.connection = name order by id desc limit 1) newest on true
       cross join lateral (
         select id, state from runs
         where runs.connection = name and finished_at >= coalesce(newest.made_at, '-infinity') and values_removed_at is null
-          and id is distinct from newest.run_id
+          and not exists (select from statements where statements.run_id = runs.id)
+          and not exists (select from restored_connections where restored_connections.connection = name)
           and (state in ('unchanged', 'finished', 'finished_with_problems')
             or state = 'cancelled' and exists (select from deliveries where deliveries.run_id = runs.id))
           and (reason is distinct from ${statementFailed} or finished_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { endLearning, recordRestore } from '../../../src/store/connections/installation.ts'
 import { cancelRun, makeOwedStatements, requestPerson, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
@@ -45,6 +46,36 @@ test('a run of one person has its statement within the hour, and one only', asyn
 
   expect((await runsStated(world)).slice(1)).toEqual([runId])
   expect((await statementsOf(world)).at(-1)).toMatchObject({ addsUp: true, stated: { parts: { employed: 12 } } })
+})
+
+test('a run has one statement, though the clock was put back after it', async () => {
+  const { world, runId } = await openAfterPerson()
+  await using _ = world
+  passMinutes(world, 60)
+  await world.minute()
+  passMinutes(world, -62)
+  const { id } = await world.night(people, { asOf: '2026-11-21T01:00:00.000Z' })
+
+  passMinutes(world, 90)
+  await world.minute()
+
+  expect((await runsStated(world)).slice(1)).toEqual([runId, id])
+})
+
+test('after a restore, no statement is made before the connection has learned from the platform', async () => {
+  const { world, runId } = await openAfterPerson()
+  await using _ = world
+  const { db } = world.sync.store
+  const until = world.clock.now
+  passMinutes(world, 60)
+  await recordRestore(db, { until, now: world.clock.now })
+
+  await makeOwedStatements(world.sync)
+  expect(await runsStated(world)).not.toContain(runId)
+  await endLearning(db, 'acme')
+  await makeOwedStatements(world.sync)
+
+  expect((await runsStated(world)).at(-1)).toBe(runId)
 })
 
 test('a statement waits for the run that is active, and finds what was lost by then', async () => {
