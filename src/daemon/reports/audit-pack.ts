@@ -149,6 +149,7 @@ All but the last step at once, with Node.js 20 or newer, which needs nothing els
 
   node verify.mjs audit-key.pub.pem
 
-The scripts are short, so that you can read them before you run them. verify.mjs exits with 0 if everything is valid.
+The scripts are short, so that you can read them before you run them. verify.mjs exits with 0 if everything is valid, and with 2 if
+everything is as it was signed, but a population statement at the start or the end does not add up.
 `
 }

@@ -1,10 +1,11 @@
-// Step 4 of HOW-TO-VERIFY.txt for the folder of one connection: verify.mjs calls it once each file is the one that was signed.
+// Step 4 of HOW-TO-VERIFY.txt for the folder of one connection: verify.mjs calls it once each file is the one that was signed. Returns the
+// statements that are as they were signed and do not add up.
 export function verifyPopulation(folder, { acts, beside, sha, refuse }) {
   const wrong = (why) => refuse(`${folder.split('/')[1]}: ${why}`)
   const linesOf = (name) => beside(`${folder}/${name}`).toString().split('\n').filter(Boolean)
   const sorted = (...names) => names.flatMap(linesOf).sort().join('\n')
   const [start, end] = ['start', 'end'].map((name) => JSON.parse(beside(`${folder}/statement-${name}.json`)))
-  for (const one of [start, end].filter(Boolean)) verifyStatement(one, { acts, wrong })
+  const differing = [start, end].filter((one) => one && !verifyStatement(one, { acts, wrong }).addsUp)
   if (sorted('start.txt', 'entered.txt') !== sorted('end.txt', 'left.txt'))
     wrong('the start and who entered are not the end and who left')
   // Each cell with a text is quoted, and none holds a line end.
@@ -12,29 +13,30 @@ export function verifyPopulation(folder, { acts, beside, sha, refuse }) {
   for (const [name, entered] of Object.entries({ 'entered.txt': 'true', 'left.txt': 'false' }))
     if (linesOf(name).length !== moved.filter((each) => each === entered).length)
       wrong(`movements.csv does not have everybody of ${name}`)
-  if (!end) return
+  if (!end) return []
   verifyParts(end, { people: linesOf('accounted-end.csv'), employed: linesOf('end.txt').length, wrong })
   const exported = linesOf('export-end.txt')
-  if (end.export && sha(exported.map((line) => `${line.slice(0, 64)}\n`).join('')) !== end.export.keys)
+  if (end.addsUp && end.export && sha(exported.map((line) => `${line.slice(0, 64)}\n`).join('')) !== end.export.keys)
     wrong('export-end.txt is not what the statement sums up')
   for (const [digest, key] of exported.map((line) => [line.slice(0, 64), line.slice(65)]))
     if (key !== '' && sha(`${end.export.installation}\n${end.connection}\n${key}`) !== digest)
       wrong(`the digest of ${key} is another one`)
+  return [...new Set(differing.map(({ runId }) => `the statement after run ${runId}`))]
 }
 
 function verifyStatement(statement, { acts, wrong }) {
   const { runId, madeAt } = statement
   const of = `the statement after run ${runId}`
-  if (!statement.addsUp) wrong(`${of} does not add up`)
   const act = acts.find((each) => each.runId === runId && each.at === madeAt && each.act === 'statement.made')
   if (!act) wrong(`the audit trail has no entry of ${of}`)
-  const { stated, platform, rows } = statement
+  const { addsUp, stated, platform, rows } = statement
   const counts = { exported: stated.exported, further: stated.further, stated: stated.parts, rows: rows?.delivered }
   const records = { records: platform.records, platform: platform.parts }
   const digests = { keys: statement.export?.keys, sha256: statement.export?.sha256 }
-  for (const [name, value] of Object.entries({ addsUp: true, ...counts, ...records, ...digests }))
+  for (const [name, value] of Object.entries({ addsUp, ...counts, ...records, ...digests }))
     if (JSON.stringify(value ?? null) !== JSON.stringify(act.details[name] ?? null))
       wrong(`"${name}" of ${of} is not that of the audit trail`)
+  return statement
 }
 
 function verifyParts({ stated, platform }, { people, employed, wrong }) {

@@ -47,8 +47,11 @@ const { nightsOf } = await import('./verify-nights.mjs')
 const folders = names
   .filter((name) => name.endsWith('/statement-end.json'))
   .map((name) => name.split('/').slice(0, -1).join('/'))
-for (const folder of folders) verifyPopulation(folder, { acts, beside, sha, refuse })
 for (const folder of folders) console.log(nightsOf(folder, { acts, beside }))
+const differing = folders.flatMap((folder) => verifyPopulation(folder, { acts, beside, sha, refuse }))
+const by = given ? '' : ' with the key beside the files, which anybody can make'
+const result = differing.length === 0 ? `valid${by}` : `authentic${by}, but ${differing.join(' and ')} does not add up`
 console.log(
-  `valid${given ? '' : ' with the key beside the files, which anybody can make'}: the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`,
+  `${result}: the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`,
 )
+process.exitCode = differing.length === 0 ? 0 : 2

@@ -88,7 +88,7 @@ test('verify.mjs finds each thing that the page of the pack tells how to find', 
   await world.night(second, { asOf: '2026-11-21T01:00:00.000Z' })
   const files = await packOf(world, { from: '2026-11-21', to: '2026-12-31' })
   const lies: readonly (readonly [name: string, lie: (content: string) => string, finding: RegExp])[] = [
-    ['statement-end.json', (text) => text.replace('"addsUp": true', '"addsUp": false'), /does not add up/],
+    ['statement-end.json', (text) => text.replace('"addsUp": true', '"addsUp": false'), /"addsUp" of .* not that of/],
     [
       'statement-start.json',
       (text) => text.replace('"employed": 9', '"employed": 8'),
@@ -168,6 +168,9 @@ test('verify.mjs says which nights did not add up, and how long there was no sta
   expect(output).toMatch(/^valid: /m)
   const inPeriod = await verified(await packOf(world, { from: '2026-11-19', to: '2026-11-23' }))
   expect(inPeriod).toContain('the longest time without one is 96 hours, after 2026-11-19T03:01:00.000Z')
+  const differing = await verified(await packOf(world, { from: '2026-11-19', to: '2026-11-19' }))
+  expect(differing).toMatch(/^acme, .* 1 not adding up/)
+  expect(differing).toContain(`\nauthentic, but the statement after run ${id} does not add up: `)
 })
 
 test('a pack is of one moment: the statement of a night that ends meanwhile is not in it', async () => {
