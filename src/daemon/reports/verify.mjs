@@ -1,6 +1,6 @@
 // Does what HOW-TO-VERIFY.txt says with the files beside it: node verify.mjs [the public key that you were given, if not the one beside it]
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 const beside = (name) => readFileSync(new URL(name, import.meta.url))
 const sha = (data) => createHash('sha256').update(data).digest('hex')
@@ -9,15 +9,10 @@ const given = process.argv[2]
 const key = createPublicKey(given ? readFileSync(given) : beside('public-key.pem'))
 const sums = beside('MANIFEST')
 if (!verify(null, sums, key, beside('MANIFEST.sig'))) refuse('MANIFEST was not signed with this key, or was changed')
-const names = []
-for (const line of sums
-  .toString()
-  .split('\n')
-  .filter((each) => each !== '' && !each.startsWith('#'))) {
-  const [sum, name] = [line.slice(0, 64), line.slice(66)]
-  names.push(name)
-  if (sha(beside(name)) !== sum) refuse(`${name} is not the file that was signed`)
-}
+const [title, ...lines] = sums.toString().split('\n').filter(Boolean)
+const names = lines.map((line) => line.slice(66))
+for (const [index, name] of names.entries())
+  if (sha(beside(name)) !== lines[index].slice(0, 64)) refuse(`${name} is not the file that was signed`)
 let [hash, at, proven, signer] = ['0'.repeat(64), 0, true, null]
 const acts = []
 for (const line of beside('audit.jsonl').toString().split('\n').filter(Boolean)) {
@@ -44,6 +39,11 @@ if (signer !== null && signer !== key.export({ type: 'spki', format: 'der' }).to
   refuse('the audit trail was signed with another key')
 const { verifyPopulation } = await import('./verify-population.mjs')
 const { nightsOf } = await import('./verify-nights.mjs')
+console.log(title.slice(2))
+const entries = readdirSync(new URL('.', import.meta.url), { recursive: true }).map((name) => name.replaceAll('\\', '/'))
+const isListed = (entry) => names.some((name) => name === entry || name.startsWith(`${entry}/`))
+const added = entries.filter((entry) => !isListed(entry) && !['MANIFEST', 'MANIFEST.sig', given].includes(entry))
+if (added.length > 0) console.log(`not in MANIFEST, so not part of the pack: ${JSON.stringify(added)}`)
 const folders = names
   .filter((name) => name.endsWith('/statement-end.json'))
   .map((name) => name.split('/').slice(0, -1).join('/'))

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { sql } from 'kysely'
@@ -104,7 +104,14 @@ test('verify.mjs finds each thing that the page of the pack tells how to find', 
     ['export-end.txt', (text) => text.replace('E0001', 'E9991'), /the digest of E9991 is another one/],
   ]
 
-  expect(await verified(files)).toMatch(/^valid: /m)
+  expect(await verified(files)).toMatch(
+    /^rollcall report of leavers, 2026-11-21 to 2026-12-31, made at .*\nacme, .*\nvalid: /,
+  )
+  const added = { name: 'population/berlin/end.txt', content: 'E1\n', encoding: 'utf8' } as const
+  expect(await verified([...files, added])).toContain(
+    'not in MANIFEST, so not part of the pack: ["population/berlin","population/berlin/end.txt"]',
+  )
+  await rm(join(folder.path, 'pack', 'population', 'berlin'), { recursive: true })
   expect(await verified(files, { isKeyGiven: false })).toMatch(
     /^valid with the key beside the files, which anybody can/m,
   )
