@@ -136,7 +136,8 @@ const noRival = sql<boolean>`not exists (
       and runs.state = 'waiting' and runs.feed <> 'roster')))`
 
 /**
- * Ends a run with problems that has just ended well, because not everybody is accounted for. Call it in the transaction that ends the run.
+ * Ends a run with problems that has just ended well, because not everybody is accounted for. A cancelled run stays cancelled and gets the
+ * reason. Call it in the transaction that ends the run.
  */
 export async function moveToProblems(
   tx: Db,
@@ -144,8 +145,8 @@ export async function moveToProblems(
 ): Promise<void> {
   await tx
     .updateTable('runs')
-    .set({ state: 'finished_with_problems', reason })
+    .set({ state: sql`case state when 'cancelled' then state else 'finished_with_problems' end`, reason })
     .where('id', '=', runId)
-    .where('state', 'in', ['finished', 'unchanged', 'finished_with_problems'])
+    .where('state', 'in', ['finished', 'unchanged', 'finished_with_problems', 'cancelled'])
     .execute()
 }

@@ -49,7 +49,8 @@ export async function unstatedRuns(
     from unnest(${connections}::text[]) of_connection (name)
       cross join lateral (
         select id, finished_at from runs
-        where runs.connection = name and state = 'finished_with_problems' and reason = ${statementFailed} and ${isBefore('finished_at')}
+        where runs.connection = name and state in ('finished_with_problems', 'cancelled') and reason = ${statementFailed}
+          and ${isBefore('finished_at')}
           and finished_at > coalesce(
             (select max(made_at) from statements where statements.connection = name and ${isBefore('made_at')}), '-infinity')
         order by finished_at desc limit 1) ended

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endLearning, recordRestore } from '../../../src/store/connections/installation.ts'
+import { unstatedRuns } from '../../../src/store/statement/owed.ts'
 import { cancelRun, makeOwedStatements, requestPerson, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
@@ -98,9 +100,8 @@ test('a statement waits for the run that is active, and finds what was lost by t
   expect(world.events).toContainEqual(expect.objectContaining({ event: 'statement.differs', runId, people: 1 }))
 })
 
-test('a run that is cancelled while it delivers has its statement at once', async () => {
-  const { client } = await host.tenant()
-  await using world = await openWorld({ client })
+/** Cancels the run of a second night while it delivers. */
+async function cancelWhileDelivering(world: World): Promise<string> {
   await world.night(people)
   passMinutes(world, 5)
   world.setExport(
@@ -112,6 +113,13 @@ test('a run that is cancelled while it delivers has its statement at once', asyn
   if (job) await world.workOn(job)
   await cancelRun(world.sync, { runId: id, by: 'ops' })
   world.jobs.length = 0
+  return id
+}
+
+test('a run that is cancelled while it delivers has its statement at once', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const id = await cancelWhileDelivering(world)
 
   passMinutes(world, 1)
   await makeOwedStatements(world.sync)
@@ -123,4 +131,21 @@ test('a run that is cancelled while it delivers has its statement at once', asyn
     addsUp: true,
     stated: { exported: 13, parts: { excluded: 2 } },
   })
+})
+
+test('a statement that cannot be made after a cancelled run is known until one is made', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  const id = await cancelWhileDelivering(world)
+  await sql`alter table accounted_people rename to accounted_people_away`.execute(db)
+
+  await makeOwedStatements(world.sync)
+  await sql`alter table accounted_people_away rename to accounted_people`.execute(db)
+
+  expect(await unstatedRuns(db, ['acme'])).toMatchObject([{ runId: id }])
+  expect(await world.runOf(id)).toMatchObject({ state: 'cancelled' })
+  passMinutes(world, 61)
+  await makeOwedStatements(world.sync)
+  expect(await unstatedRuns(db, ['acme'])).toEqual([])
 })
