@@ -97,6 +97,13 @@ const [entering, leaving] = [
 /** In SQL, whether a change is about employment, and not only about other fields. */
 const movesPeople = sql`(changes.kind in ('join', 'return', 'leave', 'retract') or changes.fields -> 'separatedAt' is not null)`
 
+/** In SQL, when the last statement was made before the person moved in the other direction; a change before it is about an older movement. */
+const sinceLastMove = sql`coalesce((
+  select max(before.made_at) from statements before
+  where before.connection = runs.connection and before.id < (
+    select max(earlier.until) from parts earlier
+    where earlier.identity_id = moves.identity_id and earlier.counted = moves.entered and earlier.until <= moves.at)), '-infinity')`
+
 async function movementsBetween(db: Db, { connection, after, until }: Range): Promise<readonly Movement[]> {
   const { rows } = await sql<MovementRow>`
     with parts as (select *, ${isCounted} as counted from accounted_people where connection = ${connection}),
@@ -120,6 +127,7 @@ async function movementsBetween(db: Db, { connection, after, until }: Range): Pr
         coalesce(changes.answered_at, deliveries.answered_at) as answered_at
       from changes join runs on runs.id = changes.run_id left join deliveries using (run_id, batch)
       where runs.connection = ${connection} and changes.identity_id = moves.identity_id and changes.state in ('due', 'confirmed')
+        and (changes.fields is null or ${movesPeople}) and coalesce(runs.finished_at, 'infinity') >= ${sinceLastMove}
         and runs.state <> 'held' and runs.created_at <= coalesce(statements.made_at, 'infinity')
         and changes.kind = any(case when moves.entered then ${entering}::text[] else ${leaving}::text[] end)
       order by coalesce(${movesPeople}, false) desc, runs.created_at desc, runs.id limit 1) change on true

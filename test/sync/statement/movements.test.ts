@@ -40,3 +40,31 @@ test('a movement cites the run that sent it, not a held plan or another field of
   const departure = movements.find(({ identityId, entered }) => identityId === 'E0002' && !entered)
   expect(departure).toMatchObject({ kind: 'leave', runId: id, status: '200' })
 })
+
+test('a movement cites neither an older movement nor another field if its own change is not stored', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  const people = staff(12)
+  const left = change(people, { id: 'E0002', leavingDate: '2026-11-19', status: 'Inactive' })
+  let last = ''
+  for (const [night, listed] of [people, left, people].entries()) {
+    world.clock.now = new Date(`2026-11-${21 + night}T03:00:00.000Z`)
+    const { id } = await world.night(listed, { asOf: `2026-11-${21 + night}T01:00:00.000Z` })
+    last = id
+  }
+  const returnOf = async () => {
+    const { movements } = await populationChange(db, {
+      ...{ connection: 'acme', from: new Date('2026-01-01'), to: new Date('2027-01-01') },
+    })
+    return movements.findLast(({ identityId, entered }) => identityId === 'E0002' && entered)
+  }
+
+  expect(await returnOf()).toMatchObject({ kind: 'return', runId: last })
+  await sql`
+    update changes set kind = 'update', fields = '{"jobTitle": ["a", "b"]}' where run_id = ${last} and identity_id = 'E0002'`.execute(
+    db,
+  )
+
+  expect(await returnOf()).toMatchObject({ kind: 'return', runId: null, status: null })
+})
