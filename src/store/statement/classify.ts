@@ -80,8 +80,11 @@ function smallTables({ connection, now }: Classification): RawBuilder<unknown> {
         join stated_keys on stated_keys.connection = ${connection} and stated_keys.identity_id = first_keys.key
     ), reverted as materialized (
       select distinct changes.identity_id from changes join runs on runs.id = changes.run_id
-      where runs.connection = ${connection} and runs.feed = 'revert' and runs.created_at >= (
-        select runs.created_at from stated_exports join runs on runs.id = stated_exports.run_id where stated_exports.connection = ${connection})
+      where runs.connection = ${connection} and runs.feed = 'revert'
+        and (runs.state in ('unchanged', 'finished', 'finished_with_problems') or exists (select from deliveries where deliveries.run_id = runs.id))
+        and runs.created_at >= coalesce((
+          select runs.created_at from stated_exports join runs on runs.id = stated_exports.run_id
+          where stated_exports.connection = ${connection}), '-infinity')
     ), noted (identity_id, pending, confirmed, held_run, has_held_change, problem, sent_by, cancelled, fault, waits_until,
         leaves_later, held_back, foreign_as, row_overdue) as (
       select identity_id, true, confirmed, null, false, null, null, null, null, null, false, null, null, false
@@ -234,6 +237,7 @@ const detail = sql`case
   when is_departure_held then 'held back until ' || coalesce(held_back, '')
   when held_run is not null and (has_held_change or desired is null or is_overdue) then held_run
   when desired is not null and is_pending then coalesce(problem, sent_by, cancelled)
+  when treatment <> 'retracted' then treatment
   when is_by_operator then 'stated as left'
   when treatment is not null then treatment
   when fault is not null and separated_at is null then fault

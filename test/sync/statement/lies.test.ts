@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
+import { makeStatement } from '../../../src/store/statement/make.ts'
 import { IntakeCounter } from '../../../src/sync/plan/intake-counter.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
@@ -97,12 +98,24 @@ test('an absence that is lost shows: the person has no row, and nothing says so'
     db,
   )
 
-  await world.night(without('E0007', 'E0008'), { asOf: secondNight })
+  const { id: runId } = await world.night(without('E0007', 'E0008'), { asOf: secondNight })
   const lost = await newest(world)
+  const { rows } = await sql<{ id: string }>`
+    insert into runs (id, connection, feed, trigger, options, state, created_at)
+    values (gen_random_uuid(), 'acme', 'revert', 'operator', '{}', 'rejected', ${world.clock.now}) returning id`.execute(db)
+  await sql`
+    insert into changes (run_id, identity_id, kind, fields, inferred, carried, state, requests)
+    values (${rows[0]?.id}, 'E0007', 'update', '{}', false, false, 'due', 0)`.execute(db)
+  const afterRejected = await db
+    .transaction()
+    .execute((tx) =>
+      makeStatement(tx, { runId, connection: 'acme', removes: false, separatesAbsent: true, now: world.clock.now }),
+    )
   await sql`drop trigger lose_absence on roster`.execute(db)
   await world.night(without('E0007', 'E0008', 'E0009'), { asOf: '2026-11-22T01:00:00.000Z' })
 
   expect(lost).toMatchObject({ addsUp: false, unaccounted: ['E0007'] })
+  expect(afterRejected).toMatchObject({ addsUp: false, unaccounted: ['E0007'] })
   expect(await newest(world)).toMatchObject({ addsUp: true, unaccounted: [] })
 })
 
