@@ -24,7 +24,11 @@ export function renderStatement(statement: Statement, paint: Paint): string {
           ),
         ]),
     ...(addsUp
-      ? [paint('green', 'Everybody is accounted for.')]
+      ? [
+          unstatedRunId === undefined
+            ? paint('green', 'Everybody is accounted for.')
+            : `Everybody was accounted for at ${formatInstant(madeAt)}.`,
+        ]
       : [
           paint('red', 'The statement does not add up:'),
           ...differences.map((difference) => `  ${escapeText(difference)}`),

@@ -52,11 +52,13 @@ ${fields('part') !== '' && (await peopleCard(context, fields, page))}
 }
 
 function resultCard(statement: Statement): Html {
-  const { addsUp, differences, unaccounted, runId, rules, unstatedRunId } = statement
+  const { addsUp, differences, unaccounted, runId, madeAt, rules, unstatedRunId } = statement
+  const accounted =
+    unstatedRunId === undefined ? 'Everybody is accounted for' : `Everybody was accounted for at ${formatInstant(madeAt)}`
   const source = statement.export
   const keys = unaccounted.length > 0 && html`<p>${unaccounted.join(', ')}</p>`
   return card({
-    title: addsUp ? 'Everybody is accounted for' : 'The statement does not add up',
+    title: addsUp ? accounted : 'The statement does not add up',
     id: 'result',
     content: html`${unstatedRunId !== undefined && html`<p>No statement could be made after the later run <a href="${runHref(unstatedRunId)}">${unstatedRunId}</a>.</p>`}
 ${!addsUp && html`<ul class="list">${differences.map((text) => html`<li>${capital(text)}</li>`)}</ul>${keys}`}

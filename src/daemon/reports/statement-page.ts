@@ -7,13 +7,17 @@ export function statementPage(statement: Statement): string {
   const { connection, madeAt, runId, rows, stated, platform, addsUp, differences, unaccounted, unstatedRunId } =
     statement
   const source = statement.export
+  const [kind, accounted] =
+    unstatedRunId === undefined
+      ? ['verdict good', 'Everybody is accounted for.']
+      : ['faint', `Everybody was accounted for at ${madeAt}.`]
   const body = html`<header>
 <h1>Population of ${connection}, ${madeAt.slice(0, 10)}</h1>
 <p class="faint">Made at ${madeAt}, after run ${runId}, by the rules ${statement.rules ?? 'unknown'}.</p>
 ${source && html`<p class="faint">Export ${source.name ?? ''} as of ${source.asOf}, version ${source.version ?? 'unknown'}. ${source.end ?? 'It was read to its end.'} ${source.sha256 && `SHA-256 of its file: ${source.sha256}.`} SHA-256 of its keys: ${source.keys}.</p>`}
 </header>
 ${unstatedRunId !== undefined && html`<p class="verdict bad">No statement could be made after the later run ${unstatedRunId}.</p>`}
-<p class="verdict ${addsUp ? 'good' : 'bad'}">${addsUp ? 'Everybody is accounted for.' : html`<strong>It does not add up</strong>: ${differences.join('; ')}. ${unaccounted.join(', ')}`}</p>
+<p class="${addsUp ? kind : 'verdict bad'}">${addsUp ? accounted : html`<strong>It does not add up</strong>: ${differences.join('; ')}. ${unaccounted.join(', ')}`}</p>
 ${section('People stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts))}
 ${section('People on the platform', platform.records, partsOf(platformParts, platform.parts))}
 ${rows && section('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}`
