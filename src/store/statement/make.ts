@@ -44,7 +44,8 @@ export async function makeStatement(
   const classified: Classification = {
     ...{ connection, removes, now },
     acceptedAsOf: basis.accepted_as_of,
-    exportsAccepted: separatesAbsent ? basis.exports_accepted : null,
+    // By other rules, the export may have said nothing of absent people.
+    exportsAccepted: separatesAbsent && basis.hasRulesOfExport ? basis.exports_accepted : null,
     hasNextRun: basis.hasNextRun,
   }
   const { lastContent, lastDigest } = basis
@@ -111,6 +112,8 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     accepted_as_of: Date | null
     exports_accepted: number
     hasNextRun: boolean
+    /** Whether the accepted export was read by the configuration of the run. */
+    hasRulesOfExport: boolean
     exportRun: string | null
     as_of: Date | null
     list_digest: string | null
@@ -122,7 +125,7 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     select own.configuration, connections.accepted_as_of, connections.exports_accepted, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
       (select id::text from installation) as installation, last.content as "lastContent", last.people_digest as "lastDigest",
       ${withoutWorkers},
-      reading.source, reading.mode, intakes.counts,
+      reading.source, reading.mode, intakes.counts, coalesce(reading.configuration = own.configuration, false) as "hasRulesOfExport",
       exists (select from runs next where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned')
         and next.id <> own.id and ${sendsEverybody(sql.ref('next.feed'))}
         and next.created_at > ${now}::timestamptz - make_interval(hours => ${sql.lit(nextRunWithinHours)})) as "hasNextRun"

@@ -100,22 +100,34 @@ test('an absence that is lost shows: the person has no row, and nothing says so'
 
   const { id: runId } = await world.night(without('E0007', 'E0008'), { asOf: secondNight })
   const lost = await newest(world)
-  const { rows } = await sql<{ id: string }>`
-    insert into runs (id, connection, feed, trigger, options, state, created_at)
-    values (gen_random_uuid(), 'acme', 'revert', 'operator', '{}', 'rejected', ${world.clock.now}) returning id`.execute(db)
+  const addRun = async (feed: string, state: string) => {
+    const { rows } = await sql<{ id: string }>`
+      insert into runs (id, connection, feed, trigger, options, state, configuration, created_at)
+      values (gen_random_uuid(), 'acme', ${feed}, 'operator', '{}', ${state}, 'changed', ${world.clock.now}) returning id`.execute(
+      db,
+    )
+    return rows[0]?.id ?? ''
+  }
+  const stateAfter = async (id: string) =>
+    await db
+      .transaction()
+      .execute((tx) =>
+        makeStatement(tx, {
+          ...{ runId: id, connection: 'acme', removes: false, separatesAbsent: true, now: world.clock.now },
+        }),
+      )
   await sql`
     insert into changes (run_id, identity_id, kind, fields, inferred, carried, state, requests)
-    values (${rows[0]?.id}, 'E0007', 'update', '{}', false, false, 'due', 0)`.execute(db)
-  const afterRejected = await db
-    .transaction()
-    .execute((tx) =>
-      makeStatement(tx, { runId, connection: 'acme', removes: false, separatesAbsent: true, now: world.clock.now }),
-    )
+    values (${await addRun('revert', 'rejected')}, 'E0007', 'update', '{}', false, false, 'due', 0)`.execute(db)
+  const afterRejected = await stateAfter(runId)
+  const byOtherRules = await stateAfter(await addRun('person', 'finished'))
   await sql`drop trigger lose_absence on roster`.execute(db)
   await world.night(without('E0007', 'E0008', 'E0009'), { asOf: '2026-11-22T01:00:00.000Z' })
 
   expect(lost).toMatchObject({ addsUp: false, unaccounted: ['E0007'] })
   expect(afterRejected).toMatchObject({ addsUp: false, unaccounted: ['E0007'] })
+  // The next export is read by the changed rules.
+  expect(byOtherRules).toMatchObject({ addsUp: true, unaccounted: [] })
   expect(await newest(world)).toMatchObject({ addsUp: true, unaccounted: [] })
 })
 
