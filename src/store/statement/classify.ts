@@ -7,7 +7,7 @@ export type Classification = {
   readonly connection: string
   /** When the newest accepted snapshot was true; null: none was accepted. */
   readonly acceptedAsOf: Date | null
-  /** How many snapshots whose silence about a person means something were accepted; null: none means anything now. */
+  /** The number of accepted snapshots by which absent people are separated; null: an absence means nothing. */
   readonly exportsAccepted: number | null
   /** A run of the connection that plans whatever differs is about to start. */
   readonly hasNextRun: boolean
@@ -50,8 +50,8 @@ function waitsFor(column: (name: string) => RawBuilder<unknown>): RawBuilder<unk
 }
 
 /**
- * In SQL, whether a row of the roster says that the newest export states the person's employment. If the export does not have the person,
- * the absence was lost.
+ * In SQL, whether the newest accepted export decided about the person's employment, as the roster has it. If the export does not have the
+ * person, the absence was lost.
  */
 function isSpokenOf(
   column: (name: string) => RawBuilder<unknown>,
@@ -60,7 +60,7 @@ function isSpokenOf(
   return sql<boolean>`(not ${column('export_is_silent')} and ${column('exports_before')} < ${exportsAccepted ?? 0}::int)`
 }
 
-/** In SQL, the tables that name few people: keys with an alias, and what is particular about a person. */
+/** In SQL, the tables that name few people: keys with an alias, and whatever is stored about a person beside the roster. */
 function smallTables({ connection, now }: Classification): RawBuilder<unknown> {
   const isHeld = sql`runs.connection = ${connection} and runs.state = 'held'`
   return sql`

@@ -5,7 +5,7 @@ import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { reportStatement, stateAfterRun } from '../context/state-population.ts'
 
 const hourMs = 3_600_000
-/** By store and connection, when a statement could last not be made. One that times out would otherwise do so in each sweep. */
+/** By store and connection, when making a statement last failed. One that times out would otherwise do so in each sweep. */
 const failures = new WeakMap<object, Map<string, number>>()
 
 /**
