@@ -11,6 +11,8 @@ export type Classification = {
   readonly exportsAccepted: number | null
   /** A run of the connection that plans whatever differs is about to start. */
   readonly hasNextRun: boolean
+  /** Such a run also serves the days that have come. */
+  readonly hasNextDueRun: boolean
   /** Leavers are removed from the platform. */
   readonly removes: boolean
   readonly now: Date
@@ -147,6 +149,7 @@ function subjects({
   acceptedAsOf,
   exportsAccepted,
   hasNextRun,
+  hasNextDueRun,
   removes,
   now,
 }: Classification): RawBuilder<unknown> {
@@ -159,7 +162,7 @@ function subjects({
   return sql`
     select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, is_by_operator, deferred_to, cleared_date, absences, desired, is_silent_about,
       is_spoken_of and not exists (select from reverted where reverted.identity_id = key) as is_absence_lost,
-      not ${hasNextRun}::boolean and (coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false)) as is_overdue,
+      not ${hasNextDueRun}::boolean and (coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false)) as is_overdue,
       ${hasNextRun}::boolean as has_next_run, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
@@ -256,7 +259,7 @@ export type PopulationDigest = { readonly digest: string; readonly exported: num
  * are equal, too. Each table of everybody is read once, which is much faster than comparing them.
  */
 export function populationDigest(input: Classification): RawBuilder<unknown> {
-  const { connection, acceptedAsOf, exportsAccepted, hasNextRun, now } = input
+  const { connection, acceptedAsOf, exportsAccepted, hasNextRun, hasNextDueRun, now } = input
   const hasLeft = sql`(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()})`
   // Added here, because the database would add it anew for each row.
   const newerFrom = acceptedAsOf && new Date(acceptedAsOf.getTime() + 1)
@@ -274,7 +277,7 @@ export function populationDigest(input: Classification): RawBuilder<unknown> {
       select count(*)::int as keys, bit_xor(hashtextextended(identity_id, coalesce(hashtextextended(treatment, 0), 0))) as digest
       from stated_keys where connection = ${connection}
     )
-    select exported.keys as exported, concat_ws(' ', ${hasNextRun}::boolean, exported.keys, exported.digest,
+    select exported.keys as exported, concat_ws(' ', ${hasNextRun}::boolean, ${hasNextDueRun}::boolean, exported.keys, exported.digest,
       (select concat_ws(' ', count(*), bit_xor(hashtextextended(identity_id, ${state}))) from roster where connection = ${connection}),
       (select md5(string_agg(concat(notes, coalesce(confirmed ->> 'separatedAt' collate "C" <= ${now.toISOString()}, false)), E'\n' order by identity_id)) from notes),
       (select md5(string_agg(identity_id, E'\n' order by identity_id)) from reverted),

@@ -47,6 +47,7 @@ export async function makeStatement(
     // By other rules, the export may have said nothing of absent people.
     exportsAccepted: separatesAbsent && basis.hasRulesOfExport ? basis.exports_accepted : null,
     hasNextRun: basis.hasNextRun,
+    hasNextDueRun: basis.hasNextDueRun,
   }
   const { lastContent, lastDigest } = basis
   const { digest, exported } = await readDigest(tx, classified)
@@ -112,6 +113,7 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     accepted_as_of: Date | null
     exports_accepted: number
     hasNextRun: boolean
+    hasNextDueRun: boolean
     /** Whether the accepted export was read by the configuration of the run. */
     hasRulesOfExport: boolean
     exportRun: string | null
@@ -126,15 +128,18 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
       (select id::text from installation) as installation, last.content as "lastContent", last.people_digest as "lastDigest",
       ${withoutWorkers},
       reading.source, reading.mode, intakes.counts, coalesce(reading.configuration = own.configuration, false) as "hasRulesOfExport",
-      exists (select from runs next where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned')
-        and next.id <> own.id and ${sendsEverybody(sql.ref('next.feed'))}
-        and next.created_at > ${now}::timestamptz - make_interval(hours => ${sql.lit(nextRunWithinHours)})) as "hasNextRun"
+      next_runs.*
     from runs own join connections on connections.name = own.connection
       left join stated_exports exported on exported.connection = own.connection
       left join runs reading on reading.id = exported.run_id
       left join intakes on intakes.run_id = exported.run_id
       left join lateral (
         select content, people_digest from statements where statements.connection = own.connection order by id desc limit 1) last on true
+      cross join lateral (
+        select count(*) > 0 as "hasNextRun", coalesce(bool_or(next.feed <> 'webhook'), false) as "hasNextDueRun" from runs next
+        where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned') and next.id <> own.id
+          and ${sendsEverybody(sql.ref('next.feed'))}
+          and next.created_at > ${now}::timestamptz - make_interval(hours => ${sql.lit(nextRunWithinHours)})) next_runs
     where own.id = ${runId}`.execute(tx)
   const [basis] = rows
   if (!basis) throw new Error(`run ${runId} does not exist`)

@@ -176,7 +176,7 @@ test('verify.mjs says which nights did not add up, and how long there was no sta
   const inPeriod = await verified(await packOf(world, { from: '2026-11-19', to: '2026-11-23' }))
   expect(inPeriod).toContain('the longest time without one is 96 hours, after 2026-11-19T03:01:00.000Z')
   const differing = await verified(await packOf(world, { from: '2026-11-19', to: '2026-11-19' }))
-  expect(differing).toMatch(/^acme, .* 1 not adding up/)
+  expect(differing).toMatch(/^acme, .* 1 not adding up/m)
   expect(differing).toContain(`\nauthentic, but the statement after run ${id} does not add up: `)
 })
 

@@ -54,12 +54,12 @@ test.each(waiting)(
 
     const before = await stateAfter(1)
     const onTheDay = await stateAfter(24)
-    await addWaitingRun(db, {
-      ...{ connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} },
-      now: new Date(world.clock.now.getTime() + 71 * 3_600_000),
-    })
+    const run = { connection: 'acme', trigger: 'schedule', options: {} } as const
+    const now = new Date(world.clock.now.getTime() + 71 * 3_600_000)
+    await addWaitingRun(db, { ...run, feed: 'roster', now })
     const beforeRun = await stateAfter(72)
     await db.deleteFrom('runs').where('state', '=', 'waiting').execute()
+    await addWaitingRun(db, { ...run, feed: 'webhook', now })
     const after = await stateAfter(72)
 
     expect([before, onTheDay, beforeRun].map(({ stated, addsUp }) => [stated.parts[part], addsUp])).toEqual([
