@@ -114,7 +114,7 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     exports_accepted: number
     hasNextRun: boolean
     hasNextDueRun: boolean
-    /** Whether the accepted export was read by the configuration of the run. */
+    /** False if the accepted export was read by another configuration than that of the run. */
     hasRulesOfExport: boolean
     exportRun: string | null
     as_of: Date | null
@@ -127,7 +127,7 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     select own.configuration, connections.accepted_as_of, connections.exports_accepted, exported.run_id as "exportRun", exported.as_of, exported.list_digest,
       (select id::text from installation) as installation, last.content as "lastContent", last.people_digest as "lastDigest",
       ${withoutWorkers},
-      reading.source, reading.mode, intakes.counts, coalesce(reading.configuration = own.configuration, false) as "hasRulesOfExport",
+      reading.source, reading.mode, intakes.counts, coalesce(reading.configuration = own.configuration, true) as "hasRulesOfExport",
       next_runs.*
     from runs own join connections on connections.name = own.connection
       left join stated_exports exported on exported.connection = own.connection
