@@ -54,7 +54,9 @@ ${fields('part') !== '' && (await peopleCard(context, fields, page))}
 function resultCard(statement: Statement): Html {
   const { addsUp, differences, unaccounted, runId, madeAt, rules, unstatedRunId } = statement
   const accounted =
-    unstatedRunId === undefined ? 'Everybody is accounted for' : `Everybody was accounted for at ${formatInstant(madeAt)}`
+    unstatedRunId === undefined
+      ? 'Everybody is accounted for'
+      : `Everybody was accounted for at ${formatInstant(madeAt)}`
   const source = statement.export
   const keys = unaccounted.length > 0 && html`<p>${unaccounted.join(', ')}</p>`
   return card({

@@ -40,7 +40,9 @@ if (signer !== null && signer !== key.export({ type: 'spki', format: 'der' }).to
 const { verifyPopulation } = await import('./verify-population.mjs')
 const { nightsOf } = await import('./verify-nights.mjs')
 console.log(title.slice(2))
-const entries = readdirSync(new URL('.', import.meta.url), { recursive: true }).map((name) => name.replaceAll('\\', '/'))
+const entries = readdirSync(new URL('.', import.meta.url), { recursive: true }).map((name) =>
+  name.replaceAll('\\', '/'),
+)
 const isListed = (entry) => names.some((name) => name === entry || name.startsWith(`${entry}/`))
 const added = entries.filter((entry) => !isListed(entry) && !['MANIFEST', 'MANIFEST.sig', given].includes(entry))
 if (added.length > 0) console.log(`not in MANIFEST, so not part of the pack: ${JSON.stringify(added)}`)

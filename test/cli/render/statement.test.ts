@@ -24,7 +24,14 @@ test('a statement with a later run that has none says when everybody was account
   const zeros = <T extends object>(parts: T) =>
     Object.fromEntries(Object.keys(parts).map((name) => [name, 0])) as Record<keyof T, number>
   const statement: Statement = {
-    ...{ connection: 'acme', runId: 'first', madeAt: '2026-11-20T03:00:00.000Z', rules: null, export: null, rows: null },
+    ...{
+      connection: 'acme',
+      runId: 'first',
+      madeAt: '2026-11-20T03:00:00.000Z',
+      rules: null,
+      export: null,
+      rows: null,
+    },
     stated: { exported: 0, further: 0, parts: zeros(statedParts) },
     platform: { records: 0, parts: zeros(platformParts) },
     ...{ addsUp: true, differences: [], unaccounted: [] },
@@ -33,7 +40,9 @@ test('a statement with a later run that has none says when everybody was account
 
   expect(renderStatement(statement, plain)).toContain('Everybody is accounted for.')
   expect(statementPage(statement)).toContain('<p class="verdict good">Everybody is accounted for.')
-  expect(renderStatement(older, plain)).toMatch(/later run later\. This one is older:\nEverybody was accounted for at 2026-11-20/)
+  expect(renderStatement(older, plain)).toMatch(
+    /later run later\. This one is older:\nEverybody was accounted for at 2026-11-20/,
+  )
   expect(statementPage(older)).toContain('Everybody was accounted for at 2026-11-20')
   expect(statementPage(older)).not.toContain('verdict good')
 })

@@ -56,7 +56,9 @@ test('without a daemon, a command sends the leaving dates that are due, also of 
   // A statement is owed after this run.
   await sql`
     insert into runs (id, connection, feed, trigger, options, state, created_at, finished_at)
-    values (gen_random_uuid(), 'acme', 'person', 'operator', '{}', 'finished', now(), now() + interval '1 minute')`.execute(db)
+    values (gen_random_uuid(), 'acme', 'person', 'operator', '{}', 'finished', now(), now() + interval '1 minute')`.execute(
+    db,
+  )
   await using _work = await startWork(assembly)
   const { signal } = new AbortController()
   const control = localControl(controlContext(assembly, { daemon: null, signal }))

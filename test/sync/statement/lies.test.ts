@@ -109,13 +109,11 @@ test('an absence that is lost shows: the person has no row, and nothing says so'
     return rows[0]?.id ?? ''
   }
   const stateAfter = async (id: string) =>
-    await db
-      .transaction()
-      .execute((tx) =>
-        makeStatement(tx, {
-          ...{ runId: id, connection: 'acme', removes: false, separatesAbsent: true, now: world.clock.now },
-        }),
-      )
+    await db.transaction().execute((tx) =>
+      makeStatement(tx, {
+        ...{ runId: id, connection: 'acme', removes: false, separatesAbsent: true, now: world.clock.now },
+      }),
+    )
   await sql`
     insert into changes (run_id, identity_id, kind, fields, inferred, carried, state, requests)
     values (${await addRun('revert', 'rejected')}, 'E0007', 'update', '{}', false, false, 'due', 0)`.execute(db)
