@@ -53,7 +53,6 @@ for (const folder of folders) console.log(nightsOf(folder, { acts, beside }))
 const differing = folders.flatMap((folder) => verifyPopulation(folder, { acts, beside, sha, refuse }))
 const by = given ? '' : ' with the key beside the files, which anybody can make'
 const result = differing.length === 0 ? `valid${by}` : `authentic${by}, but ${differing.join(' and ')} does not add up`
-console.log(
-  `${result}: the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`,
-)
+const checked = `the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`
+console.log(`${result}: ${checked}`)
 process.exitCode = differing.length === 0 ? 0 : 2

@@ -127,7 +127,7 @@ async function movementsBetween(db: Db, { connection, after, until }: Range): Pr
         coalesce(changes.answered_at, deliveries.answered_at) as answered_at
       from changes join runs on runs.id = changes.run_id left join deliveries using (run_id, batch)
       where runs.connection = ${connection} and changes.identity_id = moves.identity_id and changes.state in ('due', 'confirmed')
-        and (changes.fields is null or ${movesPeople}) and coalesce(runs.finished_at, 'infinity') >= ${sinceLastMove}
+        and (changes.fields is null or ${movesPeople}) and coalesce(runs.finished_at, 'infinity') > ${sinceLastMove}
         and runs.state <> 'held' and runs.created_at <= coalesce(statements.made_at, 'infinity')
         and changes.kind = any(case when moves.entered then ${entering}::text[] else ${leaving}::text[] end)
       order by coalesce(${movesPeople}, false) desc, runs.created_at desc, runs.id limit 1) change on true
