@@ -139,7 +139,11 @@ function ownersOf(account: Account, book: Book): Owners {
   const keyed = keyedOf(account, book)
   const mailed = mailedOf(account, book)
   const both = keyed.filter((person) => mailed.includes(person))
-  if (both.length > 0) return { owners: both, isDisputed: false }
+  if (both.length > 0) {
+    // Somebody who returned under another key kept the address and the name.
+    const returned = mailed.filter((person) => !both.includes(person) && haveOneName([person, ...both]))
+    return { owners: [...both, ...returned], isDisputed: false }
+  }
   if (keyed.length === 0) return { owners: mailed, isDisputed: false }
   const named = [...keyed, ...mailed].filter((person) => haveOneName([person, account]))
   const owners = named.length > 0 ? named : [...keyed, ...mailed]

@@ -83,6 +83,17 @@ describe('an account', () => {
     expect(causes([person('E1', left), other], accounts)).toEqual(expected)
   })
 
+  test.each([
+    ['returned under another key', { firstName: 'First E1' }, []],
+    ['shares it with somebody else', {}, ['account_of_leaver E1']],
+    ['shares it with somebody without a name', { firstName: null, lastName: null }, ['account_of_leaver E1']],
+  ])('with the number and the address of a leaver who %s', (_what, name, expected) => {
+    const other = { ...person('E9', name), emails: ['e1@acme.example'] }
+    const accounts = [account('a', { employeeNumber: 'E1', login: 'e1@acme.example' })]
+
+    expect(causes([person('E1', left), other], accounts)).toEqual(expected)
+  })
+
   test('is judged as of the list: later departures and starts do not count', () => {
     const later = { separatedAt: '2026-11-20T06:00:00.000Z' }
     const future = { startedAt: '2026-12-01T00:00:00.000Z' }
