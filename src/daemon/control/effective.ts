@@ -148,7 +148,7 @@ function momentOf(text: string, withValues: boolean): string {
 
 const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
   no_email: 'HR states no e-mail',
-  several_owners: 'its number and its addresses are of different people',
+  several_owners: 'its number and addresses are of different people',
   row_waits: 'HR has a row with its number that is not accepted yet',
   by_name: 'one person has the name and another e-mail',
   several: 'several people have the name and other e-mails',

@@ -144,10 +144,25 @@ function ownersOf(account: Account, book: Book): Owners {
     const returned = mailed.filter((person) => !both.includes(person) && haveOneName([person, ...both]))
     return { owners: [...both, ...returned], isDisputed: false }
   }
-  if (keyed.length === 0) return { owners: mailed, isDisputed: false }
+  if (keyed.length === 0) return ownersByAddress(account, mailed)
   const named = [...keyed, ...mailed].filter((person) => haveOneName([person, account]))
   const owners = named.length > 0 ? named : [...keyed, ...mailed]
   return { owners, isDisputed: owners.length > 1 && !haveOneName(owners) }
+}
+
+/**
+ * Of different people with an address of an account that has no number of theirs, those with its name, else those whose work address is its
+ * login. Keys with one work address may be of one person, or a shop shares it.
+ */
+function ownersByAddress(account: Account, mailed: readonly StatedPerson[]): Owners {
+  const login = folded(account.login ?? '')
+  const named = mailed.filter((person) => haveOneName([person, account]))
+  const deciding = named.length > 0 ? named : mailed.filter((person) => workEmailOf(person) === login)
+  if (deciding.length === 0) return { owners: mailed, isDisputed: false }
+  const owners = mailed.filter((person) =>
+    deciding.some((one) => workEmailOf(one) === workEmailOf(person) || haveOneName([one, person])),
+  )
+  return { owners, isDisputed: named.length === 0 && owners.length === 1 && mailed.length > 1 }
 }
 
 /** The people with its number as one of their keys. Readers of HR's keys may lower their case. */

@@ -112,6 +112,45 @@ test('an address that relatives share hides neither an account nor a missing one
   expect(causes([ana, ben], accounts)).toEqual(['account_missing E2'])
 })
 
+describe('an account without a number, whose addresses are those of a leaver and of somebody employed,', () => {
+  const home = 'family@home.example'
+  const ana = person('E1', { firstName: 'Ana', emails: ['ana@acme.example', home], ...left })
+  const ben = person('E2', { firstName: 'Ben', emails: ['ben@acme.example', home] })
+  const named = { firstName: 'Ana', lastName: 'Last' }
+  const benNamed = { firstName: 'Ben', lastName: 'Last' }
+  type Row = [string, Partial<Account>, string[]]
+
+  test.each<Row>([
+    ['that of the leaver by its name', { login: home, ...named }, ['account_of_leaver E1', 'account_missing E2']],
+    ['that of both without a name', { login: home }, []],
+    [
+      'that of the leaver by its login',
+      { login: 'ana@acme.example', emails: ['ben@acme.example'] },
+      ['account_of_leaver E1', 'account_missing E2'],
+    ],
+    ['that of the employed by its login', { login: 'ben@acme.example', emails: ['ana@acme.example'] }, []],
+    ['that of the employed by its name', { login: 'ana@acme.example', emails: ['ben@acme.example'], ...benNamed }, []],
+  ])('is %s', (_whose, more, expected) => {
+    expect(causes([ana, ben], [account('a', more)])).toEqual(expected)
+  })
+
+  test('is noted as of several people if its login decides', () => {
+    const accounts = [account('a', { login: 'ana@acme.example', emails: ['ben@acme.example'] })]
+
+    expect(compareAccounts({ people: [ana, ben], accounts, at })[0]?.evidence.note).toBe('several_owners')
+  })
+
+  test('is that of somebody who returned, also under another address or name', () => {
+    const again = { separatedAt: null }
+    const renamed = { ...ana, ...again, identityId: 'E9', lastName: 'New' }
+    const moved = { ...ana, ...again, identityId: 'E9', emails: ['ana.last@acme.example'] }
+
+    expect(causes([ana, renamed], [account('a', { login: 'ana@acme.example', ...named })])).toEqual([])
+    const both = account('a', { login: 'ana@acme.example', emails: ['ana.last@acme.example'] })
+    expect(causes([ana, moved], [both])).toEqual([])
+  })
+})
+
 describe('an account whose number is that of', () => {
   const ana = person('17', { firstName: 'Ana', emails: ['ana@acme.example'] })
   const ben = person('17', { connection: 'contractors', firstName: 'Ben', emails: ['ben@acme.example'] })
