@@ -12,6 +12,10 @@ test('the question of a reset names what it would mend, and refuses what it woul
   expect(fixableFindings(['E1'], [finding, other])).toEqual([finding])
   expect(() => fixableFindings(['E1', 'E1typo'], [finding])).toThrow('no finding about E1typo')
   expect(() => fixableFindings(['E1'], [other])).toThrow('does not help E1')
-  const twice = [finding, { ...finding, connection: 'globex' }]
-  expect(() => fixableFindings(['E1'], twice)).toThrow('E1 is a key of several connections: acme, globex')
+  const elsewhere = { connection: 'globex', personConnection: 'globex' }
+  for (const second of [finding, other])
+    expect(() => fixableFindings(['E1'], [finding, { ...second, ...elsewhere }])).toThrow(
+      'E1 is a key of several connections: acme, globex',
+    )
+  expect(fixableFindings(['E1'], [finding, { ...other, connection: 'a directory' }])).toEqual([finding])
 })

@@ -141,7 +141,7 @@ export function fixableFindings(keys: readonly string[], findings: readonly Effe
       throw new Failure('not_found', `there is no finding about ${key}; rollcall effective lists them`)
     if (fixable.length === 0)
       throw new Failure('conflict', `a reset of the sync does not help ${key}; rollcall effective says what helps`)
-    const connections = [...new Set(fixable.map(({ connection }) => connection))]
+    const connections = [...new Set(own.map(({ personConnection }) => personConnection))]
     if (connections.length > 1)
       throw new Failure(
         'conflict',

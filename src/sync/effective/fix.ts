@@ -1,6 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { recordAuditEntries } from '../../store/audit/trail.ts'
 import { listFindings, type StoredFinding } from '../../store/effective/findings.ts'
+import { rosterEntries } from '../../store/roster/roster.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { classifyAnswer } from '../rate-limit/classify-answers.ts'
 
@@ -31,7 +32,7 @@ export async function fixEffective(
   const findings = await listFindings(db, { connections, keys, limit: 10_000 })
   const fixable = findings.filter(({ canReset, personId }) => canReset && personId !== null)
   requireFixable(keys, { findings, fixable })
-  requireOneConnection(fixable)
+  if (connection === undefined) await requireOneConnection(ctx, keys, findings)
   await db.transaction().execute(async (tx) => {
     const details = { reason }
     const entries = fixable.map(({ connection: name, subject }) => ({
@@ -60,17 +61,25 @@ function requireFixable(keys: readonly string[], { findings, fixable }: Findings
     )
 }
 
-/** A key may be that of other people in other connections. */
-function requireOneConnection(fixable: readonly StoredFinding[]): void {
-  const byKey = Map.groupBy(fixable, ({ subject }) => subject)
-  for (const [key, findings] of byKey) {
-    const connections = [...new Set(findings.map(({ connection }) => connection))]
-    if (connections.length > 1)
+/** A key may be that of other people in other connections, also of people without a finding or whom a reset does not help. */
+async function requireOneConnection(
+  { store: { db }, connections }: SyncContext,
+  keys: readonly string[],
+  findings: readonly StoredFinding[],
+): Promise<void> {
+  const names = new Map(keys.map((key) => [key, new Set<string>()]))
+  for (const { connection, subject } of findings) names.get(subject)?.add(connection)
+  for (const { name, records } of connections.values()) {
+    if (records) continue
+    const entries = await rosterEntries(db, { connection: name, identityIds: keys })
+    for (const [key, { desired }] of entries) if (desired !== null) names.get(key)?.add(name)
+  }
+  for (const [key, stated] of names)
+    if (stated.size > 1)
       throw new Failure(
         'conflict',
-        `${key} is a key of several connections: ${connections.join(', ')}; name one of them`,
+        `${key} is a key of several connections: ${[...stated].toSorted().join(', ')}; name one of them`,
       )
-  }
 }
 
 async function resetSync({ platform }: SyncContext, personnelIds: number[], signal: AbortSignal): Promise<number> {

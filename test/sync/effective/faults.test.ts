@@ -440,12 +440,15 @@ test('the end of this process is no failure of a comparison', async () => {
   expect(await findComparison(opened.storeDb, opened.world.sync.platform.baseUrl)).toMatchObject({ failure: null })
 })
 
-test('a reset of a key that several connections have asks which one is meant', async () => {
+test.each([
+  ['with findings', ['acme', 'globex']],
+  ['of which one has no finding', ['globex']],
+])('a reset of a key that is of several connections, %s, asks which one is meant', async (_which, names) => {
   await using opened = await open()
   const { sync } = opened.world
   const [acme] = sync.connections.values()
   const finding = { identityId: 'E0003', personId: 3, canReset: true, cause: 'set_by_hand', evidence: {} } as const
-  const findings = ['acme', 'globex'].map((connection) => ({ ...finding, connection }))
+  const findings = names.map((connection) => ({ ...finding, connection }))
   await storeFindings(opened.storeDb, findings, { comparison: 1, at: new Date() })
   const connections = new Map([...sync.connections, ['globex', acme as NonNullable<typeof acme>]])
 
