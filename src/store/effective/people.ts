@@ -95,12 +95,21 @@ export async function keysOfWaitingRows(
   return new Set(rows.map(({ key }) => key))
 }
 
-/** Those of these connections of which HR has stated nobody so far: no export was accepted, and no event. */
-export async function connectionsWithoutFacts(db: Db, connections: readonly string[]): Promise<string[]> {
+/**
+ * Those of these connections of which HR has stated nobody so far: no export was accepted, and no event. `withSource`: those of which the
+ * first export states everybody, so that events alone do not count.
+ */
+export async function connectionsWithoutFacts(
+  db: Db,
+  { connections, withSource }: { readonly connections: readonly string[]; readonly withSource: readonly string[] },
+): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${connections}::text[]) as asked(name)
-    where not exists (select from connections where connections.name = asked.name and accepted_as_of is not null)
-      and not exists (select from roster where roster.connection = asked.name and desired is not null)
+    where not exists (
+      select from connections
+      where connections.name = asked.name and (accepted_as_of is not null or accepted_source is not null))
+      and (name = any(${withSource})
+        or not exists (select from roster where roster.connection = asked.name and desired is not null))
     order by name`.execute(db)
   return rows.map(({ name }) => name)
 }

@@ -142,7 +142,8 @@ type People = Pick<SyncContext, 'store' | 'connections'>
 /** Refuses to compare before HR has stated anybody, when every account would seem to be of nobody. */
 async function refuseWithoutFacts({ store: { db }, connections }: People): Promise<void> {
   const names = namesOfPeople(connections)
-  const waiting = names.length === 0 ? [] : await connectionsWithoutFacts(db, names)
+  const withSource = names.filter((name) => connections.get(name)?.feeds.source !== undefined)
+  const waiting = names.length === 0 ? [] : await connectionsWithoutFacts(db, { connections: names, withSource })
   if (names.length > 0 && waiting.length === 0) return
   const reason =
     names.length === 0 ? 'no connection is of people' : `${waiting.join(', ')}: no export was accepted so far`

@@ -299,6 +299,23 @@ describe('a comparison with a directory', () => {
     await expect(compareGivenAccounts(sync, list)).rejects.toThrow(/no export was accepted so far/)
   })
 
+  test('is refused while a connection has events, and the first export of its source waits', async () => {
+    await using opened = await open(people, withGhost)
+    const { db } = opened
+    // As if only an event had been accepted so far.
+    await db.updateTable('connections').set({ accepted_as_of: null, accepted_source: null }).execute()
+    const [acme] = opened.sync.connections.values()
+    if (!acme) throw new Error('no connection')
+    const pushed = new Map([['acme', { ...acme, feeds: {} }]])
+
+    await opened.compare()
+    const whileWaiting = [await opened.causes(), await opened.failure()]
+    await compareDirectory({ ...opened.sync, connections: pushed }, opened.directory, { always: true, signal })
+
+    expect(whileWaiting).toEqual([[], expect.stringMatching(/acme: no export was accepted so far/)])
+    expect(await opened.causes()).toEqual(['E0003 account_of_leaver'])
+  })
+
   test('is refused if its numbers are of other people than its addresses', async () => {
     const headers = ['User Id', 'Login', 'Status', 'Employee Number']
     const rows = people.map(({ id, email = '' }, index) => ({
