@@ -113,6 +113,8 @@ test('a comparison that never succeeded says why, and asserts nothing about peop
   expect(page).toContain('Nobody was compared with the platform so far.')
   expect(page).toContain('The newest comparison failed: the API key lacks a permission (403).')
   expect(page).not.toContain('Everybody is shown as HR implies')
+  const failure = 'Nobody was compared with the platform so far: the API key lacks a permission (403).'
+  expect(await company.see('viewer', '/')).toContain(failure)
 })
 
 test('a directory that was never compared asserts nothing about its accounts', async () => {

@@ -79,6 +79,11 @@ function directoryText(
   return html`<p><a href="${address(path, { connection: directory })}"><b>${directory}</b></a>: ${compared}${failure !== null && html` <strong class="bad">The newest list could not be compared: ${failure}.</strong>`}</p>`
 }
 
+/** Why nobody was compared so far, if it was tried. */
+export function uncomparedText({ comparedAt, failure }: EffectiveCoverage): Html {
+  return html`${comparedAt === null && failure !== null && html`<p class="wide"><strong class="bad">Nobody was compared with the platform so far: ${failure}.</strong></p>`}`
+}
+
 /** One sentence for each compared connection. */
 export function coverageSentences(
   { connections, comparedAt, failure }: EffectiveCoverage,

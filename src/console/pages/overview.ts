@@ -23,7 +23,7 @@ import {
   withCode,
 } from '../site/words.ts'
 import { connectionState } from './connection-state.ts'
-import { coverageSentences } from './effective.ts'
+import { coverageSentences, uncomparedText } from './effective.ts'
 
 const renewSeconds = 10
 
@@ -33,7 +33,8 @@ export function overviewPages(site: Site): void {
     const status = await context.control.status({})
     if (status.connections.length === 0) return { to: firstVisitHref }
     const clocks = await leaverClocks(context)
-    const coverage = coverageSentences(await context.control.effectiveCoverage({}), context.now)
+    const compared = await context.control.effectiveCoverage({})
+    const coverage = coverageSentences(compared, context.now)
     const charts = new Map(
       await Promise.all(
         status.connections.map(
@@ -43,6 +44,7 @@ export function overviewPages(site: Site): void {
       ),
     )
     const content = html`${heading({ title: 'Overview', lead: aboutText(status, context.now) })}
+${uncomparedText(compared)}
 ${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content: overview(status, context, charts) })}`
     return { title: 'Overview', content, section: 'overview', follows: {} }
   })

@@ -120,7 +120,8 @@ export async function notEffective(
   const about = { kind: 'not_effective', leavers: null, runId: null } as const
   return [
     ...old.map((one): Condition => {
-      const reason = `people were last compared with the platform ${minute(one.since)}: \`rollcall effective\` says why`
+      const when = one.isNever ? 'never compared with the platform, tried since' : 'last compared with the platform'
+      const reason = `people were ${when} ${minute(one.since)}: \`rollcall effective\` says why`
       return { ...about, connection: one.name, code: 'not_compared', reason, since: one.since, people: null }
     }),
     ...findings.map(({ name, people, since: seenSince }): Condition => {

@@ -145,18 +145,26 @@ export async function refusedDirectories(
   })
 }
 
-/** Connections whose people were not compared with the platform since this time, although comparisons were tried; since when. */
+/**
+ * Connections whose people were not compared with the platform since this time, although comparisons were tried. `since`: the last comparison,
+ * or the first one that failed if there was none (`isNever`). A connection of records has a resource, and is never compared.
+ */
 export async function connectionsNotCompared(
   db: Db,
   { connections, since }: { readonly connections: readonly string[]; readonly since: Date },
-): Promise<{ readonly name: string; readonly since: Date }[]> {
-  const { rows } = await sql<{ name: string; since: Date }>`
-    select coverage.connection as name, coverage.at as since from effective_coverage as coverage
-    where coverage.connection = any(${connections}) and coverage.at <= ${since}
-      and exists (
-        select from effective_walks
-        where not starts_with(compared, ${comparisonOfDirectory('')}) and next_at > coverage.at + interval '1 day')
-    order by coverage.connection`.execute(db)
+): Promise<{ readonly name: string; readonly since: Date; readonly isNever: boolean }[]> {
+  const { rows } = await sql<{ name: string; since: Date; isNever: boolean }>`
+    select known.name, min(coalesce(coverage.at, walk.failed_at)) as since, coverage.at is null as "isNever"
+    from unnest(${connections}::text[]) as known(name)
+    join effective_walks as walk on not starts_with(walk.compared, ${comparisonOfDirectory('')})
+    left join effective_coverage as coverage on coverage.connection = known.name
+    where coalesce(coverage.at, walk.failed_at) <= ${since}
+      and walk.next_at > coalesce(coverage.at, walk.failed_at) + interval '1 day'
+      and (coverage.at is not null or exists (
+        select from connections
+        where connections.name = known.name and target_id is not null and target_resource is null))
+    group by known.name, coverage.at
+    order by known.name`.execute(db)
   return rows
 }
 

@@ -467,24 +467,43 @@ describe('a comparison', () => {
   })
 })
 
+/** The alerts about comparisons so many hours after a time. */
+async function alertsAfter({ world }: Opened, at: number, hours: number) {
+  const settings = { connections: ['acme', 'laptops'], maxNotEffective: 0, now: new Date(at + hours * 3600_000) }
+  const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+  const { current } = await findConditions(world.sync.store.db, { ...settings, ...others })
+  return current.filter(({ kind }) => kind === 'not_effective')
+}
+
+test('an alert says that no comparison ever succeeded, and leaves records out', async () => {
+  await using opened = await open(people)
+  const { db } = opened.world.sync.store
+  await db.insertInto('connections').values({ name: 'laptops', target_id: 9, target_resource: 1 }).execute()
+  const compared = opened.world.sync.platform.baseUrl
+  const at = Date.now()
+  const { number = 0 } = (await claimComparison(db, { compared, always: true, now: new Date(at) })) ?? {}
+  const nextAt = new Date(at + 40 * 3600_000)
+  await endComparison(db, { compared, number, nextAt, failure: 'permission_missing' })
+
+  expect(await alertsAfter(opened, at, 47)).toEqual([])
+  expect(await alertsAfter(opened, at, 49)).toMatchObject([
+    { connection: 'acme', code: 'not_compared', reason: expect.stringMatching(/^people were never compared/) },
+  ])
+})
+
 test('an alert says that no comparison has ended for two days', async () => {
   await using opened = await open(people)
   const { db } = opened.world.sync.store
   await compareEffective(opened.world.sync, { always: true, signal })
   const [coverage] = await listCoverage(db)
   const at = coverage?.at.getTime() ?? 0
-  const alertsAfter = async (hours: number) => {
-    const settings = { connections: ['acme'], maxNotEffective: 0, now: new Date(at + hours * 3600_000) }
-    const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
-    const { current } = await findConditions(db, { ...settings, ...others })
-    return current.flatMap(({ kind, code }) => (kind === 'not_effective' ? [code] : []))
-  }
+  const codesAfter = async (hours: number) => (await alertsAfter(opened, at, hours)).map(({ code }) => code)
   // Nobody tries: there is no daemon.
-  const untried = await alertsAfter(49)
+  const untried = await codesAfter(49)
   const compared = opened.world.sync.platform.baseUrl
   const now = new Date(at + 40 * 3600_000)
   const { number = 0 } = (await claimComparison(db, { compared, always: true, now })) ?? {}
   await endComparison(db, { compared, number, nextAt: now, failure: 'permission_missing' })
 
-  expect([untried, await alertsAfter(47), await alertsAfter(49)]).toEqual([[], [], ['not_compared']])
+  expect([untried, await codesAfter(47), await codesAfter(49)]).toEqual([[], [], ['not_compared']])
 })
