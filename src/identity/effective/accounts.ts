@@ -38,6 +38,8 @@ export type AcceptedList = {
   readonly columns: readonly string[]
   /** Digests of its last accounts. */
   readonly lastAccounts: readonly string[]
+  /** A digest of the scope that it was read with; undefined in lists of before. */
+  readonly scope?: string
 }
 
 /** A person whom HR states, also one who has left. */

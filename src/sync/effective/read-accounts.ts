@@ -49,13 +49,20 @@ export async function readAccounts(
     const reading = withExpressions(opened, expressionsOf(feed.mapping))
     const mapping = mapRows(reading, feed, { now: now() })
     const byId = new Map<string, Account>()
+    const listed = new Set<string>()
     let [rows, unreadableRows] = [0, 0]
     for await (const slice of reading.rows) {
       signal.throwIfAborted()
       rows += slice.length
       for (const row of slice) {
-        if (!mapping.ok) mapping.addRow(row)
-        else if (!addAccount(byId, mapping.map(row))) unreadableRows += 1
+        if (!mapping.ok) {
+          mapping.addRow(row)
+          continue
+        }
+        const mapped = mapping.map(row)
+        if (!addAccount(byId, mapped)) unreadableRows += 1
+        const id = listedId(mapped)
+        if (id !== null) listed.add(digestOf(id))
       }
     }
     const missing = mapping.ok ? mapping.lacking : mapping.missing()
@@ -66,10 +73,11 @@ export async function readAccounts(
       accounts: accounts.length,
       columns: decidingColumns.filter((column) => mapping.columns[column] !== undefined),
       lastAccounts: accounts.slice(-maxLastAccounts).map(({ id }) => digestOf(id)),
+      scope: digestOf(feed.mapping.scope ?? ''),
     }
     const read = { accounts, unreadable: unreadableRows, asOf: new Date(reading.asOf), list }
     refuseDoubtful(read, { rows, guards, now: now() })
-    refuseLost(read, { before, feed, guards })
+    refuseLost(read, { before, feed, guards, listed })
     return read
   } finally {
     await opened.close?.()
@@ -85,6 +93,12 @@ const maxLastAccounts = 5
 /** A digest of the ID of an account, which may be an address. */
 export function digestOf(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 16)
+}
+
+/** The ID of the account in a row, also if it is out of scope. */
+function listedId(row: MappedRow): string | null {
+  if (row === null || 'noPerson' in row) return null
+  return !('outOfScope' in row) && isReject(row) ? null : row.identityId
 }
 
 /** Adds the account of a row. Of two rows with one ID, an enabled one is used, with the addresses of both. False: the row, or one of its cells, cannot be read. */
@@ -143,10 +157,13 @@ function refuseDoubtful(
   )
 }
 
+/** The digests of the IDs in a list, also of accounts out of scope. */
+type Listed = { readonly listed: ReadonlySet<string> }
+
 /** Refuses a list that lacks a column, many accounts or the last ones of the list before. */
 function refuseLost(
   { accounts, list }: AccountList,
-  { before, feed, guards }: Pick<ReadOptions, 'before'> & Pick<Directory, 'feed' | 'guards'>,
+  { before, feed, guards, listed }: Pick<ReadOptions, 'before'> & Pick<Directory, 'feed' | 'guards'> & Listed,
 ): void {
   if (before === null) return
   const mapped = Object.keys(feed.mapping.record ?? {})
@@ -157,8 +174,10 @@ function refuseLost(
       `the last list had a column for ${lostColumns.join(', ')}, and this one has none`,
       'correct source, or set the property to null under source.record',
     )
+  // What a changed scope leaves out is in the list still.
+  const digests = before.scope === list.scope ? new Set(accounts.map(({ id }) => digestOf(id))) : listed
   const missing = {
-    actual: Math.max(0, before.accounts - accounts.length),
+    actual: Math.max(0, before.accounts - digests.size),
     base: before.accounts,
     text: 'accounts of the last list are gone',
   }
@@ -166,7 +185,6 @@ function refuseLost(
     checkLimit('shrink', guards.shrink, missing),
     'the list may have been cut; if it is right, raise guards.shrink of the directory for one reading',
   )
-  const digests = new Set(accounts.map(({ id }) => digestOf(id)))
   if (
     guards.shrink.share < 1 &&
     before.lastAccounts.length === maxLastAccounts &&

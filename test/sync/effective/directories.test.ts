@@ -6,7 +6,12 @@ import { mapAccountColumns } from '../../../src/identity/effective/account-colum
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { findConditions } from '../../../src/store/alerts/conditions.ts'
-import { claimComparison, comparisonOfDirectory, findComparison } from '../../../src/store/effective/comparisons.ts'
+import {
+  claimComparison,
+  comparisonOfDirectory,
+  findComparison,
+  listCoverage,
+} from '../../../src/store/effective/comparisons.ts'
 import { listFindings, storeFindings } from '../../../src/store/effective/findings.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import type { Directory, SyncContext } from '../../../src/sync/context/context.ts'
@@ -365,6 +370,22 @@ describe('a comparison with a directory', () => {
     await opened.compare()
 
     expect(await opened.failure()).toBeNull()
+  })
+
+  test('takes a changed scope for no cut list', async () => {
+    await using opened = await open(people, withGhost)
+    await opened.compare()
+    const { feed } = opened.directory
+    const scoped = { ...feed.mapping, scope: '$contains(`User Id`, "00u1")' }
+    const directory = { ...opened.directory, feed: { ...feed, mapping: scoped } }
+
+    await compareDirectory(opened.sync, directory, { always: true, signal })
+
+    const after = [await opened.failure(), (await listCoverage(opened.db))[0]?.people]
+    opened.show({ ...withGhost, rows: withGhost.rows.slice(0, 18) })
+    await compareDirectory(opened.sync, directory, { always: true, signal })
+    expect(after).toEqual([null, 11])
+    expect(await opened.failure()).toMatch(/may have been cut/)
   })
 
   test('is made again soon if it was ended, or if the list could not be had', async () => {
