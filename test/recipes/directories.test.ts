@@ -10,6 +10,7 @@ import { hasLeft } from '../helpers/hr-systems/csv.ts'
 import { type Fault, isNoticeable } from '../helpers/hr-systems/faults.ts'
 import { inventRoster, type Person } from '../helpers/hr-systems/roster.ts'
 import { type RunningSystem, type SystemOptions, startSystem } from '../helpers/hr-systems/server.ts'
+import type { HrSystem } from '../helpers/hr-systems/system.ts'
 import {
   administrator,
   directorySystems,
@@ -61,15 +62,26 @@ const given: Readonly<Record<string, Given>> = {
   },
 }
 
-type ReadOptions = SystemOptions & { readonly replaced?: Readonly<Record<string, string>> }
+type ReadOptions = SystemOptions & {
+  readonly replaced?: Readonly<Record<string, string>>
+  /** A member that no record has. */
+  readonly lost?: string
+}
+
+/** A system whose records lack a member. */
+function withoutMember(system: HrSystem, member: string): HrSystem {
+  const [list] = system.lists
+  const shape: typeof list.shape = (...input) => ({ ...(list.shape(...input) as object), [member]: undefined })
+  return { ...system, lists: [{ ...list, shape }] }
+}
 
 /** Reads a running directory by the recipe, with a configuration as an administrator writes it. */
-async function read(name: string, { replaced = {}, ...options }: ReadOptions): Promise<readonly Account[]> {
+async function read(name: string, { replaced = {}, lost = '', ...options }: ReadOptions): Promise<readonly Account[]> {
   const system = directorySystems.find((one) => one.name === name)
   const { parameters, oauth2 } = given[name] ?? {}
   const preset = (await readRecipes()).get(name)
   if (!system || !parameters || !oauth2 || !preset) throw new Error(`no directory ${name}`)
-  await using server = await startSystem(system, { now: () => noon.getTime(), ...options })
+  await using server = await startSystem(withoutMember(system, lost), { now: () => noon.getTime(), ...options })
   await using folder = await temporaryFolder()
   const secret = { ...oauth2(server), ...replaced }
   const env = { SECRET: secret.clientSecret ?? 'unused', KEY: secret.privateKey ?? 'unused' }
@@ -159,6 +171,14 @@ describe.each(Object.keys(given))('the recipe of accounts %s', (name) => {
       code: 'source_unreadable',
       message: expect.stringContaining(name === 'okta-users' ? 'that it knows the public key' : '127.0.0.1'),
     })
+  })
+})
+
+test('accounts of Google that do not state whether they are suspended are refused', async () => {
+  expect(await read('google-users', { people: 7, lost: 'archived' })).toHaveLength(7)
+  await expect(read('google-users', { people: 30, lost: 'suspended' })).rejects.toMatchObject({
+    code: 'source_unreadable',
+    message: expect.stringContaining('30 of 30 rows cannot be read'),
   })
 })
 

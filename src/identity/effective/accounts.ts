@@ -36,6 +36,8 @@ export type AcceptedList = {
   readonly accounts: number
   /** The mapped properties that it had a column for. */
   readonly columns: readonly string[]
+  /** Those of these that several accounts had a value of; undefined in lists of before. */
+  readonly filled?: readonly string[]
   /** Digests of its last accounts. */
   readonly lastAccounts: readonly string[]
   /** A digest of the scope that it was read with; undefined in lists of before. */

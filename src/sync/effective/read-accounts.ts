@@ -50,6 +50,7 @@ export async function readAccounts(
     const mapping = mapRows(reading, feed, { now: now() })
     const byId = new Map<string, Account>()
     const listed = new Set<string>()
+    const values = new Map<string, number>()
     let [rows, unreadableRows] = [0, 0]
     for await (const slice of reading.rows) {
       signal.throwIfAborted()
@@ -63,6 +64,7 @@ export async function readAccounts(
         if (!addAccount(byId, mapped)) unreadableRows += 1
         const id = listedId(mapped)
         if (id !== null) listed.add(digestOf(id))
+        for (const column of filledColumns(mapped)) values.set(column, (values.get(column) ?? 0) + 1)
       }
     }
     const missing = mapping.ok ? mapping.lacking : mapping.missing()
@@ -72,12 +74,13 @@ export async function readAccounts(
     const list = {
       accounts: accounts.length,
       columns: decidingColumns.filter((column) => mapping.columns[column] !== undefined),
+      filled: decidingColumns.filter((column) => (values.get(column) ?? 0) >= minFilled),
       lastAccounts: accounts.slice(-maxLastAccounts).map(({ id }) => digestOf(id)),
       scope: digestOf(feed.mapping.scope ?? ''),
     }
     const read = { accounts, unreadable: unreadableRows, asOf: new Date(reading.asOf), list }
     refuseDoubtful(read, { rows, guards, now: now() })
-    refuseLost(read, { before, feed, guards, listed })
+    refuseLost(read, { before, feed, guards, listed, values })
     return read
   } finally {
     await opened.close?.()
@@ -86,6 +89,9 @@ export async function readAccounts(
 
 /** The properties that decide whose an account is, and whether it is enabled. */
 const decidingColumns = ['.login', '.email', '.aliases', '.enabled', '.employeeNumber'] as const
+
+/** A property that so many accounts had, and none has any more, was lost: somebody may read the list without permission for it. */
+const minFilled = 5
 
 /** A list that lacks all of the last accounts of the one before was cut: so many are rarely removed on one day. */
 const maxLastAccounts = 5
@@ -99,6 +105,12 @@ export function digestOf(id: string): string {
 function listedId(row: MappedRow): string | null {
   if (row === null || 'noPerson' in row) return null
   return !('outOfScope' in row) && isReject(row) ? null : row.identityId
+}
+
+/** The deciding properties that the account of a row has a value of, which is more than signs between joined columns. */
+function filledColumns(row: MappedRow): readonly string[] {
+  if (row === null || 'noPerson' in row || 'outOfScope' in row || isReject(row)) return []
+  return decidingColumns.filter((column) => /[^\s;,"[\]]/.test(String(row.fields[column] ?? '')))
 }
 
 /** Adds the account of a row. Of two rows with one ID, an enabled one is used, with the addresses of both. False: the row, or one of its cells, cannot be read. */
@@ -157,13 +169,13 @@ function refuseDoubtful(
   )
 }
 
-/** The digests of the IDs in a list, also of accounts out of scope. */
-type Listed = { readonly listed: ReadonlySet<string> }
+/** The digests of the IDs in a list, also of accounts out of scope, and how many accounts have a value of each property. */
+type Listed = { readonly listed: ReadonlySet<string>; readonly values: ReadonlyMap<string, number> }
 
-/** Refuses a list that lacks a column, many accounts or the last ones of the list before. */
+/** Refuses a list that lacks a column, all values of one, many accounts or the last ones of the list before. */
 function refuseLost(
   { accounts, list }: AccountList,
-  { before, feed, guards, listed }: Pick<ReadOptions, 'before'> & Pick<Directory, 'feed' | 'guards'> & Listed,
+  { before, feed, guards, listed, values }: Pick<ReadOptions, 'before'> & Pick<Directory, 'feed' | 'guards'> & Listed,
 ): void {
   if (before === null) return
   const mapped = Object.keys(feed.mapping.record ?? {})
@@ -173,6 +185,15 @@ function refuseLost(
     throw unreadable(
       `the last list had a column for ${lostColumns.join(', ')}, and this one has none`,
       'correct source, or set the property to null under source.record',
+    )
+  const emptied = (before.filled ?? [])
+    .filter((column) => !values.has(column))
+    .map((column) => column.slice(1))
+    .filter((name) => mapped.includes(name))
+  if (emptied.length > 0)
+    throw unreadable(
+      `in the last list accounts had ${emptied.join(', ')}, and in this one none has`,
+      'check what the source may read, or set the property to null under source.record',
     )
   // What a changed scope leaves out is in the list still.
   const digests = before.scope === list.scope ? new Set(accounts.map(({ id }) => digestOf(id))) : listed
