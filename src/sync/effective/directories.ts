@@ -25,6 +25,8 @@ const timeoutMs = 30 * 60_000
 const claimMinutes = 35
 /** When a list that could not be had, or that waits for HR, is read again. */
 const retryMs = 15 * 60_000
+/** When a list is read again after an error that is not in the list, such as a broken connection to the database, or a slow reading. */
+const retryUnexpectedMs = 60 * 60_000
 const storedAtOnce = 1000
 
 type CompareOptions = {
@@ -91,7 +93,8 @@ export async function compareDirectory(
   } catch (error) {
     // The end of this process is no failure of the list.
     const failure = signal.aborted ? claimed.failure : failureOf(error, limited)
-    await endComparison(db, { ...claim, nextAt: signal.aborted ? now : (retryAt(error, now) ?? nextAt), failure })
+    const failedAt = { now, nextAt, isTimeout: limited.aborted }
+    await endComparison(db, { ...claim, nextAt: signal.aborted ? now : nextAfter(error, failedAt), failure })
     if (!(error instanceof Failure) && !limited.aborted) throw error
     return { findings: 0, failure }
   }
@@ -102,10 +105,14 @@ function failureOf(error: unknown, limited: AbortSignal): string {
   return limited.aborted ? 'the reading took too long' : 'of an unexpected error, which the log of the daemon has'
 }
 
-/** When a comparison is tried again that failed for a reason which may pass; null: at its next slot. */
-function retryAt(error: unknown, now: Date): Date | null {
-  const mayPass = error instanceof Failure && (error.retry || error.code === 'conflict')
-  return mayPass ? new Date(now.getTime() + retryMs) : null
+type FailedAt = { readonly now: Date; readonly nextAt: Date; readonly isTimeout: boolean }
+
+/** When a failed comparison is tried again: soon if the reason may pass, at its next slot if the list itself was refused. */
+function nextAfter(error: unknown, { now, nextAt, isTimeout }: FailedAt): Date {
+  if (error instanceof Failure && (error.retry || error.code === 'conflict')) return new Date(now.getTime() + retryMs)
+  const soon = new Date(now.getTime() + retryUnexpectedMs)
+  const isOfList = error instanceof Failure && !isTimeout
+  return isOfList || nextAt < soon ? nextAt : soon
 }
 
 type Work = { readonly claimed: ClaimedComparison; readonly signal: AbortSignal }

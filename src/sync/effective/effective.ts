@@ -22,8 +22,9 @@ import { shownPeople } from './shown.ts'
 const pollMs = 15 * 60_000
 /** After this time everybody is compared, also if no new identity sync is known. */
 const maxAgeMs = 24 * 60 * 60_000
-/** How long one comparison may take. */
-const timeoutMs = 10 * 60_000
+/** How long one comparison may take: 100,000 people are 200 pages, and a page may take five seconds. */
+const timeoutMs = 20 * 60_000
+const claimMinutes = 25
 const storedAtOnce = 1000
 
 type CompareOptions = {
@@ -47,7 +48,7 @@ export async function compareEffective(ctx: SyncContext, options: CompareOptions
   const { db } = ctx.store
   const platform = ctx.platform.baseUrl
   const now = ctx.now()
-  const claimed = await claimComparison(db, { compared: platform, always: options.always, now })
+  const claimed = await claimComparison(db, { compared: platform, always: options.always, now, claimMinutes })
   if (claimed === null) return null
   const endpoint = everybodyEndpoint(ctx, options.signal)
   const claim = { compared: platform, number: claimed.number }

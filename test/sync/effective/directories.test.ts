@@ -412,6 +412,21 @@ describe('a comparison with a directory', () => {
     expect(await opened.failure()).toBe('no answer')
   })
 
+  test('is made again within an hour after an error that is not in the list', async () => {
+    await using opened = await open(people, { ...healthy, cut: new Error('bug') })
+    const { now } = opened.world.clock
+    const inAWeek = new Date(now.getTime() + 7 * 24 * 3600_000)
+    const weekly = { ...opened.directory, nextAt: () => inAWeek }
+    const nextAt = async () => (await findComparison(opened.db, comparisonOfDirectory('accounts')))?.nextAt
+
+    await expect(compareDirectory(opened.sync, weekly, { always: true, signal })).rejects.toThrow('bug')
+    const afterBug = await nextAt()
+    opened.show({ ...healthy, rows: [] })
+    await compareDirectory(opened.sync, weekly, { always: true, signal })
+
+    expect([afterBug, await nextAt()]).toEqual([new Date(now.getTime() + 3600_000), inAWeek])
+  })
+
   test('alerts about accounts, of which one person may have several', async () => {
     const [ghost = {}] = withGhost.rows.slice(2)
     await using opened = await open(people, {
