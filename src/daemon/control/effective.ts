@@ -149,7 +149,7 @@ function momentOf(text: string, withValues: boolean): string {
 const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
   no_email: 'HR states no e-mail',
   several_owners: 'its number and addresses are of different people',
-  row_waits: 'HR has a row with its number that is not accepted yet',
+  row_waits: 'HR has a row with its number or address that is not accepted yet',
   by_name: 'one person has the name and another e-mail',
   several: 'several people have the name and other e-mails',
   record_differs: 'the record on the platform was changed since it was delivered',

@@ -258,7 +258,8 @@ function findMissing({ people, holders, at }: Missing): AccountFinding[] {
     .map((person) => ({ cause: 'account_missing', person, account: null, evidence: {} }))
 }
 
-function folded(value: string): string {
+/** The form in which numbers and addresses are compared. */
+export function folded(value: string): string {
   return value.trim().toLowerCase()
 }
 

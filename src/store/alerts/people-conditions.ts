@@ -134,11 +134,11 @@ export async function notEffective(
 /** Lists of accounts that cannot be compared, or that have accounts of leavers or of people whom HR does not know. */
 export async function directoryCondition(
   db: Db,
-  { directories = [], maxGhosts = 0 }: ConditionSettings,
+  { directories = [], maxGhosts = 0, now }: ConditionSettings,
 ): Promise<Condition[]> {
   const refused = await refusedDirectories(db, directories)
   const about = { kind: 'directory', leavers: null, runId: null } as const
-  const ghosts = (await alertedAccounts(db, { directories, above: maxGhosts })).filter(
+  const ghosts = (await alertedAccounts(db, { directories, above: maxGhosts, now })).filter(
     ({ name }) => !refused.some((other) => other.name === name),
   )
   return [

@@ -133,7 +133,7 @@ export async function countFindings(db: Db): Promise<FindingCount[]> {
 /** The findings of a connection or of a directory that an alert is about. */
 type AlertedFindings = { readonly name: string; readonly people: number; readonly since: Date }
 
-/** The platform's identity sync runs once a night; a day of grace follows before a wait for it is alerted. */
+/** The platform's identity sync runs once a night; a day of grace follows before a wait for it, or for HR, is alerted. */
 const graceHours = 48
 
 /**
@@ -154,14 +154,19 @@ export async function alertedFindings(
   return rows
 }
 
-/** The directories with more enabled accounts of leavers, or of people whom HR does not know, than the threshold. */
+/**
+ * The directories with more enabled accounts of leavers, or of people whom HR does not know, than the threshold. An account whose row of HR
+ * waits counts after two days.
+ */
 export async function alertedAccounts(
   db: Db,
-  { directories, above }: { readonly directories: readonly string[]; readonly above: number },
+  { directories, above, now }: { readonly directories: readonly string[]; readonly above: number; readonly now: Date },
 ): Promise<AlertedFindings[]> {
   const { rows } = await sql<AlertedFindings>`
     select connection as name, sum(${accountsOfFinding})::int as people, min(first_seen_at) as since from effective_findings
     where connection = any(${directories}) and cause in ('account_of_leaver', 'account_unknown')
+      and (evidence ->> 'note' is distinct from 'row_waits'
+        or first_seen_at <= ${now}::timestamptz - ${graceHours} * interval '1 hour')
     group by connection having sum(${accountsOfFinding}) > ${above}`.execute(db)
   return rows
 }

@@ -76,22 +76,33 @@ export async function* statedPeople(
   }
 }
 
-/** Those of these keys of which HR has a row that is not accepted: it waits in a held plan, or has a fault. */
+type WaitingQuery = {
+  readonly connections: readonly string[]
+  /** In lower case, without blanks around, as addresses. */
+  readonly keys: readonly string[]
+  readonly addresses: readonly string[]
+}
+
+/** Those of these keys and addresses of which HR has a row that is not accepted: it waits in a held plan, or has a fault. */
 export async function keysOfWaitingRows(
   db: Db,
-  { connections, keys }: { readonly connections: readonly string[]; readonly keys: readonly string[] },
+  { connections, keys, addresses }: WaitingQuery,
 ): Promise<ReadonlySet<string>> {
-  if (keys.length === 0) return new Set()
+  if (keys.length === 0 && addresses.length === 0) return new Set()
   const { rows } = await sql<{ key: string }>`
-    select identity_id as key from known_faults where connection = any(${connections}) and identity_id = any(${keys})
+    with held as (select id from runs where connection = any(${connections}) and state = 'held'),
+    entry as (
+      select lower(trim(identity_id)) as key, lower(trim(desired ->> 'email')) as address
+      from held join plan_entries on run_id = held.id)
+    select lower(trim(identity_id)) as key from known_faults
+    where connection = any(${connections}) and lower(trim(identity_id)) = any(${keys})
     union
-    select entry.identity_id from runs join plan_entries entry on entry.run_id = runs.id
-    where runs.connection = any(${connections}) and runs.state = 'held' and entry.identity_id = any(${keys})
+    select key from entry where key = any(${keys})
     union
-    select reject.identity_id from runs join rejects reject on reject.run_id = runs.id
-    where runs.connection = any(${connections}) and runs.state = 'held' and reject.identity_id = any(${keys})`.execute(
-    db,
-  )
+    select address from entry where address = any(${addresses})
+    union
+    select lower(trim(identity_id)) from held join rejects on run_id = held.id
+    where lower(trim(identity_id)) = any(${keys})`.execute(db)
   return new Set(rows.map(({ key }) => key))
 }
 

@@ -4,6 +4,7 @@ import {
   type AccountFinding,
   compareAccounts,
   countContradictions,
+  folded,
   type StatedPerson,
 } from '../../identity/effective/accounts.ts'
 import {
@@ -182,20 +183,26 @@ async function compareWithPeople(ctx: People, accounts: readonly Account[], at: 
   return { people: people.length, findings }
 }
 
-/** Notes where HR has a row with the number of an unknown account that is not accepted so far. */
+/** Notes where HR has a row with the number or an address of an unknown account that is not accepted so far. */
 async function withWaitingRows(
   { store: { db }, connections }: People,
   findings: readonly AccountFinding[],
 ): Promise<readonly AccountFinding[]> {
-  const numberOf = ({ cause, account }: AccountFinding) =>
-    (cause === 'account_unknown' && account?.employeeNumber) || null
-  const keys = findings.flatMap((finding) => numberOf(finding) ?? [])
-  const waiting = await keysOfWaitingRows(db, { connections: namesOfPeople(connections), keys })
+  const unknown = findings.flatMap(({ cause, account }) => (cause === 'account_unknown' && account ? [account] : []))
+  const keys = unknown.flatMap(({ employeeNumber }) => (employeeNumber === null ? [] : [folded(employeeNumber)]))
+  const addresses = unknown.flatMap(addressesOf)
+  const waiting = await keysOfWaitingRows(db, { connections: namesOfPeople(connections), keys, addresses })
+  const waits = (account: Account) =>
+    [folded(account.employeeNumber ?? ''), ...addressesOf(account)].some((text) => waiting.has(text))
   return findings.map((finding) =>
-    waiting.has(numberOf(finding) ?? '')
+    finding.cause === 'account_unknown' && finding.account && waits(finding.account)
       ? { ...finding, evidence: { ...finding.evidence, note: 'row_waits' } }
       : finding,
   )
+}
+
+function addressesOf({ login, emails }: Account): string[] {
+  return [login ?? '', ...emails].map(folded).filter((address) => address !== '')
 }
 
 function namesOfPeople(connections: SyncContext['connections']): string[] {

@@ -438,11 +438,14 @@ describe('a comparison with a directory', () => {
     expect(await opened.alerts(1)).toMatchObject([{ reason: expect.stringMatching(/^2 accounts of people/) }])
   })
 
-  test('says where HR has a row with the number that is not accepted', async () => {
+  test.each([
+    ['the number', { Login: 'new@x.example', 'Employee Number': ' e0060' }],
+    ['the address', { Login: 'E60@acme.example', 'Employee Number': '' }],
+  ])('says where HR has a row with %s that is not accepted, and waits with the alert', async (_what, own) => {
     const headers = ['User Id', 'Login', 'Status', 'Employee Number']
     const rows = people.map(({ email = '' }, index) => ({ 'User Id': `u${index}`, Login: email, Status: 'ACTIVE' }))
-    const stranger = { 'User Id': 'x', Login: 'new@x.example', Status: 'ACTIVE', 'Employee Number': 'E0060' }
-    await using opened = await open(people, { headers, rows: [...rows, stranger] })
+    const stranger = { 'User Id': 'x', Status: 'ACTIVE', ...own }
+    await using opened = await open(people, { headers, rows: [...rows.toSpliced(2, 1), stranger] })
     // The plan of so many joiners is held.
     await opened.world.night([...people, ...staff(80).slice(40)])
 
@@ -450,6 +453,9 @@ describe('a comparison with a directory', () => {
 
     const unknown = (await opened.findings()).find(({ cause }) => cause === 'account_unknown')
     expect(unknown?.evidence.note).toBe('row_waits')
+    const early = await opened.alerts()
+    opened.world.clock.now = new Date(opened.world.clock.now.getTime() + 49 * 3600_000)
+    expect([early, await opened.alerts()]).toMatchObject([[], [{ code: null }]])
   })
 
   test('is made although another one fails unexpectedly, and names those that others make', async () => {
