@@ -22,6 +22,8 @@ import { shownPeople } from './shown.ts'
 const pollMs = 15 * 60_000
 /** After this time everybody is compared, also if no new identity sync is known. */
 const maxAgeMs = 24 * 60 * 60_000
+/** The search of the platform may be some seconds old, so that a comparison right after an identity sync would see the people of before. */
+const minSyncAgeMs = 60_000
 /** How long one comparison may take: 100,000 people are 200 pages, and a page may take five seconds. */
 const timeoutMs = 20 * 60_000
 const claimMinutes = 25
@@ -89,6 +91,7 @@ function everybodyEndpoint({ platform }: SyncContext, signal: AbortSignal): Endp
 }
 
 function isDue({ comparedAt, syncedAt }: ClaimedComparison, lastSync: LastSync, now: Date): boolean {
+  if (lastSync instanceof Date && Math.abs(now.getTime() - lastSync.getTime()) < minSyncAgeMs) return false
   if (comparedAt === null || now.getTime() - comparedAt.getTime() >= maxAgeMs) return true
   return lastSync instanceof Date && lastSync.getTime() !== syncedAt?.getTime()
 }
