@@ -12,6 +12,7 @@ import { namesOf, peopleNamed } from '../../store/effective/people.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Endpoint } from '../target/endpoint.ts'
 import { readEdits } from './details.ts'
+import { digestOf } from './read-accounts.ts'
 import { readRecords, type Suspect } from './records.ts'
 import {
   type ComparedConnection,
@@ -33,6 +34,8 @@ type Comparison = {
   readonly connections: readonly ComparedConnection[]
   readonly lastSync: LastSync
   readonly maxLookUps: number
+  /** The number of the comparison. */
+  readonly number: number
   readonly now: Date
 }
 
@@ -168,10 +171,11 @@ function samePerson(person: ExpectedPerson, candidates: readonly ShownPerson[]):
 
 /** Looks up what the list does not show of these people, and names each cause. */
 async function explain(comparison: Comparison, suspects: readonly Suspect[]): Promise<NewFinding[]> {
-  const { endpoint, lastSync, now } = comparison
+  const { endpoint, lastSync, number, now } = comparison
   const known = await findKnown(comparison, suspects)
   const knownOf = ({ person }: Suspect) => known.get(keyOf(storedKey(person)))
-  const order = suspects.toSorted((a, b) => byWaiting(knownOf(a), knownOf(b)))
+  const waiting = suspects.map((suspect) => ({ suspect, ...turnOf(suspect, { known: knownOf(suspect), number }) }))
+  const order = waiting.toSorted(byTurn).map(({ suspect }) => suspect)
   const { records, incomplete } = await readRecords(comparison, order)
   const edited = suspects.flatMap(({ shown }) => (shown === null ? [] : [shown.personId]))
   const edits: ReadonlyMap<number, HandEdit> = await readEdits(endpoint, new Set(edited))
@@ -211,10 +215,22 @@ async function findKnown(
   return new Map(known.map((each) => [`${each.connection}\0${each.identityId}`, each]))
 }
 
-/** Who waits longest for a look-up goes first, then who was never explained. */
-function byWaiting(a: StoredFinding | undefined, b: StoredFinding | undefined): number {
-  const rank = (known: StoredFinding | undefined) => (known === undefined ? 1 : known.cause === 'not_looked_up' ? 0 : 2)
-  return rank(a) - rank(b) || (a?.firstSeenAt.getTime() ?? 0) - (b?.firstSeenAt.getTime() ?? 0)
+/** The place of somebody in the order of look-ups. */
+type Turn = { readonly rank: number; readonly text: string }
+
+/** Who waits longest for a look-up goes first, then who was never explained. Of the others, each comparison begins with different ones. */
+function turnOf(
+  { person }: Suspect,
+  { known, number }: { readonly known: StoredFinding | undefined; readonly number: number },
+): Turn {
+  if (known === undefined) return { rank: 1, text: '' }
+  if (known.cause === 'not_looked_up') return { rank: 0, text: known.firstSeenAt.toISOString() }
+  return { rank: 2, text: digestOf(`${number} ${keyOf(storedKey(person))}`) }
+}
+
+function byTurn(a: Turn, b: Turn): number {
+  if (a.rank !== b.rank || a.text === b.text) return a.rank - b.rank
+  return a.text < b.text ? -1 : 1
 }
 
 /** The known explanation of somebody who was not looked up this time, if the platform and HR still state the same. */

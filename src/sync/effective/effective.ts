@@ -118,7 +118,8 @@ async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
   const connections = await openConnections(ctx, endpoint)
   if (connections.length === 0) return { findings: 0, requests: endpoint.requests, isCompared: false }
   const book = await readRosterBook(db, { connections, ...(pageSize !== undefined && { pageSize }) })
-  const comparison = { db, endpoint, connections, lastSync, maxLookUps, now }
+  const { number } = claimed
+  const comparison = { db, endpoint, connections, lastSync, maxLookUps, number, now }
   const findings = await compareEveryone(comparison, book, shownPeople(endpoint, pageSize))
   const names = connections.map(({ name }) => name)
   const isStored = await db.transaction().execute(async (tx) => {

@@ -227,6 +227,23 @@ test('who was not looked up has no guessed cause, and is looked up before the ot
   expect(await opened.causes()).toEqual([...robots, 'E0003 record_missing', 'E0004 record_missing'])
 })
 
+test('standing findings are looked up in turn', async () => {
+  await using opened = await open()
+  for (const id of [3, 4]) await opened.edit(`e${id}@acme.example`, { employmentStatus: 'CURRENT_CONTRACTOR' })
+  await opened.compare()
+  const lookedUp = new Set<string>()
+  between(opened.world, (client) => ({
+    getHrisUserIdentity: async (...input) => {
+      lookedUp.add(String(input[0].params.userIdentityId))
+      return await client.getHrisUserIdentity(...input)
+    },
+  }))
+
+  for (let times = 0; times < 8; times++) await opened.compare({ maxLookUps: 1 })
+
+  expect([...lookedUp].toSorted()).toEqual(['identity-id:E0003', 'identity-id:E0004'])
+})
+
 test('of two ended records with one start, the platform may take either', async () => {
   const both = { email: 'z@acme.example', first: 'Zed', title: 'Engineer', start: '2019-01-07', status: 'Active' }
   const [z1, a1] = [
