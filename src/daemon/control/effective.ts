@@ -198,7 +198,7 @@ async function coverageOf({ store: { db }, platform, connections, ...sync }: Syn
   ]
   const causesOf = (name: string) => {
     const own = counts.filter(({ connection }) => connection === name)
-    return Object.fromEntries(own.map(({ cause, people }) => [cause, people]))
+    return Object.fromEntries(own.map(({ cause, count }) => [cause, count]))
   }
   const directories = await Promise.all(
     [...(sync.directories?.keys() ?? [])].map(async (directory) => ({

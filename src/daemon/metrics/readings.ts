@@ -119,8 +119,8 @@ async function effectiveReadings({ sync }: ReadingContext): Promise<Reading[]> {
     { name: 'rollcall_effective_people', labels: { connection, state: 'effective' }, value: effective },
     { name: 'rollcall_effective_compared_timestamp_seconds', labels: { connection }, value: at.getTime() / 1000 },
     ...causesOf(sync.connections.has(connection) ? 'people' : 'accounts').map((cause): Reading => {
-      const count = counts.find((each) => each.connection === connection && each.cause === cause)
-      return { name: 'rollcall_effective_findings', labels: { connection, cause }, value: count?.people ?? 0 }
+      const stored = counts.find((each) => each.connection === connection && each.cause === cause)
+      return { name: 'rollcall_effective_findings', labels: { connection, cause }, value: stored?.count ?? 0 }
     }),
   ])
 }

@@ -124,7 +124,7 @@ export async function notEffective(
       const reason = `people were ${when} ${minute(one.since)}: \`rollcall effective\` says why`
       return { ...about, connection: one.name, code: 'not_compared', reason, since: one.since, people: null }
     }),
-    ...findings.map(({ name, people, since: seenSince }): Condition => {
+    ...findings.map(({ name, count: people, since: seenSince }): Condition => {
       const reason = `the platform does not show ${peopleText({ people, leavers: 0 })} as HR implies`
       return { ...about, connection: name, code: null, reason, since: seenSince, people }
     }),
@@ -146,8 +146,8 @@ export async function directoryCondition(
       const reason = `the list of accounts could not be compared: ${failure}`
       return { ...about, connection: name, code: 'refused', reason, since, people: null }
     }),
-    ...ghosts.map(({ name, people, since }): Condition => {
-      const reason = `${pluralize(people, 'account')} of people who left, or whom HR does not know, ${people === 1 ? 'is' : 'are'} enabled`
+    ...ghosts.map(({ name, count, since }): Condition => {
+      const reason = `${pluralize(count, 'account')} of people who left, or whom HR does not know, ${count === 1 ? 'is' : 'are'} enabled`
       return { ...about, connection: name, code: null, reason, since, people: null }
     }),
   ]

@@ -118,20 +118,20 @@ export async function listFindings(
 }
 
 /** The findings of a connection of one cause; of leavers, their enabled accounts. */
-type FindingCount = { readonly connection: string; readonly cause: EffectiveCause; readonly people: number }
+type FindingCount = { readonly connection: string; readonly cause: EffectiveCause; readonly count: number }
 
 const accountsOfFinding = sql`coalesce((evidence ->> 'accounts')::int, 1)`
 
 /** Counts findings by connection and cause. */
 export async function countFindings(db: Db): Promise<FindingCount[]> {
   const { rows } = await sql<FindingCount>`
-    select connection, cause, sum(${accountsOfFinding})::int as people from effective_findings
+    select connection, cause, sum(${accountsOfFinding})::int as count from effective_findings
     group by connection, cause order by connection, cause`.execute(db)
   return rows
 }
 
-/** The findings of a connection or of a directory that an alert is about. */
-type AlertedFindings = { readonly name: string; readonly people: number; readonly since: Date }
+/** The people of a connection, or the accounts of a directory, that an alert is about. */
+type AlertedFindings = { readonly name: string; readonly count: number; readonly since: Date }
 
 /** The platform's identity sync runs once a night; a day of grace follows before a wait for it, or for HR, is alerted. */
 const graceHours = 48
@@ -145,7 +145,7 @@ export async function alertedFindings(
   { connections, above, now }: { readonly connections: readonly string[]; readonly above: number; readonly now: Date },
 ): Promise<AlertedFindings[]> {
   const { rows } = await sql<AlertedFindings>`
-    select connection as name, count(distinct subject)::int as people, min(first_seen_at) as since
+    select connection as name, count(distinct subject)::int as count, min(first_seen_at) as since
     from effective_findings
     where connection = any(${connections})
       and not (cause = 'sync_paused' and replace(evidence ->> 'shown', 'SPECIAL_', '') = evidence ->> 'expected')
@@ -163,7 +163,7 @@ export async function alertedAccounts(
   { directories, above, now }: { readonly directories: readonly string[]; readonly above: number; readonly now: Date },
 ): Promise<AlertedFindings[]> {
   const { rows } = await sql<AlertedFindings>`
-    select connection as name, sum(${accountsOfFinding})::int as people, min(first_seen_at) as since from effective_findings
+    select connection as name, sum(${accountsOfFinding})::int as count, min(first_seen_at) as since from effective_findings
     where connection = any(${directories}) and cause in ('account_of_leaver', 'account_unknown')
       and (evidence ->> 'note' is distinct from 'row_waits'
         or first_seen_at <= ${now}::timestamptz - ${graceHours} * interval '1 hour')
