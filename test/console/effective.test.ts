@@ -117,6 +117,14 @@ test('a comparison that never succeeded says why, and asserts nothing about peop
   expect(await company.see('viewer', '/')).toContain(failure)
 })
 
+test('the overview says when each connection was compared', async () => {
+  await using company = await open()
+  const at = new Date('2026-11-17T03:00:00.000Z')
+  await storeCoverage(company.db, [{ connection: 'acme', people: 10, effective: 9, at }])
+
+  expect(await company.see('viewer', '/')).toMatch(/9 of 10 delivered people; .*Compared <time [^>]*>3 days ago</)
+})
+
 test('a directory that was never compared asserts nothing about its accounts', async () => {
   await using company = await open()
   await removeOfOthers(company.db, ['acme'])

@@ -171,8 +171,8 @@ export function renderEffective(
   return [
     ...(isOfDirectory ? [] : [compared]),
     ...connections.map(
-      ({ connection, percent, effective: asImplied, people }) =>
-        `${paint('bold', escapeText(connection))}: ${percent} % (${asImplied} of ${pluralize(people, 'person', 'people')}) are shown as HR implies`,
+      ({ connection, comparedAt: ownAt, percent, effective: asImplied, people }) =>
+        `${paint('bold', escapeText(connection))}: ${percent} % (${asImplied} of ${pluralize(people, 'person', 'people')}) are shown as HR implies${ownAt === comparedAt ? '' : `, compared ${formatInstant(ownAt)}`}`,
     ),
     ...directories.map((directory) => directoryLine(directory, paint)),
     ...findings.flatMap((finding) => findingLines(finding, paint)),

@@ -85,16 +85,13 @@ export function uncomparedText({ comparedAt, failure }: EffectiveCoverage): Html
 }
 
 /** One sentence for each compared connection. */
-export function coverageSentences(
-  { connections, comparedAt, failure }: EffectiveCoverage,
-  now: Date,
-): ReadonlyMap<string, Html> {
+export function coverageSentences({ connections, failure }: EffectiveCoverage, now: Date): ReadonlyMap<string, Html> {
   return new Map(
-    connections.map(({ connection, percent, people, effective, findings }) => {
+    connections.map(({ connection, comparedAt, percent, people, effective, findings }) => {
       const others = html`<a href="${address(path, { connection })}">${findings > 0 ? html`<strong class="bad">${pluralize(findings, 'finding')}</strong>` : 'no findings'}</a>`
       return [
         connection,
-        html`<p class="wide"><b>Shown as HR implies</b> ${percent} %: ${number(effective)} of ${pluralize(people, 'delivered person', 'delivered people')}; ${others}. ${comparedAt !== null && html`Compared ${formatRelativeTime(comparedAt, now)}.`}${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`,
+        html`<p class="wide"><b>Shown as HR implies</b> ${percent} %: ${number(effective)} of ${pluralize(people, 'delivered person', 'delivered people')}; ${others}. Compared ${formatRelativeTime(comparedAt, now)}.${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`,
       ]
     }),
   )

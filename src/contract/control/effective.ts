@@ -125,6 +125,9 @@ export const EffectiveCoverage = z
     connections: z.array(
       z.object({
         connection: z.string(),
+        comparedAt: Instant.describe(
+          'When its people were compared last. A connection that cannot be opened is left out.',
+        ),
         people: Count.describe('People whom the platform has acknowledged as HR states them.'),
         effective: Count,
         percent: z.number().min(0).max(100).describe('Rounded down, so that 100 means everybody.'),

@@ -214,10 +214,11 @@ async function coverageOf({ store: { db }, platform, connections, ...sync }: Syn
     failure: failureText(comparison?.failure ?? null),
     connections: coverage
       .filter(({ connection }) => connections.has(connection))
-      .map(({ connection, people, effective }) => {
+      .map(({ connection, people, effective, at }) => {
         const causes = causesOf(connection)
         return {
           connection,
+          comparedAt: at.toISOString(),
           people,
           effective,
           percent: people === 0 ? 100 : Math.floor((1000 * effective) / people) / 10,
