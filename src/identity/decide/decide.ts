@@ -177,7 +177,8 @@ export function unknownPerson(identityId: string, { asOf }: PlanContext): Roster
 function contextOf({ asOf = '', timeZone }: Observation, ctx: PlanContext): PlanContext {
   if (asOf === '' && timeZone === undefined) return ctx
   const [zone, at] = [timeZone ?? ctx.timeZone, asOf || ctx.asOf]
-  return { ...ctx, timeZone: zone, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
+  const times = { asOf: at, now: ctx.now }
+  return { ...ctx, timeZone: zone, asOf: at, exportDate: exportDateOf(zone, times), today: dateIn(zone, ctx.now) }
 }
 
 /** The context in the zone of the row that stated a deferred day, in which that day begins. */
@@ -387,6 +388,14 @@ function isOlderOfEmployment({ desired, employmentAsOf }: RosterEntry, { asOf }:
 
 function isOlderThanAll(entry: RosterEntry, ctx: PlanContext): boolean {
   return entry.employmentAsOf === null && isOlder(entry, ctx)
+}
+
+/**
+ * The calendar date on which facts were true. Facts in the order of a clock that was ahead are dated later than now: nobody has left on a day
+ * that is still to come.
+ */
+export function exportDateOf(timeZone: string, { asOf, now }: Pick<PlanContext, 'asOf' | 'now'>): string {
+  return dateIn(timeZone, isBefore(now, asOf) ? now : asOf)
 }
 
 /** The calendar date (`YYYY-MM-DD`) that an instant falls on in a time zone. */

@@ -54,6 +54,17 @@ describe('several observations of a person, one after the other', () => {
     expect(second.entry?.desired).toMatchObject({ jobTitle: 'Former', separatedAt: '2026-11-20T00:00:00.000Z' })
   })
 
+  test('from a clock that was ahead make a person leave on the day on which they are read', () => {
+    const [promoted, left] = ['2036-01-01T00:00:00.000Z', '2036-01-01T00:00:00.001Z']
+    const title = observation('ana', { asOf: promoted, fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
+    const departure = observation('ana', { asOf: left, fields: {}, statesDeparture: true, action: 'leave' })
+
+    const { change, entry: side } = decideInOrder(entry('ana'), [title, departure], delta)
+
+    expect(change).toMatchObject({ kind: 'leave', record: { separatedAt: '2026-11-20T00:00:00.000Z' } })
+    expect(side).toMatchObject({ asOf: left })
+  })
+
   test.each([
     ['ends a departure that was announced before it', {}, null],
     [
