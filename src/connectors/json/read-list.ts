@@ -2,10 +2,11 @@ import { joinChunks } from '../file/chunks.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { findOtherText } from '../file/other-text.ts'
+import { isAboutList, isTotalOfList, listsInOtherItems } from './about-list.ts'
 import { type JsonValue, notUtf8, readJson } from './cells.ts'
 import { RecordSplitter } from './record-splitter.ts'
 import { recordsAt } from './records-at.ts'
-import { helpIfUnrelated, textOf } from './statement-text.ts'
+import { escapedLocation, helpIfUnrelated, textOf } from './statement-text.ts'
 import { isConsidered, provesEnd, type ReadCounts, type Statement, saysMore, statedByMembers } from './statements.ts'
 
 const headBytes = 1024
@@ -99,34 +100,69 @@ export function endOfText(
   records: number,
 ): EndOfText {
   const read = { records, pages: 1 }
-  const statements = [...statedByMembers(content, list.records)].filter(isConsidered(list))
+  const all = [...statedByMembers(content, list.records)]
+  const isUsed = isConsidered(list)
+  const statements = all.filter(isUsed)
   const proofs = statements.filter((statement) => provesEnd(statement, read))
-  const more = statements.find((statement) => isPartOfMore(statement, read, proofs))
-  if (more)
+  const context = { read, proofs, recordsPath: list.records }
+  const more = statements.find((statement) => saysPartOnly(statement, context))
+  if (more) {
+    const help = 'have all people exported into one file'
     return {
       problem: `${textOf(more, read)}, so this is not the whole list`,
-      help: `have all people exported into one file; ${helpIfUnrelated(more)}`,
+      help: isSurelyAbout(more, list.records) ? help : `${help}; ${helpIfUnrelated(more)}`,
     }
-  const other = statements.find((statement) => isOtherTotal(statement, read, proofs))
+  }
+  const beside = [...listsInOtherItems(content, list.records)]
+    .map((location) => ({ location, kind: 'more' }) as const)
+    .find(isUsed)
+  if (beside)
+    return {
+      problem: `${escapedLocation(beside)} holds records too, so this is not the whole list`,
+      help: `have all people exported into one list; ${helpIfUnrelated(beside)}`,
+    }
+  const other = statements.find((statement) => isOtherTotal(statement, context))
   if (other)
     return {
       problem: `${textOf(other, read)}, so it is not the total of this list`,
       help: `have the file exported again; ${helpIfUnrelated(other)}`,
     }
-  const texts = proofs.map((statement) => textOf(statement, read)).join('; ')
-  return { problem: null, end: `the JSON text is complete: ${texts || 'nothing in it says that there is more'}` }
+  const proved = proofs.map((statement) => textOf(statement, read)).join('; ')
+  const ignored = all
+    .filter((statement) => !isUsed(statement) && isSurelyAbout(statement, list.records))
+    .filter((statement) => saysPartOnly(statement, context))
+    .map((statement) => `; ignored: ${textOf(statement, read)}`)
+    .join('')
+  return {
+    problem: null,
+    end: `the JSON text is complete: ${proved || 'nothing in it says that there is more'}${ignored}`,
+  }
+}
+
+type StatementContext = {
+  readonly read: ReadCounts
+  readonly proofs: readonly Statement[]
+  readonly recordsPath: string
 }
 
 /** Whether a statement in a file says that the file holds a part of the list only. */
-function isPartOfMore(statement: Statement, read: ReadCounts, proofs: readonly Statement[]): boolean {
-  if (statement.kind === 'previous') return true
+function saysPartOnly(statement: Statement, { read, proofs, recordsPath }: StatementContext): boolean {
+  // What joins all pages may keep what the last one states besides its records. The total shows it.
+  if (statement.kind === 'previous')
+    return isAboutList(statement, recordsPath) && !proofs.some((proof) => isTotalOfList(proof, recordsPath))
   // Nobody asked for a page of this file: that nothing follows does not say that nothing comes before.
-  const refuting = statement.kind === 'records' ? proofs.filter(({ kind }) => kind !== 'noMore') : proofs
-  return saysMore(statement, { ...read, proofs: refuting, isRepeated: () => false })
+  const refutingProofs = statement.kind === 'records' ? proofs.filter(({ kind }) => kind !== 'noMore') : proofs
+  return saysMore(statement, { ...read, proofs: refutingProofs, isRepeated: () => false })
 }
 
-/** Whether a statement counts another list than this one, for all that the file says. The right total beside it shows that it is another. */
-function isOtherTotal(statement: Statement, { records }: ReadCounts, proofs: readonly Statement[]): boolean {
-  if (statement.kind !== 'records' || !statement.isTotal || statement.count === records) return false
+/** Whether a statement is about this list beyond doubt, so that nobody should ignore it. Some first pages name a previous one too. */
+function isSurelyAbout(statement: Statement, recordsPath: string): boolean {
+  const namesMore = statement.kind === 'next' || statement.kind === 'more'
+  return namesMore ? isAboutList(statement, recordsPath) : isTotalOfList(statement, recordsPath)
+}
+
+/** Whether the total of the list is smaller than the list. The right total beside it shows that it counts something else. */
+function isOtherTotal(statement: Statement, { read, proofs, recordsPath }: StatementContext): boolean {
+  if (!isTotalOfList(statement, recordsPath) || provesEnd(statement, read)) return false
   return !proofs.some(({ kind }) => kind === 'records')
 }

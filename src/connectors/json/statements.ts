@@ -33,16 +33,19 @@ const nextName =
 const previousName = /^(odata)?prev(ious)?(page|result|cursor|start)?s?(link|url|uri|href|path|token|cursor|offset)?$/
 const hasPreviousName = /^has(prev|previous)(page)?$/
 const firstName = /^(is)?first(page)?$/
-const offsetName = /^(offset|skip|startat|firstresult)$/
+const offsetName = /^((page)?offset|skip|startat|firstresult|limitstart)$/
 // Systems disagree whether pages are counted from 0 or 1.
-const pageName = /^(startindex|(current)?page(number|no|num|index)?)$/
+const pageName = /^(start(index|sequence|position|row|record)|(current)?page(number|no|num|index)?)$/
 
 /** A name in lower case without punctuation, in which servers differ. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-/** The statements in the members of a page outside its records: in all groups that hold the records, and near its beginning. */
+/**
+ * The statements in the members of a page outside its records: in all groups that hold the records, in the other items of lists on the way,
+ * and near its beginning.
+ */
 export function* statedByMembers(page: JsonValue, recordsPath: string, path = '', depth = 0): Generator<Statement> {
   if (typeof page !== 'object' || page === null || recordsPath === '') return
   const isOnPath = recordsPath.startsWith(`${path}/`)
@@ -53,10 +56,13 @@ export function* statedByMembers(page: JsonValue, recordsPath: string, path = ''
     for (const [index, link] of page.slice(0, maxLinks).entries())
       for (const kind of ['next', 'previous'] as const)
         if (isLink(link, kind)) yield { location: `${path}/${index}/href`, kind }
-    const [index = ''] = isOnPath ? recordsPath.slice(path.length + 1).split('/') : []
-    const location = `${path}/${index}`
-    if (isOnPath && location !== recordsPath)
-      yield* statedByMembers(pointer(page, `/${index}`) ?? null, recordsPath, location, depthBelow)
+    if (!isOnPath) return
+    const [own = ''] = recordsPath.slice(path.length + 1).split('/')
+    for (const index of new Set([own, ...page.slice(0, maxLinks).map((_, at) => String(at))])) {
+      const location = `${path}/${index}`
+      if (location !== recordsPath)
+        yield* statedByMembers(pointer(page, `/${index}`) ?? null, recordsPath, location, depthBelow)
+    }
     return
   }
   for (const [name, value] of Object.entries(page)) {
@@ -91,11 +97,11 @@ export function statementOf(name: string, value: JsonValue): StatementContent | 
   if (moreName.test(name) && isFlag(value)) return { kind: isTrue(value) ? 'more' : 'noMore' }
   if (lastName.test(name) && isFlag(value)) return { kind: isTrue(value) ? 'noMore' : 'more' }
   if (nextName.test(name) && !isEmpty(value)) return { kind: 'next' }
-  return isBehindAnother(name, value) ? { kind: 'previous' } : null
+  return namesPreviousPage(name, value) ? { kind: 'previous' } : null
 }
 
 /** Whether a member of this plain name says that a page comes before this one. */
-function isBehindAnother(name: string, value: JsonValue): boolean {
+function namesPreviousPage(name: string, value: JsonValue): boolean {
   if (previousName.test(name)) return !isEmpty(value)
   if (isFlag(value)) return isTrue(value) ? hasPreviousName.test(name) : firstName.test(name)
   const position = countOf(value) ?? 0

@@ -66,6 +66,19 @@ describe('a JSON file', () => {
     expect(await readPeople(text, { records: '/data' })).toMatchObject({ end: { records: 2 } })
   })
 
+  const people = '[{"id":1},{"id":2},{"id":3}]'
+
+  test.each([
+    ['other groups of its people', '"totalErrors":0,"totalActive":2,"totalFTE":2,"byCountry":{"DE":{"total":1}}'],
+    ['another list', '"departments":{"total":1,"items":[{"id":1}]}'],
+    ['times and parts of its own', '"timezone":{"offset":60},"period":{"previous":"2026-10"},"export":{"page":4}'],
+    ['the last of the pages that it was joined from', '"total":3,"previous":"https://hr.example/2","next":null,"page":3'],
+  ])('is whole although it states numbers and places of %s', async (_, stated) => {
+    const { end } = await readPeople(`{${stated},"people":${people}}`, { records: '/people' })
+
+    expect(end).toMatchObject({ records: 3 })
+  })
+
   test('may say that it is the only page', async () => {
     const stated = '"page":1,"offset":0,"startIndex":1,"prev":null,"hasPrevious":false,"first":true,"hasMore":false'
 
@@ -177,8 +190,25 @@ describe('a file is refused', () => {
       'that was saved from a page of a list',
       '{"total":3,"data":[{"id":1}]}',
       { records: '/data' },
-      'people.json: /total counts 3 records, and 1 was read, so this is not the whole list: have all people exported into one file; ' +
-        'if it is not about this list, write ignoredStatements: ["/total"]',
+      'people.json: /total counts 3 records, and 1 was read, so this is not the whole list: have all people exported into one file',
+    ],
+    [
+      'that counts more of something',
+      '{"totalLocations":3,"data":[{"id":1}]}',
+      { records: '/data' },
+      'exported into one file; if it is not about this list, write ignoredStatements: ["/totalLocations"]',
+    ],
+    [
+      'with records in another item of a list',
+      '{"responses":[{"body":{"value":[{"id":1}]}},{"body":{"value":[{"id":2}]}}]}',
+      { records: '/responses/0/body/value' },
+      '/responses/1/body/value holds records too, so this is not the whole list: have all people exported into one list; if it is not',
+    ],
+    [
+      'whose total is in another item of a list',
+      '[{"people":[{"id":1}]},{"paging":{"total":900}}]',
+      { records: '/0/people' },
+      '/1/paging/total counts 900 records, and 1 was read',
     ],
     [
       'with more records than it counts',
@@ -192,7 +222,16 @@ describe('a file is refused', () => {
       { records: '/data' },
       '/next names a next page, so this is not the whole list',
     ],
-    ...['"page":5', '"offset":400', '"links":[{"rel":"prev","href":"https://hr.example/1"}]', '"first":false'].map(
+    ...[
+      '"page":5',
+      '"meta":{"startSequence":101,"completeIndicator":true}',
+      '"limit_start":400',
+      '"_meta":{"page_info":{"pageOffset":400}}',
+      '"offset":400',
+      '"links":[{"rel":"prev","href":"https://hr.example/1"}]',
+      '"totalActive":1,"previous":"https://hr.example/1"',
+      '"first":false',
+    ].map(
       (stated): [string, string, Format, string] => [
         `that was saved from the last page of a list with ${stated}`,
         `{"hasMore":false,${stated},"data":[{"id":1}]}`,
@@ -261,6 +300,14 @@ describe('a file is refused', () => {
     expect(await readPeople(text, { records: '/data', ignoredStatements: ['/statistics'] })).toMatchObject({
       end: { records: 1 },
     })
+  })
+
+  test('unless its own total is ignored, which the run states', async () => {
+    const settings = { records: '/data', ignoredStatements: ['/total'] }
+
+    expect((await readPeople('{"total":3,"data":[{"id":1}]}', settings)).end?.end).toBe(
+      'the JSON text is complete: nothing in it says that there is more; ignored: /total counts 3 records, and 1 was read',
+    )
   })
 
   test('that changes between its columns and its rows', async () => {
