@@ -63,5 +63,6 @@ export function monitoredConnections({ connections, directories, handOver }: Con
   const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
   const names = [...connections.keys()]
   const mailed = handOver === null ? [] : (handOver.connections ?? names)
-  return { connections: names, directories: [...directories.keys()], mailed, sources, leaverBounds }
+  const pushed = names.filter((name) => connections.get(name)?.pushed)
+  return { connections: names, directories: [...directories.keys()], mailed, sources, pushed, leaverBounds }
 }

@@ -165,9 +165,10 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
   ]
 }
 
-function pushedText({ users, active, lastAt }: NonNullable<ConnectionStatus['pushed']>): string {
+function pushedText({ users, active, withoutKey, lastAt }: NonNullable<ConnectionStatus['pushed']>): string {
   if (lastAt === null) return 'nothing was pushed yet'
-  return `${pluralize(users, 'user')} pushed, ${number(active)} of them active; last change ${formatInstant(lastAt)}`
+  const keyless = withoutKey === 0 ? '' : ` (${number(withoutKey)} without a key)`
+  return `${pluralize(users, 'user')} pushed, ${number(active)} of them active${keyless}; last request ${formatInstant(lastAt)}`
 }
 
 function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['blocked']>, paint: Paint): string[] {

@@ -203,7 +203,9 @@ function peopleText({ people, leavers }: Alert): Html | null {
 
 /** The link or button that helps with an alert. */
 function answerTo(alert: Alert, context: SharedContext): Renderable {
-  const { connection, kind, runId } = alert
+  const { connection, kind, code, runId } = alert
+  // Only the identity system sends what is missing.
+  if (code === 'not_pushed' || code === 'no_token') return null
   switch (kind) {
     case 'held':
     case 'expiring':
@@ -392,9 +394,13 @@ function runLink(run: Run): Html {
   return html`<a href="${runHref(run.id)}">${stateBadge(run)}</a>`
 }
 
-function pushedText({ users, active, lastAt }: NonNullable<ConnectionStatus['pushed']>, now: Date): Html | string {
+function pushedText(
+  { users, active, withoutKey, lastAt }: NonNullable<ConnectionStatus['pushed']>,
+  now: Date,
+): Html | string {
   if (lastAt === null) return 'nothing yet'
-  return html`${formatRelativeTime(lastAt, now)}<span class="hint">${pluralize(users, 'user')}, ${number(active)} of them active</span>`
+  const keyless = withoutKey === 0 ? '' : `, ${number(withoutKey)} without a key`
+  return html`${formatRelativeTime(lastAt, now)}<span class="hint">${pluralize(users, 'user')}, ${number(active)} of them active${keyless}</span>`
 }
 
 function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {

@@ -44,7 +44,8 @@ export const ConnectionStatus = z.object({
     .object({
       users: Count.describe('Users that the identity system has not deleted.'),
       active: Count.describe('Those of them that are active. The identity system should list as many.'),
-      lastAt: Instant.nullable().describe('When it pushed a change last. Null: never.'),
+      withoutKey: Count.describe('Active users without a key, of whom no person is known.'),
+      lastAt: Instant.nullable().describe('When it sent a request last, to the minute. Null: never.'),
     })
     .optional()
     .describe('What an identity system pushed over SCIM. Left out where none pushes.'),

@@ -10,6 +10,8 @@ export type MonitoredConnections = {
   /** The connections whose faults are mailed to HR. */
   readonly mailed?: readonly string[]
   readonly sources: readonly MonitoredSource[]
+  /** The connections that are pushed over SCIM. */
+  readonly pushed?: readonly string[]
   readonly leaverBounds: ReadonlyMap<string, number>
 }
 
@@ -29,6 +31,8 @@ const minGraceMs = hourMs
 const maxGraceMs = 12 * hourMs
 /** An export named by its day may be read in the following night. */
 const exportLagMs = 24 * hourMs
+/** Some senders send nothing while nothing changes. */
+const maxSilenceHours = 7 * 24
 
 type JudgedSettings = Pick<
   AlertSettings,
@@ -37,14 +41,16 @@ type JudgedSettings = Pick<
 
 /** The settings by which alert conditions are checked at this time. */
 export function conditionSettings(
-  { connections, directories = [], mailed = [], sources, leaverBounds }: MonitoredConnections,
+  { connections, directories = [], mailed = [], sources, pushed = [], leaverBounds }: MonitoredConnections,
   { freshHours, ...limits }: JudgedSettings,
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
+  const requestedSince = new Date(now.getTime() - Math.max(freshHours ?? 0, maxSilenceHours) * hourMs)
+  const senders = pushed.map((connection) => ({ connection, requestedSince }))
   const { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts } = limits
   const bounds = { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts, leaverBounds }
-  return { connections, directories, mailed, ...bounds, freshness, now }
+  return { connections, directories, mailed, ...bounds, freshness, pushed: senders, now }
 }
 
 /** How fresh a source must be by now; null if it is not read regularly. */

@@ -147,13 +147,16 @@ type ScimScope = {
   readonly noteClock: (behindMs: number) => void
 }
 
-/** Logs once that the clock has fallen behind, such as when it was set back. The clocks of two processes may differ a little. */
+/** Logs that the clock has fallen behind, such as when it was set back, and again when it is twice as far behind. */
 function clockWatch({ connection }: ScimFeed, { events }: Pick<Serving, 'events'>): (behindMs: number) => void {
-  let isBehind = false
+  let loggedMs = 0
   return (behindMs) => {
-    const wasBehind = isBehind
-    isBehind = behindMs > clockToleranceMs
-    if (isBehind && !wasBehind) events.scimClockBehind({ connection, seconds: Math.round(behindMs / 1000) })
+    // The clocks of two processes may differ a little.
+    if (behindMs <= clockToleranceMs) loggedMs = 0
+    else if (behindMs >= 2 * loggedMs) {
+      loggedMs = behindMs
+      events.scimClockBehind({ connection, seconds: Math.round(behindMs / 1000) })
+    }
   }
 }
 

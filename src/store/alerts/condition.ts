@@ -50,6 +50,8 @@ export type ConditionSettings = {
   readonly pausedHours: number
   /** Required freshness, for the connections that have a schedule. */
   readonly freshness: readonly Freshness[]
+  /** The connections that are pushed over SCIM. Default: none. */
+  readonly pushed?: readonly PushedFreshness[]
   /**
    * By connection, the maximum number of hours until the platform acknowledges a departure. Connections without a limit have no late
    * leavers.
@@ -78,6 +80,9 @@ export type Freshness = {
   /** Whether a read that found nothing new is sufficient. */
   readonly acceptsUnchanged: boolean
 }
+
+/** When the sender of a connection has to have sent a request. */
+export type PushedFreshness = { readonly connection: string; readonly requestedSince: Date }
 
 /** Finds the conditions of one kind. */
 export type Find = (db: Db, settings: ConditionSettings) => Promise<Condition[]>

@@ -6,12 +6,17 @@ import { type Condition, type ConditionSettings, minute } from './condition.ts'
 
 const minuteMs = 60_000
 
+/** Connections whose data from HR is too old. */
+export async function stale(db: Db, settings: ConditionSettings): Promise<Condition[]> {
+  return [...(await notRead(db, settings)), ...(await notPushed(db, settings))]
+}
+
 /**
- * Connections whose data from HR is too old: the source was not read, or only an old export is left. A source that cannot be read, a
+ * Connections whose source is too old: the source was not read, or only an old export is left. A source that cannot be read, a
  * failed run and a pause have conditions of their own; after a pause the source may be read for an hour. For a connection that was never
  * read, the time starts with the first slot of its schedule.
  */
-export async function stale(db: Db, { freshness, now }: ConditionSettings): Promise<Condition[]> {
+async function notRead(db: Db, { freshness, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; readAt: Date | null; asOf: Date | null; since: Date; oldExport: boolean }>`
     select names.connection as name, newest.at as "readAt", newest.as_of as "asOf",
       coalesce(least(newest.at, newest.as_of), known.at) as since,
@@ -47,6 +52,34 @@ export async function stale(db: Db, { freshness, now }: ConditionSettings): Prom
           ? `the newest export that HR gave is of ${minute(asOf)}; it was read again ${minute(readAt)}`
           : `HR was last read ${minute(readAt)}`,
     since,
+    people: null,
+    leavers: null,
+    runId: null,
+  }))
+}
+
+/** Connections whose sender was silent for too long, or has no valid token any more: nobody would leave, without a failure. */
+async function notPushed(db: Db, { pushed = [], now }: ConditionSettings): Promise<Condition[]> {
+  const { rows } = await sql<{ name: string; requestedAt: Date; endedAt: Date | null; hasToken: boolean }>`
+    select names.connection as name, max(coalesce(last_used_at, tokens.created_at)) as "requestedAt",
+      max(least(revoked_at, expires_at)) as "endedAt", bool_or(is_valid) as "hasToken"
+    from jsonb_to_recordset(${JSON.stringify(pushed)}::jsonb) as names(connection text, "requestedSince" timestamptz)
+    join access_tokens tokens on tokens.connection = names.connection and role = 'scim'
+    cross join lateral (
+      select revoked_at is null and coalesce(expires_at > ${now}::timestamptz, true) as is_valid) validity
+    where not exists (
+      select 1 from pauses where pauses.connection = names.connection
+        and coalesce(ended_at, until, 'infinity') > ${now}::timestamptz)
+    group by names.connection, names."requestedSince"
+    having not bool_or(is_valid) or max(coalesce(last_used_at, tokens.created_at)) < names."requestedSince"`.execute(db)
+  return rows.map(({ name, requestedAt, endedAt, hasToken }) => ({
+    connection: name,
+    kind: 'stale',
+    code: hasToken ? 'not_pushed' : 'no_token',
+    reason: hasToken
+      ? `the identity system was last here ${minute(requestedAt)}; look whether it still pushes`
+      : `the identity system has had no valid token since ${minute(endedAt ?? requestedAt)}; "rollcall token create" makes one`,
+    since: hasToken ? requestedAt : (endedAt ?? requestedAt),
     people: null,
     leavers: null,
     runId: null,

@@ -54,14 +54,24 @@ export async function beginChange(tx: Db, { connection, now }: { connection: str
   return row.at
 }
 
-/** What the sender of a connection has pushed. `lastAt`: when its last change came; null: never. */
-export type PushedTally = { readonly users: number; readonly active: number; readonly lastAt: Date | null }
+/**
+ * What the sender of a connection has pushed. `withoutKey`: how many active users are no person. `lastAt`: when it was here last, by its
+ * tokens; null: never. The times of changes only order them.
+ */
+export type PushedTally = {
+  readonly users: number
+  readonly active: number
+  readonly withoutKey: number
+  readonly lastAt: Date | null
+}
 
 /** What was pushed, by connection. */
 export async function pushedTallies(db: Db): Promise<Map<string, PushedTally>> {
   const { rows } = await sql<PushedTally & { connection: string }>`
-    select connections.connection, nullif(connections.changed_at, to_timestamp(0)) as "lastAt",
-      count(users.id)::int as users, (count(*) filter (where users.is_active))::int as active
+    select connections.connection, count(users.id)::int as users, (count(*) filter (where users.is_active))::int as active,
+      (count(*) filter (where users.is_active and users.identity_id is null))::int as "withoutKey",
+      (select max(last_used_at) from access_tokens tokens
+        where tokens.connection = connections.connection and role = 'scim') as "lastAt"
     from scim_connections connections
       left join scim_resources users on users.connection = connections.connection and users.kind = 'User'
     group by connections.connection`.execute(db)

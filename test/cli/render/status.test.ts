@@ -52,7 +52,7 @@ test('the status shows what runs and the state of each connection', () => {
         twoPeople: false,
         inDoubt: { people: 30, leavers: 3, until: '2026-11-20T02:31:00.000Z' },
         inbox: { pending: 3, held: 0, rejected: 1 },
-        pushed: { users: 1010, active: 988, lastAt: '2026-11-20T01:00:00.000Z' },
+        pushed: { users: 1010, active: 988, withoutKey: 3, lastAt: '2026-11-20T01:00:00.000Z' },
         blocked: {
           status: 401,
           code: 'key_refused',
@@ -92,7 +92,7 @@ test('the status shows what runs and the state of each connection', () => {
 
 acme → Acme HRIS
   1,000 people, 12 of them have left, 2 not delivered yet
-  1,010 users pushed, 988 of them active; last change 2026-11-20 01:00 UTC
+  1,010 users pushed, 988 of them active (3 without a key); last request 2026-11-20 01:00 UTC
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
   3 people need attention, 1 of them may have left: rollcall problems
@@ -129,7 +129,7 @@ test('without a daemon no next run is promised', () => {
         twoPeople: false,
         inDoubt: null,
         inbox: null,
-        pushed: { users: 0, active: 0, lastAt: null },
+        pushed: { users: 0, active: 0, withoutKey: 0, lastAt: null },
         blocked: null,
         paused: null,
         active: null,

@@ -108,6 +108,19 @@ describe('a token', () => {
     expect(stored).not.toContain(token.slice(4, 40))
   })
 
+  test('states its last use by a clock that was set back', async () => {
+    await using opened = await open()
+    const made = await opened.ask('configured', 'POST', path, { name: 'ana', role: 'admin' })
+    clock.now = new Date('2036-01-01T00:00:00.000Z')
+    await opened.ask(String(made.body.token), 'GET', path)
+    clock.now = new Date('2026-11-20T11:00:00.000Z')
+    await opened.ask(String(made.body.token), 'GET', path)
+
+    const listed = await opened.ask('configured', 'GET', path)
+
+    expect(listed.body.data).toMatchObject([{ name: 'ana', lastUsedAt: '2026-11-20T11:00:00.000Z' }])
+  })
+
   test('of a connection that is pushed opens nothing else', async () => {
     await using opened = await open({ pushed: ['hr'] })
 

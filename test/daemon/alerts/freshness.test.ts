@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { freshnessOf, type MonitoredSource } from '../../../src/daemon/alerts/freshness.ts'
+import { conditionSettings, freshnessOf, type MonitoredSource } from '../../../src/daemon/alerts/freshness.ts'
 
 const schedule = (cron: string, timeZone = 'UTC') => ({ cron, timeZone })
 
@@ -64,4 +64,17 @@ describe('what was read', () => {
   test('is not judged if nothing says when it is read', () => {
     expect(freshnessOf(source({ schedule: null }), null, now)).toBeNull()
   })
+})
+
+test.each([
+  ['a week', null, '2026-11-13T12:00:00.000Z'],
+  ['a week', 36, '2026-11-13T12:00:00.000Z'],
+  ['as long as a source', 240, '2026-11-10T12:00:00.000Z'],
+])('an identity system may be silent for %s', (_what, freshHours, requestedSince) => {
+  const monitored = { connections: ['acme'], sources: [], pushed: ['acme'], leaverBounds: new Map() }
+  const limits = { overdueMinutes: 60, pausedHours: 24, maxNotEffective: 0, contradictedNights: 3, maxGhosts: 0 }
+
+  const { pushed } = conditionSettings(monitored, { ...limits, freshHours }, new Date('2026-11-20T12:00:00.000Z'))
+
+  expect(pushed).toEqual([{ connection: 'acme', requestedSince: new Date(requestedSince) }])
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { createToken } from '../../../src/store/access/tokens.ts'
 import type { Freshness } from '../../../src/store/alerts/condition.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { blockConnection } from '../../../src/store/connections/connections.ts'
@@ -528,6 +529,55 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
       await slotTaken(3000, 'sample 2026-11-10T02:00:00')
 
       expect(await stale()).toEqual([])
+    })
+  })
+
+  describe('an identity system', () => {
+    const hour = 60
+    const token = async (name: string, { used, revoked, expires }: Record<string, Date | null> = {}) => {
+      const made = { name, connection: 'acme', expiresAt: expires ?? null, by: 'ops', now: ago(900 * hour) }
+      await createToken(store.db, { ...made, role: 'scim' })
+      await store.db
+        .updateTable('access_tokens')
+        .set({ last_used_at: used ?? null, revoked_at: revoked ?? null })
+        .where('name', '=', name)
+        .execute()
+    }
+    const stale = async () => {
+      const pushed = [{ connection: 'acme', requestedSince: ago(168 * hour) }]
+      const settings = { connections: ['acme'], overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map() }
+      return await conditions(store.db, { ...settings, freshness: [], pushed, now })
+    }
+
+    test('that nobody gave a token, or that was here within the time, is none', async () => {
+      const unused = await stale()
+      await token('old', { used: ago(300 * hour), revoked: ago(200 * hour) })
+      await token('new', { used: ago(167 * hour) })
+
+      expect([unused, await stale()]).toEqual([[], []])
+    })
+
+    test('that was silent for too long is one', async () => {
+      await token('okta', { used: ago(169 * hour) })
+
+      expect(await stale()).toMatchObject([
+        {
+          ...{ connection: 'acme', kind: 'stale', code: 'not_pushed', since: ago(169 * hour) },
+          reason: 'the identity system was last here 2026-11-13 11:00 UTC; look whether it still pushes',
+        },
+      ])
+    })
+
+    test('whose last token has ended is one at once', async () => {
+      await token('revoked', { used: ago(2), revoked: ago(100 * hour) })
+      await token('expired', { used: ago(2), expires: ago(1) })
+
+      expect(await stale()).toMatchObject([
+        {
+          ...{ kind: 'stale', code: 'no_token', since: ago(1) },
+          reason: expect.stringContaining('has had no valid token since 2026-11-20 11:59 UTC'),
+        },
+      ])
     })
   })
 })
