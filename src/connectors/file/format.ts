@@ -156,17 +156,19 @@ export function checkFileFormat(format: ExportFormat, context: z.RefinementCtx):
   const ofJson = { records: records !== '', ignoredStatements: ignoredStatements !== undefined }
   const ofText = {
     ...{ delimiter: format.delimiter !== ',', quote: format.quote !== '"', escape: format.escape !== 'doubled' },
-    lastLine: format.lastLine !== 'terminated',
+    ...{ lastLine: format.lastLine !== 'terminated', encoding: !isUtf8Name(encoding) },
   }
   const ofTables = {
-    ...ofText,
     ...{ footer: footer !== undefined, trailer: trailer !== undefined },
-    ...{ headerLine: headerLine !== 1, linesAfterHeader: linesAfterHeader !== 0, encoding: !isUtf8Name(encoding) },
+    ...{ headerLine: headerLine !== 1, linesAfterHeader: linesAfterHeader !== 0 },
   }
-  const isJson = format.format === 'json'
-  const message = isJson ? 'is not for format: json' : 'is for format: json'
-  for (const [path, isSet] of Object.entries(isJson ? ofTables : ofJson))
-    if (isSet) context.addIssue({ code: 'custom', path: [path], message })
+  const addIssues = (settings: Readonly<Record<string, boolean>>, message: string) => {
+    for (const [path, isSet] of Object.entries(settings))
+      if (isSet) context.addIssue({ code: 'custom', path: [path], message })
+  }
+  if (format.format !== 'csv') addIssues(ofText, `is not for format: ${format.format}`)
+  if (format.format === 'json') addIssues(ofTables, 'is not for format: json')
+  else addIssues(ofJson, 'is for format: json')
 }
 
 const PlainExportFormat = z.strictObject({ format: FileFormat, ...exportFormat })

@@ -194,8 +194,8 @@ class SheetHandler {
   #openValue(tag: string, { t, ref }: Readonly<Record<string, string>>): void {
     if (tag === 'f') {
       this.#cell.hasFormula = true
-      // The other cells of an array have no formula of their own. Those of a shared formula have one.
-      if (t === 'array' || t === 'dataTable') this.#cell.range = ref ?? ''
+      // The other cells of an array have no formula of their own. Those of a shared formula have one. An array without a range names none.
+      if (t === 'array' || t === 'dataTable') this.#cell.range = ref ?? null
     }
     if (tag !== 'v' && tag !== 'is') return
     if (this.#cell.hasValue) throw this.#damaged(`a cell with two values in row ${this.#line}`)

@@ -103,7 +103,7 @@ test('a JSON file is read from a bucket, and a cut one leaves no copy', async ()
   expect(await readdir(spool.path)).toEqual([])
 })
 
-test('settings of tables are refused for JSON, and those of JSON for tables', () => {
+test('settings of tables are refused for JSON, those of text for workbooks, and those of JSON for tables', () => {
   const issuesOf = (settings: object) =>
     FolderSource.safeParse({ path: 'exports/*', mode: 'snapshot', ...settings }).error?.issues.map(
       ({ path, message }) => `${path}: ${message}`,
@@ -121,11 +121,14 @@ test('settings of tables are refused for JSON, and those of JSON for tables', ()
       ...{ delimiter: ';', quote: "'", escape: '\\', lastLine: 'any' },
     }),
   ).toEqual([
-    ...['delimiter', 'quote', 'escape', 'lastLine'].map((path) => `${path}: is not for format: json`),
-    ...['footer', 'trailer', 'headerLine', 'linesAfterHeader', 'encoding'].map(
-      (path) => `${path}: is not for format: json`,
-    ),
+    ...['delimiter', 'quote', 'escape', 'lastLine', 'encoding'].map((path) => `${path}: is not for format: json`),
+    ...['footer', 'trailer', 'headerLine', 'linesAfterHeader'].map((path) => `${path}: is not for format: json`),
   ])
+  const sheet = { type: 'folder', format: 'xlsx', headerLine: 2, footer: { rows: 1 } }
+  expect(issuesOf(sheet)).toBeUndefined()
+  expect(issuesOf({ ...sheet, delimiter: ';', encoding: 'windows-1252', lastLine: 'any' })).toEqual(
+    ['delimiter', 'lastLine', 'encoding'].map((path) => `${path}: is not for format: xlsx`),
+  )
   expect(issuesOf({ type: 'csv', records: '/people', ignoredStatements: ['/total'] })).toEqual([
     'records: is for format: json',
     'ignoredStatements: is for format: json',

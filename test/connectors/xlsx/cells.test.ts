@@ -267,6 +267,15 @@ describe('a formula', () => {
     })
   })
 
+  test('of an array that states no range breaks its own cell alone', async () => {
+    const rows = `${rowOf(1, 'a', 'b')}<row r="2"><c><f t="array">X2:X9</f></c><c><v>7</v></c></row>`
+
+    expect(await readCsv(await workbookOf({ sheet: rows }), xlsx)).toMatchObject({
+      rows: [['', '7']],
+      faults: [{ line: 2, column: 0, reason: notStored }],
+    })
+  })
+
   test('of an array is read by its stored results, and each of a shared one by its own', async () => {
     const cells =
       '<c><f t="array" ref="A2:B2">X2:Y2</f><v>1</v></c><c><v>2</v></c><c><f t="shared" ref="C2:D2" si="0">X2</f></c><c><f t="shared" si="0"/><v>4</v></c>'
