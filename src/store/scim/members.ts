@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { resourceIdForm } from './resources.ts'
+import { isResourceId, resourceIdForm } from './resources.ts'
 
 /** A member of a group: the ID of a user or of another group, and the name that the sender gave it. */
 export type Member = { readonly value: string; readonly display: string | null }
@@ -37,10 +37,11 @@ export async function addMembers(
   { connection, groupId }: GroupOf,
   members: readonly Member[],
 ): Promise<string[]> {
+  const added = members.map((member) => ({ ...member, value: storedForm(member.value) }))
   const { rows } = await sql<{ member: string }>`
     insert into scim_members (connection, group_id, member, display)
     select ${connection}, ${groupId}::uuid, value, display
-    from jsonb_to_recordset(${JSON.stringify(members)}::jsonb) as added(value text, display text)
+    from jsonb_to_recordset(${JSON.stringify(added)}::jsonb) as added(value text, display text)
     on conflict do nothing returning member`.execute(tx)
   return rows.map(({ member }) => member)
 }
@@ -52,9 +53,16 @@ export async function removeMembers(
   values: readonly string[] | null,
 ): Promise<string[]> {
   let query = tx.deleteFrom('scim_members').where('connection', '=', connection).where('group_id', '=', groupId)
-  if (values !== null) query = query.where(sql<boolean>`member = any(${values}::text[])`)
+  // Older versions stored them as they were written.
+  const stored = values?.flatMap((value) => [value, storedForm(value)])
+  if (stored !== undefined) query = query.where(sql<boolean>`member = any(${stored}::text[])`)
   const rows = await query.returning('member').execute()
   return rows.map(({ member }) => member)
+}
+
+/** A member as it is stored: the case of our own IDs does not matter. */
+function storedForm(value: string): string {
+  return isResourceId(value) ? value.toLowerCase() : value
 }
 
 /** The groups of these users by the ID of the user, ordered by name. `display`: the name as the sender wrote it. */

@@ -115,6 +115,24 @@ describe('the groups of a user', () => {
     expect(await read(`/Users/${dee.id}`)).not.toHaveProperty('groups')
   })
 
+  test('are found whatever the case of the IDs of members', async () => {
+    const eve = await createUser('eve')
+    const inner = await createGroup('Inside')
+    const capitals = [eve.id, inner.id].map((id: string) => id.toUpperCase())
+    const outer = await createGroup('Outside', ...capitals)
+    const path = `/Groups/${outer.id}`
+
+    const groups = (await read(`/Users/${eve.id}`)).groups
+    const removed = patchOf({ op: 'remove', path: `members[value eq "${capitals[0]}"]` })
+    await scim.call({ method: 'PATCH', path, body: removed })
+    const { members } = await read(path)
+    await scim.call({ method: 'DELETE', path: `/Groups/${inner.id}` })
+
+    expect(groups).toMatchObject([{ display: 'Outside' }])
+    expect(members).toMatchObject([{ value: inner.id, type: 'Group' }])
+    expect(await read(path)).not.toHaveProperty('members.0')
+  })
+
   test('do not follow groups within groups, which are members of the type Group until they are deleted', async () => {
     const gil = await createUser('gil')
     const inner = await createGroup('Inner', gil.id)
