@@ -29,7 +29,9 @@ export function tableOfRecords(
   return {
     headers: paths,
     // A cell that a run cannot use is shown to nobody.
-    rows: shown.map((record) => paths.map((path) => (path === record.fault?.path ? '' : (record.cells.get(path) ?? '')))),
+    rows: shown.map((record) =>
+      paths.map((path) => (path === record.fault?.path ? '' : (record.cells.get(path) ?? ''))),
+    ),
     isWhole: read === records.length && shown.length === usable.length,
     notes: faults.length === 0 ? [] : [`${pluralize(faults.length, 'record')} cannot be read: ${faults[0]}.`],
   }

@@ -66,15 +66,18 @@ describe('a JSON file', () => {
     expect(await readPeople(text, { records: '/data' })).toMatchObject({ end: { records: 2 } })
   })
 
-  const people = '[{"id":1},{"id":2},{"id":3}]'
+  const three = '[{"id":1},{"id":2},{"id":3}]'
 
   test.each([
     ['other groups of its people', '"totalErrors":0,"totalActive":2,"totalFTE":2,"byCountry":{"DE":{"total":1}}'],
     ['another list', '"departments":{"total":1,"items":[{"id":1}]}'],
     ['times and parts of its own', '"timezone":{"offset":60},"period":{"previous":"2026-10"},"export":{"page":4}'],
-    ['the last of the pages that it was joined from', '"total":3,"previous":"https://hr.example/2","next":null,"page":3'],
+    [
+      'the last of the pages that it was joined from',
+      '"total":3,"previous":"https://hr.example/2","next":null,"page":3',
+    ],
   ])('is whole although it states numbers and places of %s', async (_, stated) => {
-    const { end } = await readPeople(`{${stated},"people":${people}}`, { records: '/people' })
+    const { end } = await readPeople(`{${stated},"people":${three}}`, { records: '/people' })
 
     expect(end).toMatchObject({ records: 3 })
   })
@@ -231,14 +234,12 @@ describe('a file is refused', () => {
       '"links":[{"rel":"prev","href":"https://hr.example/1"}]',
       '"totalActive":1,"previous":"https://hr.example/1"',
       '"first":false',
-    ].map(
-      (stated): [string, string, Format, string] => [
-        `that was saved from the last page of a list with ${stated}`,
-        `{"hasMore":false,${stated},"data":[{"id":1}]}`,
-        { records: '/data' },
-        'says that a page comes before this one, so this is not the whole list',
-      ],
-    ),
+    ].map((stated): [string, string, Format, string] => [
+      `that was saved from the last page of a list with ${stated}`,
+      `{"hasMore":false,${stated},"data":[{"id":1}]}`,
+      { records: '/data' },
+      'says that a page comes before this one, so this is not the whole list',
+    ]),
     [
       'that names a next page beside records in an item of a list',
       '{"responses":[{"body":{"@odata.nextLink":"https://hr.example/2","value":[{"id":1}]}}]}',

@@ -20,7 +20,15 @@ test('a preview stops reading at its limit of cells', () => {
 })
 
 test('a preview is whole if it holds all records, and blank where a run cannot use a cell', () => {
-  expect(tableOfRecords([{ id: '1', name: 'A\0na' }, { id: '2', name: 'Ben' }], 'people')).toMatchObject({
+  expect(
+    tableOfRecords(
+      [
+        { id: '1', name: 'A\0na' },
+        { id: '2', name: 'Ben' },
+      ],
+      'people',
+    ),
+  ).toMatchObject({
     headers: ['id', 'name'],
     rows: [
       ['1', ''],
