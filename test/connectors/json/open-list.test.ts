@@ -303,9 +303,10 @@ describe('a file is refused', () => {
     })
   })
 
-  test('unless its own total is ignored, which the run states', async () => {
+  test('unless its own total is ignored, which nobody is told to do and the run states', async () => {
     const settings = { records: '/data', ignoredStatements: ['/total'] }
 
+    expect(await refusalOf('{"total":3,"data":[{"id":1}]}', { records: '/data' })).not.toContain('ignoredStatements')
     expect((await readPeople('{"total":3,"data":[{"id":1}]}', settings)).end?.end).toBe(
       'the JSON text is complete: nothing in it says that there is more; ignored: /total counts 3 records, and 1 was read',
     )
