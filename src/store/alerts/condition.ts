@@ -82,7 +82,7 @@ export type Freshness = {
 }
 
 /** When the sender of a connection has to have sent a request. */
-export type PushedFreshness = { readonly connection: string; readonly requestedSince: Date }
+type PushedFreshness = { readonly connection: string; readonly requestedSince: Date }
 
 /** Finds the conditions of one kind. */
 export type Find = (db: Db, settings: ConditionSettings) => Promise<Condition[]>
