@@ -1,4 +1,3 @@
-import { type FoldedText, foldedWords, foldLetters } from '../../contract/control/fold-letters.ts'
 import type { PersonSearchResult } from '../../contract/control/people.ts'
 import { Failure } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
@@ -11,9 +10,17 @@ type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatc
 type Named = { readonly connection: string; readonly identityId: string }
 type PersonQuery = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
 type Matches = { readonly people: readonly PersonSearchResult[]; readonly isWhole: boolean }
+type PersonMatches = Matches & {
+  readonly search: string
+  /** The only person with exactly this key, address or name. */
+  readonly only: Named | null
+  /** Whether each of `people` has exactly this address or name. */
+  readonly isExact: boolean
+}
 
 /** Maximum number of matches that are read. If there may be more, no single person can be chosen. */
-const defaultMaxMatches = 200
+const defaultMaxMatches = 10_000
+const maxPerPage = 1000
 const maxListed = 20
 
 /**
@@ -21,8 +28,9 @@ const maxListed = 20
  * listed with their keys: nobody is ever guessed. A text without a match is used as a key, and the operation reports whether it is one.
  */
 export async function requirePerson(session: Session, text: string, options: Options): Promise<Named> {
-  const match = await findPerson(session, text, options)
-  if (match !== null) return match
+  const { only, ...matches } = await findMatches(session, text, options)
+  if (only !== null) return only
+  if (matches.people.length > 0) throw several(session, { ...matches, ...options })
   const connection = requireConnection(options, session.config)
   if (!/[\s@]/.test(text.trim())) return { connection, identityId: text }
   throw new Failure('not_found', `nobody in ${connection} has the e-mail address or name "${text}"`)
@@ -35,27 +43,41 @@ export async function resolvePersonInSource(session: Session, text: string, opti
   return (await findPerson(session, text, options)) ?? asItIs
 }
 
-/** The same; null if no known person matches. */
+/**
+ * The known person whom the text names exactly; null if nobody is. A text without spaces may be the key of somebody who is not known, so
+ * similar people do not matter to it.
+ */
 export async function findPerson(session: Session, text: string, options: Options): Promise<Named | null> {
+  const { only, ...matches } = await findMatches(session, text, options)
+  const isRefused = matches.isExact || (matches.people.length > 0 && /\s/.test(text.trim()))
+  if (only === null && isRefused) throw several(session, { ...matches, ...options })
+  return only
+}
+
+/** Those who have exactly this key, address or name; if nobody has, those whose key, address or name contains the text. */
+async function findMatches(session: Session, text: string, options: Options): Promise<PersonMatches> {
   const { config, control } = session
   const search = text.trim()
   if (search === '') throw new Failure('usage', 'name a person by key, e-mail address or name')
   const connections = options.connection === undefined ? [...config.connections.keys()] : [options.connection]
   const byKey = await withKey(control, search, connections)
-  const [withIt, ...others] = byKey
-  if (withIt !== undefined && others.length === 0) return namedAs(withIt)
-  if (withIt !== undefined) {
+  if (byKey.length > 1) {
     const names = byKey.map((named) => named.connection).join(', ')
     throw new Failure('usage', `several connections have the key ${search} (${names}): name one with --connection`)
   }
+  const [withIt] = byKey
+  if (withIt !== undefined) return { search, only: namedAs(withIt), people: [], isExact: true, isWhole: true }
   const { connection, maxMatches = defaultMaxMatches } = options
-  const { people, isWhole } = await matches(control, { connection, search, maxMatches })
+  const { people, isWhole } = await readMatches(control, { connection, search, maxMatches })
   const exact = people.filter((person) => isCalled(person, search))
   const [only, ...namesakes] = exact
-  if (only !== undefined && namesakes.length === 0 && isWhole) return namedAs(only)
-  if (people.length === 0) return null
-  const candidates = exact.length > 0 ? exact : people
-  throw several(session, candidates, { search, isExact: exact.length > 0, isWhole, ...options })
+  return {
+    search,
+    only: only !== undefined && namesakes.length === 0 && isWhole ? namedAs(only) : null,
+    people: exact.length > 0 ? exact : people,
+    isExact: exact.length > 0,
+    isWhole,
+  }
 }
 
 function namedAs({ connection, identityId }: Named): Named {
@@ -82,42 +104,48 @@ async function withKey(control: Control, identityId: string, connections: readon
 }
 
 /** The matches, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
-async function matches(control: Control, { connection, search, maxMatches }: PersonQuery): Promise<Matches> {
+async function readMatches(control: Control, { connection, search, maxMatches }: PersonQuery): Promise<Matches> {
   const people: PersonSearchResult[] = []
   let after: string | undefined
   do {
-    const { data, next } = await control.searchPeople({ query: { connection, search, after, limit: maxMatches } })
+    const limit = Math.min(maxMatches, maxPerPage)
+    const { data, next } = await control.searchPeople({ query: { connection, search, after, limit } })
     people.push(...data)
     after = next ?? undefined
   } while (after !== undefined && people.length <= maxMatches)
   return { people: people.slice(0, maxMatches), isWhole: after === undefined && people.length <= maxMatches }
 }
 
-/** Whether the e-mail address, or each word of the name, is the one searched for. */
+/**
+ * Whether the e-mail address, or each word of the name, is the one searched for, as it is written: a search without marks also matches
+ * other people, and `muller@` is another mailbox than `müller@`.
+ */
 function isCalled({ person }: PersonSearchResult, search: string): boolean {
-  if (search.includes('@'))
-    return typeof person.email === 'string' && isSame(foldLetters(person.email), foldLetters(search))
-  const parts = foldedWords(`${person.firstName ?? ''} ${person.lastName ?? ''}`)
-  return foldedWords(search).every((word) => parts.some((part) => isSame(part, word)))
+  if (search.includes('@')) return typeof person.email === 'string' && asWritten(person.email) === asWritten(search)
+  const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
+  return wordsOf(search).every((word) => parts.has(word))
 }
 
-function isSame(one: FoldedText, other: FoldedText): boolean {
-  return one.plain === other.plain || one.german === other.german
+function wordsOf(text: string): string[] {
+  return asWritten(text)
+    .split(/\s+/)
+    .filter((word) => word !== '')
 }
 
-type Listing = {
-  readonly search: string
-  readonly isExact: boolean
-  readonly isWhole: boolean
-  readonly showValues?: boolean
+/** In any case and with either encoding of marks. */
+function asWritten(text: string): string {
+  return text.normalize('NFC').toLowerCase()
 }
+
+type Listing = Omit<PersonMatches, 'only'> & { readonly showValues?: boolean }
 
 /** Names are shown on request and on a terminal; the failure itself holds keys. */
-function several({ output }: Session, people: readonly PersonSearchResult[], listing: Listing): Failure {
-  const message = whySeveral(people, listing)
+function several({ output }: Session, listing: Listing): Failure {
+  const { people, isWhole, showValues } = listing
+  const message = whySeveral(listing)
   const listed = people.slice(0, maxListed)
-  const more = people.length > listed.length || !listing.isWhole ? ['  … and others'] : []
-  if (listing.showValues && standardError.isTerminal && !output.json) {
+  const more = people.length > listed.length || !isWhole ? ['  … and others'] : []
+  if (showValues && standardError.isTerminal && !output.json) {
     output.printMessage([renderMatches(listed, output.paint), ...more].join('\n'))
     return new Failure('usage', message)
   }
@@ -128,7 +156,7 @@ function several({ output }: Session, people: readonly PersonSearchResult[], lis
   ])
 }
 
-function whySeveral(people: readonly PersonSearchResult[], { search, isExact, isWhole }: Listing): string {
+function whySeveral({ people, search, isExact, isWhole }: Listing): string {
   if (!isWhole) return `too many people match "${search}": use the key of one`
   const count = people.length
   return isExact

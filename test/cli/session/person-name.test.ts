@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { plain } from '../../../src/cli/render/text.ts'
 import type { Control } from '../../../src/cli/session/control-client.ts'
-import { requirePerson, resolvePersonInSource } from '../../../src/cli/session/person-name.ts'
+import { findPerson, requirePerson, resolvePersonInSource } from '../../../src/cli/session/person-name.ts'
 import type { Session } from '../../../src/cli/session/session.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { peopleOperations } from '../../../src/contract/control/people.ts'
@@ -9,6 +9,7 @@ import { peopleHandlers } from '../../../src/daemon/control/people.ts'
 import { openDatabase } from '../../../src/database/database.ts'
 import { Failure } from '../../../src/errors.ts'
 import { localCalls } from '../../../src/http/client/calls.ts'
+import type { IdentityRecord } from '../../../src/identity/record.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -26,11 +27,11 @@ const people = {
   globex: [record('E10', { firstName: 'Bo', lastName: 'Lund', email: 'bo@globex.example' })],
 }
 
-async function openPeople() {
+async function openPeople(known: Readonly<Record<string, readonly IdentityRecord[]>> = people) {
   const stack = new AsyncDisposableStack()
   const { at } = stack.use(await createPostgresDatabase())
   const store = stack.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
-  for (const [connection, records] of Object.entries(people)) {
+  for (const [connection, records] of Object.entries(known)) {
     await ensureConnection(store.db, connection)
     const rows = records.map((desired) => ({
       connection,
@@ -42,15 +43,15 @@ async function openPeople() {
     }))
     await store.db.insertInto('roster').values(rows).execute()
   }
-  const connections = new Map(Object.keys(people).map((name) => [name, {}]))
+  const connections = new Map(Object.keys(known).map((name) => [name, {}]))
   // What finding people needs of the contexts is the store and the names of the connections.
   const sync = { store, connections, now: () => new Date() } as unknown as SyncContext
   const monitored = { connections: [], sources: [], leaverBounds: new Map() }
   const caller = machineCaller('ana')
   const context = { sync, monitored, caller, actor: { by: 'ana', principal: 'machine' } }
   const calls = localCalls(peopleOperations, peopleHandlers, context)
-  const getPerson = async ({ params }: { params: { connection: 'acme' | 'globex'; identityId: string } }) => {
-    const match = people[params.connection].find(({ identityId }) => identityId === params.identityId)
+  const getPerson = async ({ params }: { params: { connection: string; identityId: string } }) => {
+    const match = known[params.connection]?.find(({ identityId }) => identityId === params.identityId)
     if (!match) throw new Failure('not_found', `nobody with the key "${params.identityId}" is known`)
     return params
   }
@@ -113,4 +114,45 @@ test('of the source, an address and a key that are not known are asked for as th
   expect(await inSource('new@acme.example')).toEqual({ connection: 'acme', identityId: 'new@acme.example' })
   expect(await inSource('E99')).toEqual({ connection: 'acme', identityId: 'E99' })
   expect(await inSource('Silvana Kim')).toEqual({ connection: 'acme', identityId: 'S-7' })
+})
+
+test('a name or an address in plain letters finds the person who has it with marks, and chooses nobody', async () => {
+  const spelled = [
+    record('U-1', { firstName: 'Ana', lastName: 'Müller', email: 'müller@acme.example' }),
+    record('U-2', { firstName: 'José', lastName: 'Paz', email: 'jose@acme.example' }),
+  ]
+  await using opened = await openPeople({ acme: spelled })
+  const named = (text: string) => requirePerson(opened.session, text, {})
+
+  const similar = (text: string, key: string) =>
+    `nobody has exactly the name "${text}"; 1 person has a similar name: use the key of one\n  ${key}  acme  employed`
+  await expect(named('Ana Muller')).rejects.toThrow(similar('Ana Muller', 'U-1'))
+  await expect(named('ana mueller')).rejects.toThrow(similar('ana mueller', 'U-1'))
+  await expect(named('muller@acme.example')).rejects.toThrow(similar('muller@acme.example', 'U-1'))
+  await expect(named('Jose Paz')).rejects.toThrow(similar('Jose Paz', 'U-2'))
+  expect(await named('ANA MÜLLER')).toEqual({ connection: 'acme', identityId: 'U-1' })
+  expect(await named('Ana Mu\u0308ller')).toEqual({ connection: 'acme', identityId: 'U-1' })
+  expect(await named('müller@acme.example')).toEqual({ connection: 'acme', identityId: 'U-1' })
+})
+
+test('a key of the source that is a part of known keys and addresses is asked for as it stands', async () => {
+  const similar = [record('14711', { email: 'x4711@acme.example' }), record('E2', { email: 'y4711@acme.example' })]
+  await using opened = await openPeople({ acme: [...similar, record('E3', { firstName: 'Ana', lastName: 'Silva' })] })
+  const { session } = opened
+
+  expect(await resolvePersonInSource(session, '4711', {})).toEqual({ connection: 'acme', identityId: '4711' })
+  expect(await findPerson(session, '4711', {})).toBeNull()
+  await expect(resolvePersonInSource(session, 'ana silv', {})).rejects.toThrow('1 person has a similar name')
+  await expect(requirePerson(session, '4711', {})).rejects.toThrow('2 people have similar names')
+})
+
+test('a whole address is found among more people than one page has', async () => {
+  const others = Array.from({ length: 1200 }, (_, n) => record(`A${n}`, { email: `x${n}.rossi@acme.example` }))
+  const exact = record('Z1', { email: 'rossi@acme.example' })
+  await using opened = await openPeople({ acme: [...others, exact] })
+
+  expect(await requirePerson(opened.session, 'rossi@acme.example', {})).toEqual({
+    connection: 'acme',
+    identityId: 'Z1',
+  })
 })
