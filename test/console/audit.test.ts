@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { auditFiles } from '../../src/console/pages/audit-files.ts'
 import type { Site } from '../../src/console/site/site.ts'
+import { scanInTurn } from '../../src/daemon/control/scan-turns.ts'
 import { recordAuditEntries } from '../../src/store/audit/trail.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, openWorld, startHost } from '../helpers/world.ts'
@@ -39,7 +40,7 @@ async function open() {
     const response = await fetch(`${console.url}${path}`, { headers: { cookie: 'visitor=vera.viewer' } })
     return { response, text: await response.text() }
   }
-  return { visit, file, console, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { visit, file, console, world, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 const rowsIn = (text: string) => text.match(/<th role="rowheader"/g)?.length ?? 0
@@ -131,3 +132,24 @@ async function contents({ console }: Awaited<ReturnType<typeof open>>, maxEntrie
   await Promise.all(shows)
   return { csv: texts.csv ?? '', json: texts.json ?? '' }
 }
+
+test('searches and filters of a visitor wait for each other, and other pages do not', async () => {
+  await using company = await open()
+  const vera = company.visit('vera.viewer')
+  const turn = Promise.withResolvers<void>()
+  const before = scanInTurn({ sync: company.world.sync, caller: { principal: 'token:vera' } }, () => turn.promise)
+  const answered: string[] = []
+  const pages = ['/audit?act=run', '/people?q=E0'].map(async (path) => {
+    await vera.get(path)
+    answered.push(path)
+  })
+
+  await vera.get('/audit')
+  await company.visit('olga.viewer').get('/people?q=E0')
+  const meanwhile = [...answered]
+  turn.resolve()
+  await Promise.all([before, ...pages])
+
+  expect(meanwhile).toEqual([])
+  expect(answered.toSorted()).toEqual(['/audit?act=run', '/people?q=E0'])
+})

@@ -41,7 +41,7 @@ export const peopleOperations = operations({
       limit: Limit.default(50),
     }),
     success: { 200: page(PersonSearchResult, z.string()) },
-    errors: [400, 401, 403, 404, 500, 503],
+    errors: [400, 401, 403, 404, 429, 500, 503],
   },
   getPerson: {
     method: 'GET',

@@ -56,7 +56,7 @@ export const runOperations = operations({
       values: Values,
     }),
     success: { 200: page(ChangeView, z.string()) },
-    errors: [400, 401, 403, 404, 500, 503],
+    errors: [400, 401, 403, 404, 429, 500, 503],
   },
   summarizeRun: {
     method: 'GET',

@@ -54,7 +54,7 @@ export const trailOperations = operations({
     permission: 'viewer',
     query: z.object({ ...auditFilters, after: After, limit: Limit.default(50) }),
     success: { 200: page(TrailEntry, z.string()) },
-    errors: [400, 401, 403, 500, 503],
+    errors: [400, 401, 403, 429, 500, 503],
   },
   listAuditChoices: {
     method: 'GET',

@@ -19,13 +19,14 @@ import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors
 import { holdBackView } from './hold-backs.ts'
 import { leaverView } from './leavers.ts'
 import { requireConnection, selectedConnections } from './require-connection.ts'
+import { scanInTurn } from './scan-turns.ts'
 import { statedDepartureView } from './stated-departures.ts'
 import { labelOf, namingFields, personView, shownPerson } from './views.ts'
 import { roleForValues, type WithActor } from './with-permissions.ts'
 
 const PeopleCursor = SearchCursor.extend({ connection: z.string() })
 
-type PeopleContext = Pick<ControlContext, 'sync' | 'monitored' | 'caller'>
+type PeopleContext = Pick<ControlContext, 'sync' | 'monitored' | 'caller' | 'requestSignal'>
 
 /** Handlers of the operations about people: find, show, retract and forget them. */
 export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & WithActor> = {
@@ -37,7 +38,8 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     // A search by values would tell a viewer, letter by letter, what no page shows them.
     const values = mayDo(ctx.caller.role, roleForValues)
     const within = { values, cursor, limit, withinMs: searchWithinMs }
-    const { matches, next } = await searchPeople(db, { connections, search, ...within })
+    const read = () => searchPeople(db, { connections, search, ...within })
+    const { matches, next } = await (search === undefined ? read() : scanInTurn(ctx, read))
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
     if (values && matches.length > 0)
       await recordAuditEntry(db, { ...shown, details: { people: matches.length }, now: ctx.sync.now() })

@@ -31,6 +31,7 @@ import {
 } from './cursors.ts'
 import { delayOf } from './delays.ts'
 import { existingRun, requireConnection } from './require-connection.ts'
+import { scanInTurn } from './scan-turns.ts'
 import { changeView, labelOf, personAccountView, rejectView, summaryView } from './views.ts'
 import type { WithActor } from './with-permissions.ts'
 
@@ -140,14 +141,16 @@ type ChangesPage = {
 }
 
 async function readChanges(
-  { sync }: ControlContext,
+  ctx: ControlContext,
   runId: string,
   { kind, search, values, scope, after, limit }: ChangesPage,
 ): Promise<{ readonly changes: AccountedChange[]; readonly next: string | null }> {
-  const { db } = sync.store
+  const { db } = ctx.sync.store
   if (search !== undefined) {
     const cursor = readCursor(scope, after, SearchCursor)
-    const page = await searchChanges(db, runId, { kind, search, values, cursor, limit, withinMs: searchWithinMs })
+    const page = await scanInTurn(ctx, () =>
+      searchChanges(db, runId, { kind, search, values, cursor, limit, withinMs: searchWithinMs }),
+    )
     return { changes: page.matches, next: page.next && writeCursor(scope, page.next) }
   }
   const cursor = readCursor(scope, after, TextCursor)

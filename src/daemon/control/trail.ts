@@ -7,18 +7,22 @@ import { connectionNames } from '../../store/connections/connections.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'
 import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
+import { type ScanContext, scanInTurn } from './scan-turns.ts'
 
-type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal'> }
+type TrailContext = ScanContext & { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal'> }
 
 /** Handlers of the operations that read the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
-  async readAudit({ sync, audit }, { query: { after, limit, from, to, ...others } }) {
+  async readAudit(ctx, { query: { after, limit, from, to, ...others } }) {
+    const { sync, audit } = ctx
     const scope = { list: 'audit', from, to, ...others }
     const filter = { ...others, ...(from && { from: new Date(from) }), ...(to && { to: new Date(to) }) }
     const before = readCursor(scope, after, NumberCursor)
     // Without a key nothing is added; entries signed before can still be read.
     if (before === undefined) await audit.seal().catch(unlessFailure)
-    const { entries, next } = await newestEntries(sync.store.db, filter, { before, limit, withinMs: searchWithinMs })
+    const read = () => newestEntries(sync.store.db, filter, { before, limit, withinMs: searchWithinMs })
+    const isNarrowed = Object.values(filter).some((value) => value !== undefined)
+    const { entries, next } = await (isNarrowed ? scanInTurn(ctx, read) : read())
     return {
       status: 200,
       body: { data: entries.map(entryView), next: next === null ? null : writeCursor(scope, next) },

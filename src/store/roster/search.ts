@@ -45,8 +45,11 @@ export async function searchPeople(
   const end = performance.now() + withinMs
   const isOver = () => performance.now() > end
   const matches: RosterSearchResult[] = []
+  let hasSearched = false
   for (const connection of connections.toSorted()) {
     if (cursor !== undefined && connection < cursor.connection) continue
+    if (hasSearched && isOver()) return { matches, next: { connection, step: 0, after: '' } }
+    hasSearched = true
     const { step, after } = cursor?.connection === connection ? cursor : { step: 0, after: '' }
     const input = { search, cursor: { step, after }, limit: limit - matches.length, isOver }
     const page =

@@ -53,6 +53,16 @@ describe.each(databases)('the search for people on $name', ({ createDatabase }) 
       .execute()
   }
 
+  test('looks at the time between connections too', async () => {
+    const search = { connections: ['acme', 'globex'], search: 'zzz', values: true, limit: 50, withinMs: -1 }
+
+    const first = await searchPeople(db, search)
+    const second = first.next && (await searchPeople(db, { ...search, cursor: first.next }))
+
+    expect(first).toEqual({ matches: [], next: { connection: 'globex', step: 0, after: '' } })
+    expect(second).toEqual({ matches: [], next: null })
+  })
+
   async function keysOf(
     search: string | undefined,
     {
