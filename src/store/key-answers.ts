@@ -76,6 +76,23 @@ export async function laterKeys(db: Db, { connection, identityId }: PersonKey): 
   return rows.map(({ key }) => key)
 }
 
+type KeyInAny = { readonly connection?: string | undefined; readonly identityId: string }
+
+/** All keys of the person who has this key in a connection, or in any. */
+export async function keysOfPerson(db: Db, { connection, identityId }: KeyInAny): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ connection: string }>`
+    select distinct connection from key_answers
+    where (identity_id = ${identityId} or former = ${identityId}) and same
+      and ${connection === undefined ? sql`true` : sql`connection = ${connection}`}`.execute(db)
+  const keys = new Set([identityId])
+  for (const row of rows) {
+    const firstKey = await resolveKey(db, { connection: row.connection, identityId })
+    const later = await laterKeys(db, { connection: row.connection, identityId: firstKey })
+    for (const key of [firstKey, ...later]) keys.add(key)
+  }
+  return keys
+}
+
 /** Two keys to answer. `firstKey`: the key on the platform of the person that `former` names. */
 type AnsweredKeys = Pick<KeyChangeCandidate, 'former' | 'identityId'> & { readonly firstKey: string }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { auditFiles } from '../../src/console/pages/audit-files.ts'
 import type { Site } from '../../src/console/site/site.ts'
 import { scanInTurn } from '../../src/daemon/control/scan-turns.ts'
-import { recordAuditEntries } from '../../src/store/audit/trail.ts'
+import { entryText, recordAuditEntries } from '../../src/store/audit/trail.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, openWorld, startHost } from '../helpers/world.ts'
 
@@ -33,6 +33,7 @@ async function open() {
     ...reasoned,
     { act: 'batch.delivered', connection: 'acme', by: 'rollcall', details: people, now },
   ])
+  await sql`insert into key_answers values ('acme', 'E0003', 'N-77', true, 'ada', now())`.execute(db)
   await sql`insert into audit_trail select row_number() over (order by id), entry, '' from audit_pending`.execute(db)
   const opened = opening.move()
   const visit = (who: string) => createVisitor(console.url, who)
@@ -152,4 +153,33 @@ test('searches and filters of a visitor wait for each other, and other pages do 
 
   expect(meanwhile).toEqual([])
   expect(answered.toSorted()).toEqual(['/audit?act=run', '/people?q=E0'])
+})
+
+test('the filter for a person finds them by each of their keys, and the answers about these', async () => {
+  await using company = await open()
+  const { db } = company.world.sync.store
+  const now = new Date('2026-11-02T00:00:00Z')
+  const about = { connection: 'acme', by: 'ada', now }
+  const entries = [
+    { ...about, act: 'keys.answered' as const, details: { same: true, former: ['E0003'], keys: ['N-77'] } },
+    { ...about, act: 'keys.withdrawn' as const, details: { same: true, former: 'E0003', key: 'N-77' } },
+    { ...about, act: 'person.forgotten' as const, identityId: 'E0003' },
+  ]
+  for (const [n, entry] of entries.entries())
+    await sql`insert into audit_trail values (${100 + n}, ${entryText(entry)}, '')`.execute(db)
+  await sql`
+    insert into audit_checkpoints (ordinal, previous, hash, at, key, signature) values (102, 0, '', now(), '', '')`.execute(
+    db,
+  )
+  const vera = company.visit('vera.viewer')
+
+  const byFirst = await vera.get('/audit?person=E0003')
+  const byLater = await vera.get('/audit?person=N-77&connection=acme')
+  const elsewhere = await vera.get('/audit?person=N-77&connection=globex')
+  const exported = await company.console.control.exportAudit({ query: { after: 0, identityId: 'N-77' } })
+
+  expect([byFirst, byLater, elsewhere].map(({ text }) => rowsIn(text))).toEqual([3, 3, 0])
+  expect(byFirst.text).toContain('former: <a class="key" href="/person?connection=acme&amp;key=E0003"')
+  expect(byFirst.text).toContain('key: <a class="key" href="/person?connection=acme&amp;key=N-77"')
+  expect(exported.data.filter((line) => line.startsWith('{"kind":"entry"'))).toHaveLength(3)
 })

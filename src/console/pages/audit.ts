@@ -70,8 +70,8 @@ function entriesTable(entries: readonly TrailEntry[], empty: string): Html {
     {
       name: 'Details',
       kind: 'long',
-      cell: ({ connection, details }) =>
-        html`<div class="details">${Object.entries(details).map((detail) => detailText(connection, detail))}</div>`,
+      cell: ({ act, connection, details }) =>
+        html`<div class="details">${Object.entries(details).map((detail) => detailText({ act, connection }, detail))}</div>`,
     },
   ]
   return table({
@@ -82,17 +82,26 @@ function entriesTable(entries: readonly TrailEntry[], empty: string): Html {
   })
 }
 
-function detailText(connection: string | null, [name, value]: readonly [string, unknown]): Renderable {
+type DetailOwner = Pick<TrailEntry, 'act' | 'connection'>
+
+function detailText(entry: DetailOwner, [name, value]: readonly [string, unknown]): Renderable {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null
-  return html`<span class="hint">${spaced(name)}: ${Array.isArray(value) ? listText(connection, name, value) : valueText(value)}</span>`
+  const isKey = typeof value === 'string' && isOfPeople(entry.act, name)
+  const text = Array.isArray(value) || isKey ? listText(entry, name, [value].flat()) : valueText(value)
+  return html`<span class="hint">${spaced(name)}: ${text}</span>`
+}
+
+/** Whether a detail of an act has keys of people. */
+function isOfPeople(act: string, name: string): boolean {
+  return (act.startsWith('keys.') ? ['former', 'keys', 'key'] : ['people', 'refused']).includes(name)
 }
 
 /** The first members of a list; keys of people lead to their pages. */
-function listText(connection: string | null, name: string, value: readonly unknown[]): Html {
+function listText({ act, connection }: DetailOwner, name: string, value: readonly unknown[]): Html {
   const shown = value.slice(0, maxNames).map(String)
   const more = value.length - shown.length
-  const isOfPeople = connection !== null && (name === 'people' || name === 'refused')
-  const members = isOfPeople ? shown.map((identityId) => personLink({ connection, identityId })) : shown
+  const isLinked = connection !== null && isOfPeople(act, name)
+  const members = isLinked ? shown.map((identityId) => personLink({ connection, identityId })) : shown
   return html`${joined(members)}${more > 0 && ` and ${number(more)} more`}`
 }
 

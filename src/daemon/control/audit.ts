@@ -2,6 +2,7 @@ import type { auditOperations } from '../../contract/control/audit.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { excerptPage } from '../../store/audit/excerpt.ts'
 import { publicPem } from '../../store/audit/key.ts'
+import { keysOfPerson } from '../../store/key-answers.ts'
 import type { ControlContext } from './control-context.ts'
 import type { WithActor } from './with-permissions.ts'
 
@@ -13,13 +14,14 @@ export const auditHandlers: Handlers<typeof auditOperations, ControlContext & Wi
 
   async exportAudit(ctx, { query: { after, from, to, identityId, ...others } }) {
     if (after === 0) await ctx.audit.seal()
+    const { db } = ctx.sync.store
     const filter = {
       from: from === undefined ? undefined : new Date(from),
       to: to === undefined ? undefined : new Date(to),
       ...others,
-      people: identityId === undefined ? undefined : new Set([identityId]),
+      people: identityId === undefined ? undefined : await keysOfPerson(db, { connection: others.connection, identityId }),
     }
-    const { lines, next } = await excerptPage(ctx.sync.store.db, { after, filter })
+    const { lines, next } = await excerptPage(db, { after, filter })
     return { status: 200, body: { data: lines.map((line) => JSON.stringify(line)), next } }
   },
 

@@ -4,6 +4,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { type NumberedEntry, newestEntries, recentActors } from '../../store/audit/read.ts'
 import { auditActs } from '../../store/audit/trail.ts'
 import { connectionNames } from '../../store/connections/connections.ts'
+import { keysOfPerson } from '../../store/key-answers.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'
 import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
@@ -13,14 +14,20 @@ type TrailContext = ScanContext & { readonly sync: SyncContext; readonly audit: 
 
 /** Handlers of the operations that read the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
-  async readAudit(ctx, { query: { after, limit, from, to, ...others } }) {
+  async readAudit(ctx, { query: { after, limit, from, to, identityId, ...others } }) {
     const { sync, audit } = ctx
-    const scope = { list: 'audit', from, to, ...others }
-    const filter = { ...others, ...(from && { from: new Date(from) }), ...(to && { to: new Date(to) }) }
+    const scope = { list: 'audit', from, to, identityId, ...others }
+    const { db } = sync.store
+    const filter = {
+      ...others,
+      ...(from && { from: new Date(from) }),
+      ...(to && { to: new Date(to) }),
+      ...(identityId && { people: await keysOfPerson(db, { connection: others.connection, identityId }) }),
+    }
     const before = readCursor(scope, after, NumberCursor)
     // Without a key nothing is added; entries signed before can still be read.
     if (before === undefined) await audit.seal().catch(unlessFailure)
-    const read = () => newestEntries(sync.store.db, filter, { before, limit, withinMs: searchWithinMs })
+    const read = () => newestEntries(db, filter, { before, limit, withinMs: searchWithinMs })
     const isNarrowed = Object.values(filter).some((value) => value !== undefined)
     const { entries, next } = await (isNarrowed ? scanInTurn(ctx, read) : read())
     return {

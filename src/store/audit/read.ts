@@ -3,9 +3,9 @@ import type { Db } from '../schema.ts'
 import { type EntryFilter, passesFilter, peopleOf } from './filter.ts'
 import { type Entry, readEntry } from './trail.ts'
 
-type PersonFilter = EntryFilter & {
-  /** The key of a person whom an entry is about. */
-  readonly identityId?: string
+type PeopleFilter = EntryFilter & {
+  /** Keys of people whom an entry is about. */
+  readonly people?: ReadonlySet<string>
 }
 
 /** An entry with its ordinal in the trail. */
@@ -25,7 +25,7 @@ type EntryPage = {
  */
 export async function newestEntries(
   db: Db,
-  filter: PersonFilter,
+  filter: PeopleFilter,
   { before, limit, withinMs }: EntryPage,
 ): Promise<{ readonly entries: NumberedEntry[]; readonly next: number | null }> {
   const end = performance.now() + withinMs
@@ -49,8 +49,8 @@ export async function newestEntries(
   }
 }
 
-function isMeant(entry: Entry, { identityId, ...filter }: PersonFilter): boolean {
-  return passesFilter(entry, filter) && (identityId === undefined || peopleOf(entry).includes(identityId))
+function isMeant(entry: Entry, { people, ...filter }: PeopleFilter): boolean {
+  return passesFilter(entry, filter) && (people === undefined || peopleOf(entry).some((key) => people.has(key)))
 }
 
 /** In SQL, whether an entry is from this time: what is not need not be parsed. */
