@@ -60,7 +60,7 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
   not_effective: ofConnection('effective'),
   directory: ({ connection }) => `rollcall effective --directory ${connection}`,
   stale: ofConnection('runs'),
-  hr_mail: () => 'rollcall status',
+  hr_mail: () => 'rollcall check',
   settings_differ: () => 'rollcall status',
   paused: ({ connection }) => `rollcall resume ${connection}`,
 }

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
-import { claimMail, closeMail, hasNewFaultsForHr, type MailClaim, postponeMail } from '../../store/rejects/hand-over.ts'
+import {
+  claimMail,
+  closeMail,
+  type HandOverFault,
+  hasNewFaultsForHr,
+  type MailClaim,
+  postponeMail,
+  releaseMail,
+} from '../../store/rejects/hand-over.ts'
 import type { Db } from '../../store/schema.ts'
 import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { type Mail, sendMail } from '../alerts/smtp.ts'
+import { sendMail } from '../alerts/smtp.ts'
 import type { AlertSettings, SmtpChannel, Unsent } from '../config/channel.ts'
 import type { HandOverMails } from '../config/hand-over-settings.ts'
 import { latestSlot } from '../schedules/schedules.ts'
@@ -51,36 +59,48 @@ export async function mailIfDue(context: MailingContext, signal: AbortSignal): P
   const { db, mails, events, now } = context
   const slot = latestSlot(mails.schedule, now())
   const claim = slot && (await claimMail(db, { slot: slot.name, now: now() }))
-  if (!claim || signal.aborted) return
+  if (!claim) return
+  if (signal.aborted) return await releaseMail(db, claim)
   if (!(await hasNewFaultsForHr(db, mails))) {
     await closeMail(db, claim, { faults: [], values: false, now: now() })
     return
   }
-  const { list, faults } = await readHandOver(db, { ...mails, now: now(), addNames: context.addNames })
-  const mail = await handOverMail(list, {
-    ...mails,
-    link: linkOf(context.alerts.consoleUrl),
-    messageId: `<${randomUUID()}@${mailChannel(context).from.split('@').at(-1)}>`,
-  })
-  const unsent = await trySend(context, mail, signal)
-  if (unsent !== null && !unsent.isTakenByOthers) return await postpone(context, claim, unsent)
+  const { sent, unsent } = await trySend(context, signal)
+  if (sent === null) return await (signal.aborted ? releaseMail(db, claim) : postpone(context, claim, unsent))
+  const { faults, departures } = sent
   const values = mails.attachment !== 'none' || mails.valuesInBody
   const isOurs = await closeMail(db, claim, { faults, values, failure: unsent?.failure ?? null, now: now() })
-  if (isOurs) events.handOverSent({ entries: faults.length, departures: list.departures })
+  if (isOurs) events.handOverSent({ entries: faults.length, departures })
 }
 
 function linkOf(consoleUrl: URL | null): string | null {
   return consoleUrl === null ? null : new URL('/problems/hr', consoleUrl).href
 }
 
-async function trySend(context: MailingContext, mail: Mail, signal: AbortSignal): Promise<Unsent | null> {
-  const { mails } = context
+type SentMail = { readonly faults: readonly HandOverFault[]; readonly departures: number }
+type Sending =
+  | { readonly sent: SentMail; readonly unsent: Unsent | null }
+  | { readonly sent: null; readonly unsent: Unsent }
+
+/** Makes the mail and sends it. */
+async function trySend(context: MailingContext, signal: AbortSignal): Promise<Sending> {
+  const { db, mails, addNames, events, now } = context
   try {
-    return await sendMail(mailChannel(context), mail, { name: mails.channel, timeoutMs, signal })
+    const { list, faults } = await readHandOver(db, { ...mails, now: now(), addNames })
+    const mail = await handOverMail(list, {
+      ...mails,
+      link: linkOf(context.alerts.consoleUrl),
+      messageId: `<${randomUUID()}@${mailChannel(context).from.split('@').at(-1)}>`,
+    })
+    const unsent = await sendMail(mailChannel(context), mail, { name: mails.channel, timeoutMs, signal })
+    return unsent === null || unsent.isTakenByOthers
+      ? { sent: { faults, departures: list.departures }, unsent }
+      : { sent: null, unsent }
   } catch (error) {
     // A secret or a package that is missing may be there at the next attempt.
-    if (error instanceof Failure) return { failure: error.message }
-    throw error
+    if (error instanceof Failure) return { sent: null, unsent: { failure: error.message } }
+    events.unexpected({ during: 'mails to HR', error })
+    return { sent: null, unsent: { failure: 'the list could not be made; the log has the reason' } }
   }
 }
 

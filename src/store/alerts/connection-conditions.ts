@@ -117,16 +117,22 @@ export async function paused(
   })
 }
 
-/** Connections with faults that HR is to correct, while no mail reaches HR for too long. */
+/**
+ * Connections with faults that HR is to correct, while mails do not reach everybody for too long. One that failed is about faults that no
+ * mail has listed. Only such a mail has a time to retry; one that some recipients refused does not.
+ */
 export async function hrMail(db: Db, { mailed = [], overdueMinutes, now }: ConditionSettings): Promise<Condition[]> {
-  const { rows } = await sql<{ connection: string; since: Date; failure: string }>`
-    select distinct fault.connection, mail.failing_since as since, mail.last_failure as failure
+  const { rows } = await sql<{ connection: string; since: Date; failure: string; isSent: boolean }>`
+    select distinct fault.connection, mail.failing_since as since, mail.last_failure as failure, mail.retry_at is null as "isSent"
     from hand_over_mails mail, known_faults fault
-    where mail.failing_since <= ${new Date(now.getTime() - overdueMinutes * minuteMs)}
+    left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
+    where roster.retracted_at is null and (mail.retry_at is null or fault.mailed_at is null) and mail.failing_since <= ${new Date(now.getTime() - overdueMinutes * minuteMs)}
       and mail.last_failure is not null and fault.is_blocking and fault.connection = any(${mailed})`.execute(db)
-  return rows.map(({ connection, since, failure }) => ({
+  return rows.map(({ connection, since, failure, isSent }) => ({
     ...{ connection, kind: 'hr_mail', code: null, since, people: null, leavers: null, runId: null },
-    reason: `the mail to HR does not get through: ${failure}; "rollcall check" tests its server`,
+    reason: isSent
+      ? `not every address of HR got the last mail: ${failure}; the next one goes to all; "rollcall problems --for-hr" has the list`
+      : `the mail to HR does not get through: ${failure}; "rollcall check" tests its server, "rollcall problems --for-hr" has the list`,
   }))
 }
 

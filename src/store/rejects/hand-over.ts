@@ -119,8 +119,7 @@ export async function closeMail(
         claimed_until: null,
         attempts: 0,
         retry_at: null,
-        ...failedAt(failure, now),
-        ...(faults.length > 0 && { sent_at: now }),
+        ...(faults.length > 0 ? { sent_at: now, ...failedAt(failure, now) } : failedBefore),
       })
       .where('attempts', '=', claim.attempts)
       .where('slot', '<>', claim.slot)
@@ -155,6 +154,24 @@ export async function postponeMail(
     .set({ claimed_until: null, retry_at: retryAt, ...failedAt(failure, now) })
     .where('attempts', '=', claim.attempts)
     .execute()
+}
+
+/** Leaves the slot open for the next check, as if it had not been claimed. */
+export async function releaseMail(db: Db, claim: MailClaim): Promise<void> {
+  await db
+    .updateTable('hand_over_mails')
+    .set({ claimed_until: null, attempts: claim.attempts - 1 })
+    .where('attempts', '=', claim.attempts)
+    .execute()
+}
+
+/**
+ * The same columns if nothing was new. A mail that failed has nothing to bring any more; one that some recipients refused was not repeated,
+ * so that is still so. Only the former has a time to retry.
+ */
+const failedBefore = {
+  failing_since: sql<Date | null>`case when retry_at is null then failing_since end`,
+  last_failure: sql<string | null>`case when retry_at is null then last_failure end`,
 }
 
 /** The columns that say since when mails fail, and why; null: the last one did not. */

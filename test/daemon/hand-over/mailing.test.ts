@@ -35,9 +35,15 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
     const { client } = await host.tenant()
     const { at } = opening.use(await createDatabase())
     const world = opening.use(await openWorld({ at, client }))
-    const rules: { refusal?: Refusal | undefined } = {}
+    const rules: { refusal?: Refusal | undefined; refused?: string | undefined; onData?: () => void } = {}
     const server = opening.use(
-      await startMailServer({ refuse: (command) => (command === 'data' ? rules.refusal : undefined) }),
+      await startMailServer({
+        refuse(command, address) {
+          if (command === 'data') rules.onData?.()
+          if (command === 'data') return rules.refusal
+          return address === rules.refused ? new Refusal(451, '4.7.1 come back later') : undefined
+        },
+      }),
     )
     const events: object[] = []
     const context = {
@@ -58,6 +64,15 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
         world.clock.now = new Date(Date.UTC(2026, 11, dayOfMonth, hour))
         await mailIfDue(context, new AbortController().signal)
       },
+      /** The alerts about mails to HR at this hour. */
+      alertsAt: async (dayOfMonth: number, hour: number, mailed = ['acme']) => {
+        const now = new Date(Date.UTC(2026, 11, dayOfMonth, hour))
+        const limits = { overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] }
+        const all = await conditions(context.db, { connections: ['acme'], mailed, ...limits, now })
+        return all.filter(({ kind }) => kind === 'hr_mail')
+      },
+      /** What is known of the mails. */
+      stored: () => context.db.selectFrom('hand_over_mails').selectAll().executeTakeFirstOrThrow(),
       night: (dayOfMonth: number, ...changed: Parameters<typeof change>[1][]) =>
         world.night(change(staff(20), ...changed), { asOf: new Date(Date.UTC(2026, 11, dayOfMonth, 1)).toISOString() }),
       [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -128,34 +143,101 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
 
   test('that fail for too long are an alert of each connection that they are about, until one gets through', async () => {
     await using opened = await open()
-    const { at, night, rules, context } = opened
+    const { at, night, rules, alertsAt } = opened
     await night(1, badDate)
     await at(1, 6)
-    const alertsAt = async (hour: number, mailed = ['acme']) => {
-      const now = new Date(Date.UTC(2026, 11, 1, hour))
-      const limits = { overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] }
-      return (await conditions(context.db, { connections: ['acme'], mailed, ...limits, now })).filter(
-        ({ kind }) => kind === 'hr_mail',
-      )
-    }
     rules.refusal = new Refusal(451, '4.3.0 try later')
     await at(1, 8)
-    const atFirst = await alertsAt(8)
+    const atFirst = await alertsAt(1, 8)
     await at(1, 9)
-    const later = await alertsAt(10)
-    const ofOthers = await alertsAt(10, ['globex'])
+    const later = await alertsAt(1, 10)
+    const ofOthers = await alertsAt(1, 10, ['globex'])
     rules.refusal = undefined
     await at(1, 10)
 
-    expect([atFirst, ofOthers, await alertsAt(12)]).toEqual([[], [], []])
+    expect([atFirst, ofOthers, await alertsAt(1, 12)]).toEqual([[], [], []])
     expect(later).toMatchObject([
       {
         connection: 'acme',
         since: new Date(Date.UTC(2026, 11, 1, 8)),
-        reason: expect.stringMatching(/refuses the mail \(451 4\.3\.0\); "rollcall check" tests its server$/),
+        reason: expect.stringMatching(/refuses the mail \(451 4\.3\.0\); "rollcall check" tests its server/),
       },
     ])
     expect(JSON.stringify(later)).not.toContain('hr@acme')
+  })
+
+  test('that fail are no alert of a connection whose faults were all mailed', async () => {
+    await using opened = await open()
+    const { at, night, rules, alertsAt } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    await at(1, 8)
+    await night(2, badDate, badMail)
+    rules.refusal = new Refusal(451, '4.3.0 try later')
+    await at(2, 8)
+    const withNew = await alertsAt(2, 10)
+    await night(3, badDate)
+
+    expect([withNew.length, await alertsAt(3, 6)]).toEqual([1, []])
+  })
+
+  test('that one of several addresses refuses are an alert until a mail reaches all, also while nothing is new', async () => {
+    await using opened = await open({ to: ['hr@acme.example', 'ben@acme.example'] })
+    const { at, night, server, rules, alertsAt } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    rules.refused = 'ben@acme.example'
+    await at(1, 8)
+    await at(2, 8)
+    const later = await alertsAt(2, 10)
+    rules.refused = undefined
+    await night(3, badDate, badMail)
+    await at(3, 8)
+
+    expect(later).toMatchObject([
+      {
+        since: new Date(Date.UTC(2026, 11, 1, 8)),
+        reason: expect.stringMatching(/^not every address of HR got the last mail: \S+ refuses to\[1\] \(451 4\.7\.1\)/),
+      },
+    ])
+    expect(server.received.map(({ to }) => to.length)).toEqual([1, 2])
+    expect(await alertsAt(3, 12)).toEqual([])
+  })
+
+  test('that cannot be made count as failed, without the text of the error', async () => {
+    await using opened = await open()
+    const { at, night, server, context, stored } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    opened.world.clock.now = new Date(Date.UTC(2026, 11, 1, 8))
+    const addNames = () => Promise.reject(new Error('out of memory at 0000-00-00'))
+    await mailIfDue({ ...context, addNames }, new AbortController().signal)
+    const failed = await stored()
+    await at(1, 9)
+
+    expect(failed).toMatchObject({
+      failing_since: new Date(Date.UTC(2026, 11, 1, 8)),
+      last_failure: 'the list could not be made; the log has the reason',
+    })
+    expect(server.received).toHaveLength(1)
+  })
+
+  test('that a stop of the daemon interrupts are sent afterwards, and have not failed', async () => {
+    await using opened = await open()
+    const { at, night, server, rules, context, stored } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    opened.world.clock.now = new Date(Date.UTC(2026, 11, 1, 8))
+    const stopping = new AbortController()
+    rules.onData = () => stopping.abort()
+    rules.refusal = new Refusal(421, '4.3.2 closing')
+    await mailIfDue(context, stopping.signal)
+    const interrupted = await stored()
+    rules.refusal = undefined
+    await at(1, 8)
+
+    expect(interrupted).toMatchObject({ failing_since: null, attempts: 0, claimed_until: null, retry_at: null })
+    expect(server.received).toHaveLength(1)
   })
 
   test('of a process that died while it sent are sent by another one, and never by two at once', async () => {
