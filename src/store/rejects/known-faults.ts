@@ -6,6 +6,9 @@ import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { countBlockedPeople, noBlockedPeople } from './blocked-people.ts'
 
+/** Replaces a reason that may quote a cell. */
+export const removedReason = 'its reason was removed with the values'
+
 /** Maximum number of faults per statement. */
 const written = 5000
 
@@ -66,12 +69,15 @@ type RecordedFaults = {
 
 /** Records the faults of an export, whether or not its plan will be accepted. Faults that only an older plan had are removed. */
 export async function recordFaults(tx: Db, { runId, connection, source, rejects, now }: RecordedFaults): Promise<void> {
+  // HR may export the cells of a forgotten person for years.
+  const isForgotten = sql`exists (
+    select 1 from roster where roster.connection = ${connection} and roster.identity_id = r."identityId" and forgotten_at is not null)`
   for (let start = 0; start < rejects.length; start += written) {
     await sql`
       insert into known_faults (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
         unlisted, cause, expected, cell, times, is_blocking, run_id, first_at, last_at)
-      select ${connection}, fingerprint, "identityId", line, "column", field, reason, ${source}, "cellOnly", "mayLeave",
-        unlisted, cause, expected, cell, times, "isBlocking", ${runId}, ${now}, ${now}
+      select ${connection}, fingerprint, "identityId", line, "column", field, case when ${isForgotten} then ${removedReason} else reason end, ${source}, "cellOnly", "mayLeave",
+        unlisted, cause, expected, case when not ${isForgotten} then cell end, times, "isBlocking", ${runId}, ${now}, ${now}
       from jsonb_to_recordset(${JSON.stringify(rejects.slice(start, start + written))}::jsonb)
         as r(fingerprint text, "identityId" text, line integer, "column" text, field text, reason text, "cellOnly" boolean, "mayLeave" boolean,
           unlisted jsonb, cause text, expected text, cell text, times integer, "isBlocking" boolean)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../audit/trail.ts'
 import { laterKeys } from '../key-answers.ts'
+import { removedReason } from '../rejects/known-faults.ts'
 import { desiredValue } from '../roster/names.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
@@ -9,7 +10,7 @@ import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
 import { deleteUsersOf, lockUsersOf } from '../scim/resources.ts'
 import { forgetInStatements } from '../statement/forget.ts'
-import { removedReason, withoutValues } from './retain.ts'
+import { withoutValues } from './retain.ts'
 
 /** The person whose values are removed, and who requested it. */
 type Forgetting = {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { pluralize } from '../../identity/pluralize.ts'
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
+import { removedReason } from '../rejects/known-faults.ts'
 import { endStates } from '../runs/runs.ts'
 import { purposeOf } from '../runs/slots.ts'
 import type { Db } from '../schema.ts'
@@ -126,9 +127,6 @@ export const withoutValues = sql`record = null, digest = null, answer = changes.
   fields = (
     select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
     from jsonb_each(coalesce(changes.fields, ${ofJoiner})) as stored(name, value))`
-
-/** Replaces a reason that may quote a cell. */
-export const removedReason = 'its reason was removed with the values'
 
 /** In SQL, whether a reject still quotes a cell, and its columns without the quote. */
 const quotesCell = sql<boolean>`(rejects.reason <> ${removedReason})`

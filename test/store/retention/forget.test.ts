@@ -133,6 +133,22 @@ test('unreadable data of a person is forgotten, in rows and in their own events,
   ])
 })
 
+test('a cell of a forgotten person does not come back with the next export', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(people())
+  const gone = { ...canary, leavingDate: '2026-11-19', start: badDay, status: 'Inactive' }
+  await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
+  await forget(world)
+
+  const run = await world.night(change(people(), { ...gone, title: 'Keeper' }), { asOf: '2026-11-21T01:20:00.000Z' })
+
+  const faults = world.sync.store.db.selectFrom('known_faults').select(['identity_id', 'reason', 'cell', 'run_id'])
+  expect(await faults.execute()).toEqual([
+    { identity_id: 'E0002', reason: 'its reason was removed with the values', cell: null, run_id: run.id },
+  ])
+})
+
 test('the event of a rejected plan that is about nobody else is forgotten with the person', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
