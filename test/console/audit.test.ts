@@ -183,3 +183,17 @@ test('the filter for a person finds them by each of their keys, and the answers 
   expect(byFirst.text).toContain('key: <a class="key" href="/person?connection=acme&amp;key=N-77"')
   expect(exported.data.filter((line) => line.startsWith('{"kind":"entry"'))).toHaveLength(3)
 })
+
+test('the page is shown with an entry that was changed by hand, and offers who acts from now on', async () => {
+  await using company = await open()
+  const { db } = company.world.sync.store
+  const vera = company.visit('vera.viewer')
+  const before = await vera.get('/audit')
+  const entry = entryText({ act: 'run.approved', connection: 'acme', by: 'Eve', now: new Date('2026-11-02T00:00:00Z') })
+  await sql`insert into audit_trail values (100, ${entry.replace('"Eve"', String.raw`"\q"`)}, ''), (101, ${entry}, '')`.execute(db)
+
+  const after = await vera.get('/audit')
+
+  expect([before.status, after.status]).toEqual([200, 200])
+  expect([before, after].map(({ text }) => text.includes('<option value="Eve">'))).toEqual([false, true])
+})

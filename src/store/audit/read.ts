@@ -70,12 +70,37 @@ function member(name: 'at' | 'by'): RawBuilder<string> {
 
 /** Maximum number of entries in which `recentActors` looks. */
 const recentEntries = 20_000
+/** The actor is in the first characters of an entry; its details may be long. */
+const maxActorEnd = 2000
 
-/** Who did something in the newest entries, by name. */
+type Actors = { readonly newest: number; readonly names: string[] }
+const actorsByDb = new WeakMap<Db, Actors>()
+
+/** Who did something in the newest entries, by name. Entries are looked at again once there are newer ones. */
 export async function recentActors(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ by: string }>`
+  const newest = await newestOrdinal(db)
+  const known = actorsByDb.get(db)
+  if (known?.newest === newest) return known.names
+  const { rows } = await sql<{ by: string | null }>`
     select distinct ${member('by')} as by from (
-      select entry from audit_trail order by ordinal desc limit ${recentEntries}) newest
-    where ${member('by')} is not null`.execute(db)
-  return rows.map(({ by }) => String(JSON.parse(by))).sort()
+      select left(entry, ${maxActorEnd}) as entry from audit_trail order by ordinal desc limit ${recentEntries}) newest`.execute(
+    db,
+  )
+  const names = rows.flatMap(({ by }) => (by === null ? [] : readName(by))).sort()
+  actorsByDb.set(db, { newest, names })
+  return names
+}
+
+async function newestOrdinal(db: Db): Promise<number> {
+  const { rows } = await sql<{ newest: number | null }>`select max(ordinal)::float8 as newest from audit_trail`.execute(db)
+  return rows[0]?.newest ?? 0
+}
+
+/** The name in a JSON text; nothing if the text was changed by hand and is none any more. */
+function readName(json: string): string[] {
+  try {
+    return [String(JSON.parse(json))]
+  } catch {
+    return []
+  }
 }
