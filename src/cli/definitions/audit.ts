@@ -13,7 +13,7 @@ export function auditCommands(program: Command, exitWith: ExitWith): void {
     )
 
   add(audit, 'export', 'Print audit entries with their signatures, as JSON lines', configOptions)
-    .option('--from <time>', 'entries from this time or day on')
+    .option('--from <time>', 'entries from this time or day on; days begin at 00:00 UTC')
     .option('--to <time>', 'entries before this time or day')
     .option('--act <name>', 'only this act, such as run.approved, or all of a kind, such as run')
     .option('--by <name>', 'only what this person did')

@@ -24,7 +24,8 @@ export function passesFilter(entry: Entry, { from, to, act, by, connection, runI
 
 /** The keys of the people that an entry is about. */
 export function peopleOf({ act, identityId, details }: Entry): readonly string[] {
-  const ofKeys = act.startsWith('keys.') ? [details?.former, details?.keys, details?.key] : []
+  const isAboutKeys = act === 'keys.answered' || act === 'keys.withdrawn'
+  const ofKeys = isAboutKeys ? [details?.former, details?.keys, details?.key] : []
   const named = [details?.people, details?.refused, ...ofKeys].flat().filter((key) => typeof key === 'string')
   return identityId === undefined ? named : [identityId, ...named]
 }
