@@ -190,7 +190,9 @@ test('the page is shown with an entry that was changed by hand, and offers who a
   const vera = company.visit('vera.viewer')
   const before = await vera.get('/audit')
   const entry = entryText({ act: 'run.approved', connection: 'acme', by: 'Eve', now: new Date('2026-11-02T00:00:00Z') })
-  await sql`insert into audit_trail values (100, ${entry.replace('"Eve"', String.raw`"\q"`)}, ''), (101, ${entry}, '')`.execute(db)
+  await sql`insert into audit_trail values (100, ${entry.replace('"Eve"', String.raw`"\q"`)}, ''), (101, ${entry}, '')`.execute(
+    db,
+  )
 
   const after = await vera.get('/audit')
 

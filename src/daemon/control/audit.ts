@@ -19,7 +19,8 @@ export const auditHandlers: Handlers<typeof auditOperations, ControlContext & Wi
       from: from === undefined ? undefined : new Date(from),
       to: to === undefined ? undefined : new Date(to),
       ...others,
-      people: identityId === undefined ? undefined : await keysOfPerson(db, { connection: others.connection, identityId }),
+      people:
+        identityId === undefined ? undefined : await keysOfPerson(db, { connection: others.connection, identityId }),
     }
     const { lines, next } = await excerptPage(db, { after, filter })
     return { status: 200, body: { data: lines.map((line) => JSON.stringify(line)), next } }

@@ -92,7 +92,9 @@ export async function recentActors(db: Db): Promise<string[]> {
 }
 
 async function newestOrdinal(db: Db): Promise<number> {
-  const { rows } = await sql<{ newest: number | null }>`select max(ordinal)::float8 as newest from audit_trail`.execute(db)
+  const { rows } = await sql<{ newest: number | null }>`select max(ordinal)::float8 as newest from audit_trail`.execute(
+    db,
+  )
   return rows[0]?.newest ?? 0
 }
 

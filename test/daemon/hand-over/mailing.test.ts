@@ -197,7 +197,9 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
     expect(later).toMatchObject([
       {
         since: new Date(Date.UTC(2026, 11, 1, 8)),
-        reason: expect.stringMatching(/^not every address of HR got the last mail: \S+ refuses to\[1\] \(451 4\.7\.1\)/),
+        reason: expect.stringMatching(
+          /^not every address of HR got the last mail: \S+ refuses to\[1\] \(451 4\.7\.1\)/,
+        ),
       },
     ])
     expect(server.received.map(({ to }) => to.length)).toEqual([1, 2])
