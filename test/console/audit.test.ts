@@ -4,6 +4,7 @@ import { auditFiles } from '../../src/console/pages/audit-files.ts'
 import type { Site } from '../../src/console/site/site.ts'
 import { scanInTurn } from '../../src/daemon/control/scan-turns.ts'
 import { entryText, recordAuditEntries } from '../../src/store/audit/trail.ts'
+import { ensureConnection } from '../../src/store/runs/runs.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, openWorld, startHost } from '../helpers/world.ts'
 
@@ -33,7 +34,6 @@ async function open() {
     ...reasoned,
     { act: 'batch.delivered', connection: 'acme', by: 'rollcall', details: people, now },
   ])
-  await sql`insert into key_answers values ('acme', 'E0003', 'N-77', true, 'ada', now())`.execute(db)
   await sql`insert into audit_trail select row_number() over (order by id), entry, '' from audit_pending`.execute(db)
   const opened = opening.move()
   const visit = (who: string) => createVisitor(console.url, who)
@@ -158,6 +158,8 @@ test('searches and filters of a visitor wait for each other, and other pages do 
 test('the filter for a person finds them by each of their keys, and the answers about these', async () => {
   await using company = await open()
   const { db } = company.world.sync.store
+  await ensureConnection(db, 'acme')
+  await sql`insert into key_answers values ('acme', 'E0003', 'N-77', true, 'ada', now())`.execute(db)
   const now = new Date('2026-11-02T00:00:00Z')
   const about = { connection: 'acme', by: 'ada', now }
   const entries = [
@@ -179,8 +181,8 @@ test('the filter for a person finds them by each of their keys, and the answers 
   const exported = await company.console.control.exportAudit({ query: { after: 0, identityId: 'N-77' } })
 
   expect([byFirst, byLater, elsewhere].map(({ text }) => rowsIn(text))).toEqual([3, 3, 0])
-  expect(byFirst.text).toContain('former: <a class="key" href="/person?connection=acme&amp;key=E0003"')
-  expect(byFirst.text).toContain('key: <a class="key" href="/person?connection=acme&amp;key=N-77"')
+  expect(byFirst.text).toContain('Former: <a class="key" href="/person?connection=acme&amp;key=E0003"')
+  expect(byFirst.text).toContain('Key: <a class="key" href="/person?connection=acme&amp;key=N-77"')
   expect(exported.data.filter((line) => line.startsWith('{"kind":"entry"'))).toHaveLength(3)
 })
 

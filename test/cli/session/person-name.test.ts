@@ -139,10 +139,11 @@ test('a key of the source that is a part of known keys and addresses is asked fo
   const similar = [record('14711', { email: 'x4711@acme.example' }), record('E2', { email: 'y4711@acme.example' })]
   await using opened = await openPeople({ acme: [...similar, record('E3', { firstName: 'Ana', lastName: 'Silva' })] })
   const { session } = opened
+  const inSource = (text: string) => resolvePersonInSource(session, text, { connection: 'acme' })
 
-  expect(await resolvePersonInSource(session, '4711', {})).toEqual({ connection: 'acme', identityId: '4711' })
+  expect(await inSource('4711')).toEqual({ connection: 'acme', identityId: '4711' })
   expect(await findPerson(session, '4711', {})).toBeNull()
-  await expect(resolvePersonInSource(session, 'ana silv', {})).rejects.toThrow('1 person has a similar name')
+  await expect(inSource('ana silv')).rejects.toThrow('1 person has a similar name')
   await expect(requirePerson(session, '4711', {})).rejects.toThrow('2 people have similar names')
 })
 
