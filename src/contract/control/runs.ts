@@ -46,7 +46,7 @@ export const runOperations = operations({
     permission: 'viewer',
     summary: 'The changes of a run by key: all, of one kind, or of some people.',
     description:
-      'A search finds people by the beginning of their key and, with `values`, of their e-mail address or a part of their name; those whose key begins so come first. Its pages may hold fewer changes than asked for, also none, and still have a `next`, as each search is limited.',
+      'A search finds people by any part of their key and, with `values`, of their e-mail address or name; those whose key begins so come first. Its pages may hold fewer changes than asked for, also none, and still have a `next`, as each search is limited.',
     params: ofRun,
     query: z.object({
       kind: ChangeKind.optional(),
