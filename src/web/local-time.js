@@ -24,6 +24,13 @@ function showLocally() {
     const title = inUtc(at).join(' ')
     if (time.title !== title) time.title = title
   }
+  for (const time of document.querySelectorAll('time[data-relative]')) {
+    const at = new Date(time.dateTime)
+    const title = `${local(at).join(' ')} · ${inUtc(at).join(' ')}`
+    if (time.title !== title) time.title = title
+  }
+  // A browser that cannot tell its zone leaves that of the page.
+  if (timeZone === 'Etc/Unknown') return
   for (const field of document.querySelectorAll('input[data-zone]')) field.value = timeZone
   for (const name of document.querySelectorAll('[data-zone-name]')) setText(name, timeZone)
 }

@@ -40,13 +40,13 @@ export function day(at: Date | string): Html {
   return html`<time datetime="${date.toISOString()}">${days.format(date)}</time>`
 }
 
-/** How long ago something was, or how soon it will be: `5 h ago`, `in 12 min`. The exact time shows on hover. */
+/** How long ago something was, or how soon it will be: `5 h ago`, `in 12 min`. The exact time shows on hover, by `local-time.js` also in the reader's zone. */
 export function formatRelativeTime(at: Date | string, now: Date): Html {
   const date = new Date(at)
   const seconds = Math.round((date.getTime() - now.getTime()) / secondMs)
   const long = roughly(Math.abs(seconds))
   const text = long === 'now' ? (seconds <= 0 ? 'just now' : long) : seconds < 0 ? `${long} ago` : `in ${long}`
-  return html`<time datetime="${date.toISOString()}" title="${instantText(date)}">${text}</time>`
+  return html`<time data-relative datetime="${date.toISOString()}" title="${instantText(date)}">${text}</time>`
 }
 
 function roughly(seconds: number): string {

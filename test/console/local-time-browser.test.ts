@@ -35,6 +35,7 @@ test('times are in the zone of the reader, also in parts that are replaced, with
   await plain.go('/runs')
 
   const [local] = await read(window)
+  const relative = await window.page.$eval('#runs time[data-relative]', (time) => time.getAttribute('title') ?? '')
   const [withoutScripts] = await read(plain)
   await window.page.evaluate(
     "document.querySelector('#runs time[data-instant] span').textContent = 'a part of the server'",
@@ -43,6 +44,9 @@ test('times are in the zone of the reader, also in parts that are replaced, with
   await vi.waitFor(async () => expect((await read(window))[0]).toEqual(local), 10_000)
   expect(local?.text).toMatch(inIndia)
   expect(local?.title).toMatch(inUtc)
+  const [inZone = '', universal = ''] = relative.split(' · ')
+  expect(inZone).toMatch(inIndia)
+  expect(universal).toMatch(inUtc)
   expect(withoutScripts).toEqual({ text: local?.title, title: '', at: local?.at })
   expect(window.complaints).toEqual([])
 })

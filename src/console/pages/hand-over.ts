@@ -12,7 +12,7 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { day, number } from '../../web/words.ts'
+import { formatInstant, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { capital, connectionField } from '../site/words.ts'
@@ -108,7 +108,7 @@ function rowsTable(group: HandOverGroup, values: boolean): Html {
       cell: ({ blocks, problem }) =>
         html`${capital(handOverBlocks[blocks])}${problem !== group.problem && html`<span class="hint">${capital(problem)}</span>`}`,
     },
-    { name: 'Since', cell: ({ firstAt }) => day(firstAt) },
+    { name: 'Since', cell: ({ firstAt }) => formatInstant(firstAt) },
   ]
   return table({ caption: `Rows: ${groupTitle(group)}`, columns, rows: group.rows, empty: 'None.' })
 }

@@ -2,7 +2,7 @@ import { statementNote } from '../../contract/control/person-texts.ts'
 import type { Person } from '../../contract/control/shapes.ts'
 import { actionLink, checkField, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
-import { day } from '../../web/words.ts'
+import { day, formatInstant } from '../../web/words.ts'
 import type { Action, Fields, PageContext, Site } from '../site/site.ts'
 import { capital, personHref, reasonField, runHref } from '../site/words.ts'
 
@@ -242,7 +242,7 @@ const withdrawRetraction: Action = {
     const { retracted } = person
     return {
       title: `Undo the retraction of ${person.identityId}?`,
-      explanation: html`${retracted && html`<p>The person was retracted on ${day(retracted.at)}: ${retracted.reason}.</p>`}
+      explanation: html`${retracted && html`<p>The person was retracted at ${formatInstant(retracted.at)}: ${retracted.reason}.</p>`}
 <p>A run then sends the person again, with the data of the source.</p>`,
       button: 'Undo the retraction',
       hidden: personParams(person),
