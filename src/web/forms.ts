@@ -22,13 +22,15 @@ type TextField = Common & {
   readonly type?: 'text' | 'search' | 'password' | 'date' | 'number'
   readonly maxLength?: number
   readonly placeholder?: string
+  /** Values that the browser offers; others can be typed too. */
+  readonly suggestions?: readonly string[]
 }
 
 /** A field for one line of text, a date, a number or a password. */
-export function textField({ type = 'text', value = '', placeholder, ...field }: TextField): Html {
+export function textField({ type = 'text', value = '', placeholder, suggestions, ...field }: TextField): Html {
   return labelled(
     field,
-    html`<input id="${field.name}" name="${field.name}" type="${type}" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${placeholder !== undefined && html` placeholder="${placeholder}"`}${attributes(field)}>`,
+    html`<input id="${field.name}" name="${field.name}" type="${type}" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${placeholder !== undefined && html` placeholder="${placeholder}"`}${suggestions && html` list="${field.name}-suggestions"`}${attributes(field)}>${suggestions && html`<datalist id="${field.name}-suggestions">${suggestions.map((name) => html`<option value="${name}">`)}</datalist>`}`,
   )
 }
 

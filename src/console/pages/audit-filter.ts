@@ -46,9 +46,14 @@ export function auditFilterForm(filter: AuditFilter, choices: AuditChoices): Htm
       label: 'Until',
       type: 'date',
       value: to,
-    })}${selectField({ name: 'act', label: 'Action', options: actOptions(choices.acts, act), value: act })}${selectField(
-      { name: 'by', label: 'Done by', options: withAll(choices.by, by), value: by },
-    )}${connectionField(choices.connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}${zoneNote(filter)}`,
+    })}${selectField({ name: 'act', label: 'Action', options: actOptions(choices.acts, act), value: act })}${textField({
+      name: 'by',
+      label: 'Done by',
+      value: by,
+      maxLength: 320,
+      suggestions: choices.by,
+      hint: 'A whole name; those of the newest 20,000 entries are suggested',
+    })}${connectionField(choices.connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}${zoneNote(filter)}`,
   })
 }
 
@@ -63,18 +68,15 @@ function actOptions(acts: AuditChoices['acts'], chosen: string): Option[] {
   return [{ value: '', name: 'All' }, ...options, ...(isListed ? [] : [{ value: chosen, name: chosen }])]
 }
 
-/** Names to choose from. A chosen one stays in the list. */
-function withAll(listed: readonly string[], chosen: string): Option[] {
-  const all = new Set(chosen === '' ? listed : [...listed, chosen])
-  return [{ value: '', name: 'All' }, ...[...all].map((name) => ({ value: name, name }))]
-}
-
 /** Where the days begin: as the address states for chosen days, otherwise where a script finds the reader. */
 function zoneNote({ from, to, zone }: AuditFilter): Html {
   const isChosen = from !== '' || to !== ''
   const name = isChosen && zone !== '' ? zone : utc
   return html`<p class="hint"><input type="hidden" name="zone" value="${name}"${!isChosen && html` data-zone`}>Days are those of <span${!isChosen && html` data-zone-name`}>${name}</span>.</p>`
 }
+
+/** The API takes years of four digits. */
+const lastInstantMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 type DayInZone = { readonly day: string; readonly zone: string; readonly later: number }
 
@@ -85,7 +87,7 @@ function startOf(label: string, { day, zone, later }: DayInZone): string {
     throw new Failure('usage', `zone: "${zone}" is no time zone; write one such as Europe/Berlin`)
   try {
     const date = Temporal.PlainDate.from(day, { overflow: 'reject' }).add({ days: later })
-    return new Date(date.toZonedDateTime(timeZone).epochMilliseconds).toISOString()
+    return new Date(Math.min(date.toZonedDateTime(timeZone).epochMilliseconds, lastInstantMs)).toISOString()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new Failure('usage', `${label}: "${day}" is no day; write one such as 2026-01-31`)
