@@ -15,11 +15,11 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 /** A trail of 60 days with an entry each, whose reasons are a spreadsheet's formulas, and one entry about two people. */
-async function open() {
+async function open(options: Parameters<typeof openConsole>[1] = {}) {
   await using opening = new AsyncDisposableStack()
   const { client } = await host.tenant()
   const world = opening.use(await openWorld({ client }))
-  const console = opening.use(await openConsole(world))
+  const console = opening.use(await openConsole(world, options))
   const { db } = world.sync.store
   const reasoned = Array.from({ length: 60 }, (_, day) => ({
     act: 'run.rejected' as const,
@@ -56,6 +56,7 @@ test('the page offers acts, people and connections, and the days of its filter h
   const about = await vera.get('/audit?person=E0002')
   const nothing = await vera.get('/audit?from=2026-12-01&act=own.act')
   const inKolkata = await vera.get('/audit?from=2026-09-03&to=2026-09-05&zone=Asia/Kolkata')
+  const untilEver = await vera.get('/audit?to=9999-12-31&zone=America/New_York')
   const wrong = await vera.get('/audit?from=2026-02-30')
   const wrongZone = await vera.get('/audit?from=2026-02-03&zone=Mars/Base')
 
@@ -63,6 +64,7 @@ test('the page offers acts, people and connections, and the days of its filter h
     expect(all.text).toContain(`<option value="${option}">`)
   expect([all, days, ofBob, about].map(({ text }) => rowsIn(text))).toEqual([50, 3, 1, 1])
   expect(days.text).toContain('5 Sept 2026')
+  expect(rowsIn(untilEver.text)).toBe(50)
   expect(about.text).toContain('href="/person?connection=acme&amp;key=E0002"')
   expect(inKolkata.text).not.toContain('5 Sept 2026')
   expect(rowsIn(inKolkata.text)).toBe(3)
@@ -106,6 +108,7 @@ test('a file that cannot hold every match says so', async () => {
   const whole = await contents(company, 61)
 
   expect(cut.csv.trimEnd().split('\r\n')).toHaveLength(1 + 4 + 1)
+  expect(cut.csv).toMatch(/^\ufeff"entry",/)
   expect(cut.csv).toContain('older entries match too and are not in this file')
   expect(JSON.parse(cut.json)).toMatchObject({ entries: { length: 4 }, isComplete: false })
   expect(whole.csv.trimEnd().split('\r\n')).toHaveLength(1 + 61)
@@ -200,4 +203,51 @@ test('the page is shown with an entry that was changed by hand, and offers who a
 
   expect([before.status, after.status]).toEqual([200, 200])
   expect([before, after].map(({ text }) => text.includes('<option value="Eve">'))).toEqual([false, true])
+})
+
+test('the page and the files say that entries are not signed, and so not listed', async () => {
+  await using company = await open({ auditTrouble: 'the key that signed the audit trail is not here' })
+
+  const page = await company.visit('vera.viewer').get('/audit')
+  const csv = await company.file('/audit/entries.csv')
+  const json = await company.file('/audit/entries.json')
+
+  expect(page.text).toContain('61 newer entries are not signed and not listed: The key that signed')
+  expect(csv.text.split('\r\n')[1]).toBe(',,"61 newer entries are not signed and not in this file"')
+  expect(JSON.parse(json.text)).toMatchObject({
+    entries: { length: 61 },
+    isComplete: false,
+    unsigned: { entries: 61, reason: 'the key that signed the audit trail is not here' },
+  })
+})
+
+test('a file has the controls of a typed reason as escapes', async () => {
+  await using company = await open()
+  const entry = { act: 'run.rejected' as const, connection: 'acme', by: 'ada', now: new Date('2026-11-02T00:00:00Z') }
+  await sql`
+    insert into audit_trail values (100, ${entryText({ ...entry, details: { reason: 'a\u202eb' } })}, '')`.execute(
+    company.world.sync.store.db,
+  )
+
+  const { text } = await company.file('/audit/entries.json?by=ada')
+
+  expect(text).toContain(String.raw`a\u202eb`)
+  expect(JSON.parse(text).entries[0].details.reason).toBe('a\u202eb')
+})
+
+test('a file that breaks off is reported', async () => {
+  const reported: string[] = []
+  await using company = await open({ unexpected: (_error, route) => reported.push(route) })
+  const { db } = company.world.sync.store
+  const entry = entryText({ act: 'run.approved', connection: 'acme', by: 'ada', now: new Date('2026-11-02T00:00:00Z') })
+  // More than one reading has, and before them an entry that somebody took the act from.
+  await sql`
+    insert into audit_trail select 1000 + n, replace(${entry}, '"act"', '"n":' || n || ',"act"'), '' from generate_series(1, 1000) n`.execute(
+    db,
+  )
+  await sql`insert into audit_trail values (500, '{"at":"2026-11-01T00:00:00.000Z"}', '')`.execute(db)
+
+  await expect(company.file('/audit/entries.csv?act=run')).rejects.toThrow()
+
+  expect(reported).toEqual(['/audit/entries.csv'])
 })

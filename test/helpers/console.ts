@@ -31,16 +31,22 @@ export async function openConsole(
     access = {},
     configured = quietlyConfigured,
     checkWithinMs = 50_000,
+    auditTrouble = null,
+    unexpected = (error) => {
+      throw error
+    },
   }: {
     schedules?: readonly Scheduled[]
     access?: Partial<Access>
     configured?: Configured
     checkWithinMs?: number
+    auditTrouble?: string | null
+    unexpected?: (error: unknown, route: string) => void
   } = {},
 ) {
   const context: Omit<ControlContext, 'caller'> = {
     sync: world.sync,
-    audit: { seal: async () => {}, verify: unused, replaceKey: unused, trouble: () => null },
+    audit: { seal: async () => {}, verify: unused, replaceKey: unused, trouble: () => auditTrouble },
     schedules,
     configured,
     checkWithinMs,
@@ -62,9 +68,7 @@ export async function openConsole(
     control: (caller) => localCalls(control, checkedHandlers, { ...context, caller }),
     now: world.sync.now,
     failureOf: databaseFailure,
-    unexpected: (error) => {
-      throw error
-    },
+    unexpected,
   })
   const watched = startLive(world.sync.store.db)
   let listeners = 0

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import type { TrailEntry } from '../../contract/control/trail.ts'
+import type { TrailEntry, UnsignedEntries } from '../../contract/control/trail.ts'
+import { escapeJson } from '../../text/escape.ts'
 import { csvLine } from '../../web/csv.ts'
 import type { Control } from '../site/control.ts'
 import type { Site } from '../site/site.ts'
@@ -9,7 +10,16 @@ import { type AuditFilter, auditFilter, auditQuery } from './audit-filter.ts'
 export const maxFileEntries = 100_000
 const perRead = 1000
 
-type Part = { readonly entries: readonly TrailEntry[]; readonly isCut: boolean }
+type Part = {
+  readonly entries: readonly TrailEntry[]
+  readonly isCut: boolean
+  readonly unsigned: UnsignedEntries | null
+}
+type AuditPage = {
+  readonly data: TrailEntry[]
+  readonly next: string | null
+  readonly unsigned: UnsignedEntries | null
+}
 
 /** The forms of a file with audit entries, by the end of its name. */
 const formats = {
@@ -36,11 +46,11 @@ async function* entriesIn(control: Control, filter: AuditFilter, maxEntries: num
   for (let after: string | null = ''; after !== null; ) {
     // One more than the file takes shows whether it is cut.
     const limit = Math.min(perRead, remaining + 1)
-    const page: { data: TrailEntry[]; next: string | null } = await control.readAudit({
+    const page: AuditPage = await control.readAudit({
       query: { ...query, ...(after && { after }), limit },
     })
     const isCut = page.data.length > remaining
-    yield { entries: page.data.slice(0, remaining), isCut }
+    yield { entries: page.data.slice(0, remaining), isCut, unsigned: after === '' ? page.unsigned : null }
     remaining -= page.data.length
     after = isCut ? null : page.next
   }
@@ -54,8 +64,11 @@ async function* withFirst<T>(first: IteratorResult<T, unknown>, others: AsyncGen
 const columns = ['entry', 'at', 'act', 'by', 'connection', 'run', 'person', 'details']
 
 async function* writeCsv(parts: AsyncIterable<Part>): AsyncGenerator<string> {
-  yield csvLine(columns)
-  for await (const { entries, isCut } of parts) {
+  // Without a byte order mark, Excel takes UTF-8 for another encoding.
+  yield `\ufeff${csvLine(columns)}`
+  for await (const { entries, isCut, unsigned } of parts) {
+    if (unsigned !== null)
+      yield csvLine([null, null, `${unsigned.entries} newer entries are not signed and not in this file`])
     yield entries.map(csvOf).join('')
     if (isCut) yield csvLine([null, null, 'older entries match too and are not in this file'])
   }
@@ -67,13 +80,15 @@ function csvOf({ ordinal, at, act, by, connection, runId, identityId, details }:
 
 async function* writeJson(parts: AsyncIterable<Part>): AsyncGenerator<string> {
   let isComplete = true
+  let missing: UnsignedEntries | null = null
   let separator = '{"entries":[\n'
-  for await (const { entries, isCut } of parts) {
-    isComplete &&= !isCut
+  for await (const { entries, isCut, unsigned } of parts) {
+    isComplete &&= !isCut && unsigned === null
+    missing ??= unsigned
     for (const entry of entries) {
-      yield `${separator}${JSON.stringify(entry)}`
+      yield `${separator}${escapeJson(JSON.stringify(entry))}`
       separator = ',\n'
     }
   }
-  yield `${separator.startsWith('{') ? separator : '\n'}],"isComplete":${isComplete}}\n`
+  yield `${separator.startsWith('{') ? separator : '\n'}],"isComplete":${isComplete}${missing === null ? '' : `,"unsigned":${JSON.stringify(missing)}`}}\n`
 }

@@ -4,9 +4,9 @@ import { type Html, html, type Renderable } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { formatInstant, number } from '../../web/words.ts'
+import { formatInstant, number, pluralize } from '../../web/words.ts'
 import type { Site } from '../site/site.ts'
-import { personLink, runHref, spaced } from '../site/words.ts'
+import { personLink, runHref, sentence, spaced } from '../site/words.ts'
 import { auditFiles, maxFileEntries } from './audit-files.ts'
 import { type AuditFilter, auditFilter, auditFilterForm, auditQuery, isNarrowed } from './audit-filter.ts'
 
@@ -20,7 +20,7 @@ export function auditPages(site: Site): void {
     const choices = await control.listAuditChoices({})
     const chosen = auditFilter(fields)
     const after = fields('after')
-    const { data, next } = await control.readAudit({
+    const { data, next, unsigned } = await control.readAudit({
       query: { ...auditQuery(chosen), ...(after && { after }), limit: perPage },
     })
     const content = html`${heading({
@@ -29,6 +29,7 @@ export function auditPages(site: Site): void {
     })}
 ${auditFilterForm(chosen, choices)}
 <section class="card" id="entries" aria-label="Audit entries">
+${unsigned !== null && html`<p class="notice bad">${pluralize(unsigned.entries, 'newer entry is', 'newer entries are')} not signed and not listed: ${sentence(unsigned.reason)}</p>`}
 ${(data.length > 0 || next !== null) && filesLine(chosen)}
 ${entriesTable(data, next === null ? (isNarrowed(chosen) ? 'No entry matches.' : 'There is no entry yet.') : 'No match on this page; the next page searches further.')}
 ${paging({ label: 'Pages of entries', path: '/audit', query: chosen, after, next })}

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { control } from '../../contract/control/control.ts'
@@ -84,9 +85,23 @@ function addFile(routes: Routes, path: string, show: Show<Download | null>): voi
   const handler = signedIn(routes, async (request, reply, visitor) => {
     const file = await show(contextOf(routes, request, { visitor, isFresh: true }), fieldsOf(request))
     if (file === null) throw refuse('NotFound', 'There is no such file.')
-    return sendDownload(reply, file)
+    const { content } = file
+    return sendDownload(reply, Buffer.isBuffer(content) ? file : { ...file, content: reported(routes, path, content) })
   })
   routes.app.get(path, handler)
+}
+
+/** A stream whose error is reported: the response has begun, so its reader only sees that it breaks off. */
+function reported({ unexpected }: Routes, path: string, content: Readable): Readable {
+  async function* pieces() {
+    try {
+      yield* content
+    } catch (error) {
+      if (!(error instanceof Refusal)) unexpected(error, path)
+      throw error
+    }
+  }
+  return Readable.from(pieces())
 }
 
 function addResultPage(routes: Routes, path: string, show: Show<Content>): void {

@@ -22,6 +22,12 @@ export const TrailEntry = z
   .meta({ id: 'TrailEntry' })
 export type TrailEntry = z.infer<typeof TrailEntry>
 
+/** Entries that wait for a signature and are not listed yet. */
+export const UnsignedEntries = z
+  .object({ entries: z.int(), reason: z.string().describe('Why they cannot be signed.') })
+  .meta({ id: 'UnsignedEntries' })
+export type UnsignedEntries = z.infer<typeof UnsignedEntries>
+
 /** What the entries of the audit trail can be filtered by. */
 export const AuditChoices = z
   .object({
@@ -53,7 +59,7 @@ export const trailOperations = operations({
       'With a filter for rare acts, a page may hold fewer entries than asked for, also none, and still have a `next`, as each search is limited.',
     permission: 'viewer',
     query: z.object({ ...auditFilters, after: After, limit: Limit.default(50) }),
-    success: { 200: page(TrailEntry, z.string()) },
+    success: { 200: page(TrailEntry, z.string()).extend({ unsigned: UnsignedEntries.nullable() }) },
     errors: [400, 401, 403, 429, 500, 503],
   },
   listAuditChoices: {

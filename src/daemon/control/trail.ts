@@ -1,7 +1,7 @@
-import type { TrailEntry, trailOperations } from '../../contract/control/trail.ts'
+import type { TrailEntry, trailOperations, UnsignedEntries } from '../../contract/control/trail.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { type NumberedEntry, newestEntries, recentActors } from '../../store/audit/read.ts'
+import { countPending, type NumberedEntry, newestEntries, recentActors } from '../../store/audit/read.ts'
 import { auditActs } from '../../store/audit/trail.ts'
 import { connectionNames } from '../../store/connections/connections.ts'
 import { keysOfPerson } from '../../store/key-answers.ts'
@@ -10,7 +10,7 @@ import type { AuditService } from '../audit/service.ts'
 import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
 import { type ScanContext, scanInTurn } from './scan-turns.ts'
 
-type TrailContext = ScanContext & { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal'> }
+type TrailContext = ScanContext & { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal' | 'trouble'> }
 
 /** Handlers of the operations that read the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
@@ -32,7 +32,11 @@ export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
     const { entries, next } = await (isNarrowed ? scanInTurn(ctx, read) : read())
     return {
       status: 200,
-      body: { data: entries.map(entryView), next: next === null ? null : writeCursor(scope, next) },
+      body: {
+        data: entries.map(entryView),
+        next: next === null ? null : writeCursor(scope, next),
+        unsigned: await unsignedEntries(ctx),
+      },
     }
   },
 
@@ -47,6 +51,11 @@ export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
       },
     }
   },
+}
+
+async function unsignedEntries({ sync, audit }: TrailContext): Promise<UnsignedEntries | null> {
+  const reason = audit.trouble()
+  return reason === null ? null : { entries: await countPending(sync.store.db), reason }
 }
 
 function unlessFailure(error: unknown): void {

@@ -68,6 +68,12 @@ function member(name: 'at' | 'by'): RawBuilder<string> {
   return sql<string>`substring(entry from ${`"${name}":("(?:[^"\\\\]|\\\\.)*")`}::text) collate "C"`
 }
 
+/** The number of entries that are not signed yet. They are not in the trail. */
+export async function countPending(db: Db): Promise<number> {
+  const { rows } = await sql<{ pending: number }>`select count(*)::float8 as pending from audit_pending`.execute(db)
+  return rows[0]?.pending ?? 0
+}
+
 /** Maximum number of entries in which `recentActors` looks. */
 const recentEntries = 20_000
 /** The actor is in the first characters of an entry; its details may be long. */
