@@ -102,7 +102,7 @@ test.each(conditionKinds)('an alert of the kind %s has a subject and a command o
 
   expect(subject).toMatch(/^\[Rollcall\] acme: \w/)
   expect(lines.at(-1)).toMatch(
-    /^See: rollcall (?:report leavers|leave|effective|statement|status|problems|runs|run|resume acme)/,
+    /^See: rollcall (?:report leavers|leave|check|effective|statement|status|problems|runs|run|resume acme)/,
   )
 })
 
