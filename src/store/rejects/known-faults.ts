@@ -3,11 +3,9 @@ import type { KnownFault } from '../../identity/decide/faults.ts'
 import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
 import type { UnlistedValue } from '../../identity/record.ts'
 import type { RunOfConnection } from '../keys.ts'
+import { removedReason } from '../removed-reason.ts'
 import type { Db } from '../schema.ts'
 import { countBlockedPeople, noBlockedPeople } from './blocked-people.ts'
-
-/** Replaces a reason that may quote a cell. */
-export const removedReason = 'its reason was removed with the values'
 
 /** Maximum number of faults per statement. */
 const written = 5000

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { pluralize } from '../../identity/pluralize.ts'
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
-import { removedReason } from '../rejects/known-faults.ts'
+import { removedReason } from '../removed-reason.ts'
 import { endStates } from '../runs/runs.ts'
 import { purposeOf } from '../runs/slots.ts'
 import type { Db } from '../schema.ts'
