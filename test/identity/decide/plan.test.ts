@@ -23,7 +23,6 @@ describe('the effect of a row on a person', () => {
       record: desired,
       fields: { email: { from: null, to: 'ana@example.com' } },
       inferred: false,
-      isByOperator: false,
       carried: false,
     })
     const { asOf } = nightly()
@@ -34,6 +33,7 @@ describe('the effect of a row on a person', () => {
       clearedDate: null,
       deferredZone: null,
       heldDeparture: null,
+      isByOperator: false,
       asOf,
       employmentAsOf: asOf,
       exportIsSilent: false,
