@@ -49,17 +49,18 @@ export function applyHold(
 
 /**
  * Puts the departure that an operator states in place of an employment in which HR states no leaving date that has come. A later day of HR
- * waits for its day: it brings no one back until then. `isByOperator` of the entry: the operator's day applies already.
+ * waits for its day: it brings no one back until then. `isByOperator` of the entry: the operator's day applies already. `today`: the day in
+ * the zone of HR's facts; the operator's day begins in the zone of the source (`sourceToday`).
  */
 export function applyStated(
   employment: Employment,
   { statedDeparture, isByOperator }: Pick<RosterEntry, 'statedDeparture' | 'isByOperator'>,
-  today: string,
+  { today, sourceToday }: { readonly today: string; readonly sourceToday: string },
 ): { readonly effective: Employment; readonly isByOperator: boolean } {
   const { separatedAt, inferred, deferredTo } = employment
   const hasLeft = isLeaver(employment, today)
   const isOfHr = hasLeft && !(inferred && isByOperator)
-  if (statedDeparture === null || today < statedDeparture || isOfHr)
+  if (statedDeparture === null || sourceToday < statedDeparture || isOfHr)
     return { effective: employment, isByOperator: false }
   const later = separatedAt === null || hasLeft ? deferredTo : dayOf(separatedAt)
   const effective = { ...employment, separatedAt: utcMidnight(statedDeparture), deferredTo: later }

@@ -31,6 +31,8 @@ export type PlanContext = EmploymentRules & {
   readonly now: string
   /** The source's IANA time zone, for rows with a time but without a zone. */
   readonly timeZone: string
+  /** The day in the time zone of the source, in which operators state days. Left out: `today`. */
+  readonly sourceToday?: string
   /** What a person's absence from a snapshot means. `hold` plans like `separate`; a guard then holds the plan. */
   readonly absence: 'separate' | 'hold' | 'ignore'
   /** When the facts were true, an ISO instant. */
@@ -177,14 +179,19 @@ export function unknownPerson(identityId: string, { asOf }: PlanContext): Roster
 function contextOf({ asOf = '', timeZone }: Observation, ctx: PlanContext): PlanContext {
   if (asOf === '' && timeZone === undefined) return ctx
   const [zone, at] = [timeZone ?? ctx.timeZone, asOf || ctx.asOf]
-  const times = { asOf: at, now: ctx.now }
-  return { ...ctx, timeZone: zone, asOf: at, exportDate: exportDateOf(zone, times), today: dateIn(zone, ctx.now) }
+  const exportDate = exportDateOf(zone, { asOf: at, now: ctx.now })
+  const days = { exportDate, today: dateIn(zone, ctx.now), sourceToday: sourceTodayOf(ctx) }
+  return { ...ctx, timeZone: zone, asOf: at, ...days }
 }
 
 /** The context in the zone of the row that stated a deferred day, in which that day begins. */
 function inZoneOf({ deferredZone }: RosterEntry, ctx: PlanContext): PlanContext {
   if (deferredZone === null || deferredZone === ctx.timeZone) return ctx
-  return { ...ctx, timeZone: deferredZone, today: dateIn(deferredZone, ctx.now) }
+  return { ...ctx, timeZone: deferredZone, today: dateIn(deferredZone, ctx.now), sourceToday: sourceTodayOf(ctx) }
+}
+
+function sourceTodayOf({ today, sourceToday = today }: PlanContext): string {
+  return sourceToday
 }
 
 // A guard always holds a plan that deletes, until an operator approves it.
@@ -280,7 +287,7 @@ function observedState(
 /** Applies what operators decided about the departure of a person to what HR states. */
 function applyDecisions(ofHr: Employment, entry: RosterEntry, rules: PlanContext) {
   const { effective: held, heldDeparture } = applyHold(ofHr, entry, rules)
-  return { heldDeparture, ...applyStated(held, entry, rules.today) }
+  return { heldDeparture, ...applyStated(held, entry, { today: rules.today, sourceToday: sourceTodayOf(rules) }) }
 }
 
 function untouchedState(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {

@@ -57,6 +57,7 @@ export async function loadPlanInputs(
   const statesFields = mapping.ok && !isSparse && reading.source !== null
   const context: PlanContext = {
     ...planContext(reading, rules, now()),
+    sourceToday: dateIn((connection.feeds.source ?? rules).timeZone, now().toISOString()),
     acceptedAsOf: accepted.asOf,
     mapped: statesFields ? statedFields(connection, mapping.mapped) : undefined,
   }

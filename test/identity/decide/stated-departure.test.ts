@@ -32,6 +32,34 @@ test('waits for its day', () => {
   expect(decide(known, 'untouched', nightly({ mode: 'delta', today: '2026-11-21' })).change?.kind).toBe('leave')
 })
 
+describe('begins and stays on the day of the source', () => {
+  // 09:00 in Berlin, still the day before in Los Angeles.
+  const now = '2026-11-18T07:00:00.000Z'
+  const inBerlin = { timeZone: 'Europe/Berlin', now, today: '2026-11-18', asOf: '2026-11-18T06:00:00.000Z' }
+  const row = observation('ada', { timeZone: 'America/Los_Angeles', statesEmployed: true })
+  const known = entry('ada', { statedDeparture, asOf: '2026-11-17T01:00:00.000Z' })
+
+  test.each(['snapshot', 'delta'] as const)('though a row of a %s has a zone of its own', (mode) => {
+    const separated = next(known, 'untouched', nightly({ ...inBerlin, mode: 'delta' }))
+    const { change } = decide(separated, row, nightly({ ...inBerlin, mode }))
+
+    expect(separated.desired?.separatedAt).toBe(separatedAt('2026-11-18'))
+    expect(change).toBeNull()
+  })
+
+  test('though HR has stated a later day in a zone of its own', () => {
+    const announced = { ...known, deferredTo: '2026-12-31', deferredZone: 'America/Los_Angeles' }
+
+    expect(decide(announced, 'untouched', nightly({ ...inBerlin, mode: 'delta' })).change?.kind).toBe('leave')
+  })
+
+  test('though an event is read by the day of another zone', () => {
+    const event = nightly({ ...inBerlin, mode: 'delta', today: '2026-11-17', sourceToday: '2026-11-18' })
+
+    expect(decide(known, 'untouched', event).change?.kind).toBe('leave')
+  })
+})
+
 test.each([
   { what: 'states employment', input: observation('ada', { statesEmployed: true }) },
   { what: 'blanks the leaving date', input: observation('ada') },
