@@ -33,7 +33,7 @@ test('waits for its day', () => {
 })
 
 describe('begins and stays on the day of the source', () => {
-  // 09:00 in Berlin, still the day before in Los Angeles.
+  // 08:00 in Berlin, still the day before in Los Angeles.
   const now = '2026-11-18T07:00:00.000Z'
   const inBerlin = { timeZone: 'Europe/Berlin', now, today: '2026-11-18', asOf: '2026-11-18T06:00:00.000Z' }
   const row = observation('ada', { timeZone: 'America/Los_Angeles', statesEmployed: true })
