@@ -56,7 +56,7 @@ function select(db: Db, connection: string) {
 
 type NewStatedDeparture = Omit<StatedDeparture, 'statedAt' | 'approvedBy' | 'leavingDateOfHr'> & {
   readonly connection: string
-  /** The beginning of the leaving date. */
+  /** The beginning of the leaving date, and not before the statement. */
   readonly dueAt: Date
   readonly now: Date
 }
@@ -77,11 +77,11 @@ export async function storeStatedDeparture(tx: Db, departure: NewStatedDeparture
 /** Records the approval of a second person. */
 export async function approveStatedDeparture(
   tx: Db,
-  { connection, identityId, by }: PersonKey & { readonly by: string },
+  { connection, identityId, by, now }: PersonKey & { readonly by: string; readonly now: Date },
 ): Promise<void> {
   await tx
     .updateTable('stated_departures')
-    .set({ applies: true, approved_by: by })
+    .set({ applies: true, approved_by: by, due_at: sql`greatest(due_at, ${now}::timestamptz)` })
     .where('connection', '=', connection)
     .where('identity_id', '=', identityId)
     .execute()
@@ -129,11 +129,16 @@ type OpenStatements = {
   readonly emergencies: number
   /** How many people HR still states as employed. */
   readonly contradicted: number
+  /** How many are due, and in no accepted plan yet. */
+  readonly unsent: number
   readonly since: Date
   readonly newest: Date
 }
 
-type OpenFilter = { readonly connections: readonly string[]; readonly contradictedNights?: number }
+type OpenFilter = { readonly connections: readonly string[]; readonly contradictedNights?: number; readonly now: Date }
+
+/** A roster run sends a departure within minutes. */
+const unsentMs = 60 * 60_000
 
 /**
  * Counts the stated departures that need a person. HR contradicts one if its newest fact, which is `contradictedNights` days or more after the statement
@@ -141,17 +146,19 @@ type OpenFilter = { readonly connections: readonly string[]; readonly contradict
  */
 export async function openStatements(
   db: Db,
-  { connections, contradictedNights = 3 }: OpenFilter,
+  { connections, contradictedNights = 3, now }: OpenFilter,
 ): Promise<OpenStatements[]> {
   const day = (instant: ReturnType<typeof sql>) => sql`(${instant} at time zone 'UTC')::date`
   const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.deferred_to is null and roster.absences = 0
     and ${day(employmentStatedAt)} - greatest(${day(sql`stated_at`)}, leaving_date::date) >= ${contradictedNights}`
+  const isUnsent = sql`applies and due_at <= ${new Date(now.getTime() - unsentMs)} and not roster.is_by_operator
+    and roster.retracted_at is null and coalesce(roster.desired ->> 'separatedAt' > ${now.toISOString()}, true)`
   const { rows } = await sql<OpenStatements>`
     select name, count(*) filter (where not applies)::int as waiting,
       count(*) filter (where applies and is_emergency and approved_by is null)::int as emergencies,
-      count(*) filter (where is_contradicted)::int as contradicted, min(stated_at) as since, max(stated_at) as newest
+      count(*) filter (where is_contradicted)::int as contradicted, count(*) filter (where is_unsent)::int as unsent, min(stated_at) as since, max(stated_at) as newest
     from (
-      select stated.*, connections.name, coalesce(${isContradicted}, false) as is_contradicted
+      select stated.*, connections.name, coalesce(${isContradicted}, false) as is_contradicted, coalesce(${isUnsent}, false) as is_unsent
       from stated_departures stated join connections on connections.name = stated.connection
         left join roster on roster.connection = stated.connection and roster.identity_id = stated.identity_id
       where stated.connection = any(${connections})) stated

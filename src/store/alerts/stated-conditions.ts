@@ -14,15 +14,20 @@ export async function emergency(db: Db, settings: ConditionSettings): Promise<Co
   })
 }
 
-/** Stated departures that wait for a second person, or that HR contradicts. */
+/** Stated departures that wait for a second person, that were not sent, or that HR contradicts. */
 export async function statedDepartures(db: Db, settings: ConditionSettings): Promise<Condition[]> {
-  return (await openStatements(db, settings)).flatMap(({ name, waiting, contradicted, since, newest }) => {
-    const people = waiting + contradicted
+  return (await openStatements(db, settings)).flatMap(({ name, waiting, unsent, contradicted, since, newest }) => {
+    const people = waiting + unsent + contradicted
     if (people === 0) return []
     const waits = `${pluralize(waiting, 'stated departure')} ${waiting === 1 ? 'waits' : 'wait'} for a second person`
     const contradicts = `HR still states ${pluralizePeople(contradicted)} as employed who left as an operator states: ask HR, then withdraw that or have HR write it`
-    const reason = [...(waiting > 0 ? [waits] : []), ...(contradicted > 0 ? [contradicts] : [])].join('; ')
+    const isDue = `${pluralize(unsent, 'stated departure')} ${unsent === 1 ? 'is' : 'are'} due and not sent: look at the newest runs of the roster`
+    const reason = [
+      ...(waiting > 0 ? [waits] : []),
+      ...(unsent > 0 ? [isDue] : []),
+      ...(contradicted > 0 ? [contradicts] : []),
+    ].join('; ')
     const about = { connection: name, kind: 'stated_departures', since, people, leavers: people, runId: null } as const
-    return { ...about, code: `${contradicted} ${newest.toISOString()}`, reason }
+    return { ...about, code: `${unsent} ${contradicted} ${newest.toISOString()}`, reason }
   })
 }

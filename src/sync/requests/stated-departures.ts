@@ -92,7 +92,9 @@ async function storeStated(tx: Db, open: StatedDeparture | null, at: StatementAt
   refuseBeforeHire(entry, leavingDate)
   const applies = emergency || !twoPeople
   const isEmergency = emergency && twoPeople
-  const dueAt = new Date(Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds)
+  const beginsAt = Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds
+  // A roster run before the statement does not count as one that has sent it.
+  const dueAt = new Date(Math.max(beginsAt, now.getTime()))
   await storeStatedDeparture(tx, { ...person, leavingDate, dueAt, reason, by, principal, applies, isEmergency, now })
   const details = { on: leavingDate, reason, ...(isEmergency && { emergency }), ...(!applies && { waits: true }) }
   await recordAuditEntry(tx, { act: 'departure.stated', ...person, by, details, now })
@@ -104,7 +106,7 @@ async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Pr
   const { person, statement, now } = at
   const { leavingDate, applies } = open
   const { by, reason } = statement
-  await approveStatedDeparture(tx, { ...person, by })
+  await approveStatedDeparture(tx, { ...person, by, now })
   const details = { on: leavingDate, statedBy: open.by, reason }
   await recordAuditEntry(tx, { act: 'departure.approved', ...person, by, details, now })
   const runId = applies ? null : await planAt(tx, leavingDate, at)

@@ -46,6 +46,14 @@ async function acts(world: World): Promise<string[]> {
   return entries.filter(({ act }) => act.startsWith('departure.')).map(({ act, by }) => `${act} by ${by}`)
 }
 
+async function failRun({ sync, clock }: World, id: string): Promise<void> {
+  await sync.store.db
+    .updateTable('runs')
+    .set({ state: 'failed', failure: 'the platform is away', finished_at: clock.now })
+    .where('id', '=', id)
+    .execute()
+}
+
 test('a departure is sent at once, stays while HR states employment, and ends with the date of HR', async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
@@ -130,6 +138,40 @@ test('a day ahead waits without an export', async () => {
 
   expect([runId, before, onTheDay]).toEqual([null, null, '2026-11-22'])
   expect(world.jobs).toEqual([])
+})
+
+describe('a departure that is due and was not sent', () => {
+  test('is tried again, though a roster run succeeded earlier on that day', async () => {
+    await using opened = await open()
+    const { world, dayOf, night } = opened
+    await night('2026-11-20', change(company, { id: 'E0002', leavingDate: '2026-11-21' }))
+    world.clock.now = new Date('2026-11-21T00:05:00.000Z')
+    await requestDueRuns(world.sync)
+    await world.drain()
+    world.clock.now = new Date('2026-11-21T14:00:00.000Z')
+    const { runId } = await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+    world.jobs.length = 0
+    await failRun(world, runId ?? '')
+    world.clock.now = new Date('2026-11-21T14:06:00.000Z')
+    await requestDueRuns(world.sync)
+    await world.drain()
+
+    expect([await dayOf('E0002'), await dayOf('E0003')]).toEqual(['2026-11-21', '2026-11-21'])
+  })
+
+  test('alerts after an hour', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const { runId } = await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+    world.jobs.length = 0
+    await failRun(world, runId ?? '')
+    world.clock.now = new Date('2026-11-20T04:00:00.000Z')
+    const before = await alerts(world)
+    world.clock.now = new Date('2026-11-20T04:01:00.000Z')
+
+    expect(before.filter((alert) => alert.startsWith('stated_'))).toEqual([])
+    expect(await alerts(world)).toContainEqual(expect.stringMatching(/^stated_departures: 1 stated departure is due/))
+  })
 })
 
 test('withdrawn, what HR says applies again without an export', async () => {
