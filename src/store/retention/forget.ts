@@ -107,6 +107,12 @@ async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forge
     if (entry.confirmed === null) return
     throw new Failure('conflict', `the platform has not confirmed yet that person ${identityId} was deleted`)
   }
+  // Without the statement, the next export would bring the person back.
+  if (entry.isByOperator && !entry.inferred)
+    throw new Failure(
+      'conflict',
+      `HR still states person ${identityId} as employed, whose departure an operator states: have HR write it first`,
+    )
   const leavingDate = entry.desired?.separatedAt ?? null
   if (leavingDate === null || leavingDate.slice(0, today.length) > today)
     throw new Failure('conflict', `person ${identityId} is employed: only people who have left can be forgotten`)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { listLeavers } from '../../../src/store/leavers/list.ts'
+import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import {
   listStatedDepartures,
@@ -172,6 +173,25 @@ describe('a departure that is due and was not sent', () => {
     expect(before.filter((alert) => alert.startsWith('stated_'))).toEqual([])
     expect(await alerts(world)).toContainEqual(expect.stringMatching(/^stated_departures: 1 stated departure is due/))
   })
+})
+
+test('a person is forgotten only once HR has written the departure', async () => {
+  await using opened = await open()
+  const { world, dayOf, night } = opened
+  const forget = () =>
+    forgetPerson(world.sync.store.db, {
+      ...{ connection: 'acme', identityId: 'E0003', reason: 'asked for', by: 'ana', today: '2026-11-22' },
+      now: world.clock.now,
+    })
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+  await night('2026-11-21')
+  await expect(forget()).rejects.toThrow('have HR write it first')
+  const written = change(company, { id: 'E0003', leavingDate: '2026-11-20' })
+  await night('2026-11-22', written)
+  await forget()
+  await night('2026-11-23', written)
+
+  expect(await dayOf('E0003')).toBe('2026-11-20')
 })
 
 test('withdrawn, what HR says applies again without an export', async () => {
