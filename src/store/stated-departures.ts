@@ -12,7 +12,7 @@ export type StatedDeparture = {
   /** The principal of that person, for the rule of two people. */
   readonly principal: string
   readonly statedAt: Date
-  /** False: it waits for a second person. */
+  /** False: it waits for a second person, or to be stated again after a restore. */
   readonly applies: boolean
   /** It was stated by one person who had not to wait for the second one. */
   readonly isEmergency: boolean

@@ -106,7 +106,9 @@ export async function recordLearned(tx: Db, { connection, learned, knownUntil }:
   await sql`
     update roster set desired = learned.record, inferred = learned."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),
-      field_times = null, uncertain = false, is_by_operator = false,
+      field_times = null, uncertain = false,
+      is_by_operator = roster.is_by_operator
+        and left(roster.desired ->> 'separatedAt', 10) is not distinct from left(learned.record ->> 'separatedAt', 10),
       deferred_to = case when learned."isNewLeaver" then null else deferred_to end,
       deferred_zone = case when learned."isNewLeaver" then null else deferred_zone end,
       due_at = case when learned."isNewLeaver" then null else due_at end,
@@ -118,7 +120,19 @@ export async function recordLearned(tx: Db, { connection, learned, knownUntil }:
       and identity_id = any(${learned.map(({ identityId }) => identityId)})`.execute(tx)
 }
 
-/** Records that a connection has learned what happened since the backup. */
+/**
+ * Records that a connection has learned what happened since the backup. A stated departure that the platform does not have may have been
+ * withdrawn since, so that a person has to state it again.
+ */
 export async function endLearning(tx: Db, connection: string): Promise<void> {
+  await sql`
+    update stated_departures stated set applies = false, approved_by = null
+    where stated.connection = ${connection} and applies and not exists (
+      select from roster left join out_of_sync
+        on out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id
+      where roster.connection = stated.connection and roster.identity_id = stated.identity_id
+        and case when out_of_sync.identity_id is null then roster.desired else out_of_sync.confirmed end ->> 'separatedAt' is not null)`.execute(
+    tx,
+  )
   await tx.deleteFrom('restored_connections').where('connection', '=', connection).execute()
 }

@@ -65,7 +65,7 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
     const known = await statedDeparture(tx, person)
     const open = known === null || hasExpired(known, connection, now) ? null : known
     const isSecond = open !== null && !isSamePerson(open, statement)
-    if (open !== null) refuseAgain(open, { statement, isSecond })
+    if (open !== null) refuseAgain(open, { statement, isSecond, twoPeople: connection.approvals.twoPeople })
     const at = { person, entry, statement, connection, now }
     return isSecond ? await approveStated(tx, open, at) : await storeStated(tx, open, at)
   })
@@ -183,17 +183,19 @@ async function employedEntry(
   return entry
 }
 
+type RepeatedStatement = { readonly statement: Statement; readonly isSecond: boolean; readonly twoPeople: boolean }
+
 /** Refuses what adds nothing to a departure that is stated already. */
 function refuseAgain(
   open: StatedDeparture,
-  { statement, isSecond }: { readonly statement: Statement; readonly isSecond: boolean },
+  { statement, isSecond, twoPeople }: RepeatedStatement,
 ): void {
   const { identityId, leavingDate, by, applies, isEmergency, approvedBy } = open
   const already = `${by} states already that ${identityId} leaves on ${leavingDate}`
   const isComplete = applies && (!isEmergency || approvedBy !== null)
   if (isComplete || (isSecond && (statement.on ?? leavingDate) !== leavingDate))
     throw new Failure('conflict', `${already}: withdraw that first (--withdraw)`)
-  if (!isSecond && (applies || statement.emergency !== true))
+  if (!isSecond && twoPeople && (applies || statement.emergency !== true))
     throw new Failure(
       'conflict',
       `${already}${whySamePerson(open, statement)}: "approvals.twoPeople" wants another person to state it too`,

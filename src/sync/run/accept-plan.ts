@@ -50,7 +50,9 @@ export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, n
   }
   await acceptIntake(tx, committed)
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
-  for (const { identityId, ...details } of await confirmStatedDepartures(tx, committed))
+  // The other runs do not read what HR states.
+  const readsHr = run.feed === 'source' || run.feed === 'webhook' || run.feed === 'person'
+  for (const { identityId, ...details } of readsHr ? await confirmStatedDepartures(tx, committed) : [])
     await recordAuditEntry(tx, { act: 'departure.confirmed', by: rollcall, ...leavers, identityId, details })
   if (!connection.records) await acknowledgeVerifiedLeavers(tx, leavers)
   await dropSolvedProblems(tx, run.connection)

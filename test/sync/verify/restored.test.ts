@@ -12,6 +12,7 @@ import { beginInstallation } from '../../../src/store/connections/installation.t
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
+import { listStatedDepartures, stateDeparture, withdrawDeparture } from '../../../src/sync/requests/stated-departures.ts'
 import type { Endpoint } from '../../../src/sync/target/endpoint.ts'
 import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
@@ -107,6 +108,52 @@ test('a restore brings nobody back who left since, and undoes nothing newer', as
   const after = await peopleOn(client)
   expect(after.get('E0001')?.separatedAt).toBeNull()
   expect(after.get('E0002')?.jobTitle).toBe('Newest')
+})
+
+test('a restore neither confirms nor repeats a stated departure', async () => {
+  await using folder = await temporaryFolder()
+  await using testDatabase = await createPostgresDatabase()
+  const { client } = await host.tenant()
+  const file = join(folder.path, 'rollcall.backup')
+  const people = staff(20)
+  const ana = { connection: 'acme', reason: 'dismissed', by: 'ana', principal: 'token:ana' }
+  {
+    await using world = await openWorld({ client })
+    await world.night(people)
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0001' })
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0002' })
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-20' })
+    await world.drain()
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0004', on: '2026-11-21' })
+    await backUp(world, file)
+    await withdrawDeparture(world.sync, { ...ana, identityId: 'E0002' })
+    await world.night(change(people, { id: 'E0001', title: 'Newer' }), { asOf: '2026-11-20T04:00:00.000Z' })
+    await withdrawDeparture(world.sync, { ...ana, identityId: 'E0004' })
+    expect((await peopleOn(client)).get('E0002')?.separatedAt).toBeNull()
+  }
+
+  await putBack(testDatabase.at, file)
+  await using world = await openWorld({ at: testDatabase.at, client })
+  world.clock.now = new Date('2026-11-21T05:00:00.000Z')
+  await world.minute()
+  await world.minute()
+  const separated = async () => {
+    const restored = await peopleOn(client)
+    return ['E0001', 'E0002', 'E0003', 'E0004'].filter((key) => restored.get(key)?.separatedAt)
+  }
+  const atOnce = await separated()
+  const stated = await listStatedDepartures(world.sync, 'acme')
+  await world.night(people, { asOf: '2026-11-21T01:00:00.000Z' })
+  const afterExport = await separated()
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0004' })
+  await world.drain()
+
+  expect(stated.filter(({ applies }) => applies).map(({ identityId }) => identityId)).toEqual(['E0001', 'E0003'])
+  expect([atOnce, afterExport]).toEqual([
+    ['E0001', 'E0003'],
+    ['E0001', 'E0003'],
+  ])
+  expect(await separated()).toEqual(['E0001', 'E0003', 'E0004'])
 })
 
 test.each(['direct', 'session'] as const)(
