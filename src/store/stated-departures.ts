@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { PersonKey } from './keys.ts'
-import type { Db } from './schema.ts'
+import type { Db, Requester } from './schema.ts'
 
 /** A departure that an operator states before HR does. */
 export type StatedDeparture = {
@@ -84,6 +84,23 @@ export async function approveStatedDeparture(
     .set({ applies: true, approved_by: by, due_at: sql`greatest(due_at, ${now}::timestamptz)` })
     .where('connection', '=', connection)
     .where('identity_id', '=', identityId)
+    .execute()
+}
+
+/** The people who alone stated, as an emergency, a departure that a plan sends. */
+export async function statedAlone(db: Db, runId: string): Promise<readonly Requester[]> {
+  return await db
+    .selectFrom('stated_departures as stated')
+    .innerJoin('changes', 'changes.identity_id', 'stated.identity_id')
+    .innerJoin('runs', (join) =>
+      join.onRef('runs.id', '=', 'changes.run_id').onRef('runs.connection', '=', 'stated.connection'),
+    )
+    .select(['stated.stated_by as by', 'stated.principal'])
+    .where('runs.id', '=', runId)
+    .where('changes.kind', 'in', ['join', 'leave', 'correct'])
+    .where('stated.is_emergency', '=', true)
+    .where('stated.approved_by', 'is', null)
+    .orderBy('stated.identity_id')
     .execute()
 }
 

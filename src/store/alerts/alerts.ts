@@ -82,8 +82,8 @@ async function addNotifications(db: Db, channels: readonly ChannelFilter[], now:
     insert into notifications (alert_id, channel, next_at)
     select alerts.id, t.name, ${now}
     from alerts cross join jsonb_to_recordset(${JSON.stringify(channels)}::jsonb) as t(name text, connections jsonb, kinds jsonb)
-    where cleared_at is null and (t.connections is null or t.connections ? alerts.connection)
-      and (t.kinds is null or t.kinds ? alerts.kind or alerts.kind = 'emergency')
+    where cleared_at is null and (alerts.kind = 'emergency' or (
+      (t.connections is null or t.connections ? alerts.connection) and (t.kinds is null or t.kinds ? alerts.kind)))
     order by alerts.id, t.name
     on conflict do nothing`.execute(db)
 }

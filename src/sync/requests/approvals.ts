@@ -14,6 +14,7 @@ import {
   waitingRun,
 } from '../../store/runs/runs.ts'
 import type { Db, Requester } from '../../store/schema.ts'
+import { statedAlone } from '../../store/stated-departures.ts'
 import { setInheritedAttributes } from '../../telemetry/traces.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
@@ -135,6 +136,11 @@ async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<
   if (requester) {
     const who = isSameName(requester, approver) ? approver.by : requester.by
     throw new Failure('conflict', `${who} asked for run ${run.id}${whySamePerson(requester, approver)}: ${rule}`)
+  }
+  const alone = (await statedAlone(db, run.id)).find((one) => isSamePerson(one, approver))
+  if (alone) {
+    const stated = `${alone.by} alone stated a departure of run ${run.id} as an emergency`
+    throw new Failure('conflict', `${stated}${whySamePerson(alone, approver)}: ${rule}`)
   }
   const { connection, configuration } = run
   if (configuration === null) return

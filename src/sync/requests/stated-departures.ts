@@ -88,15 +88,16 @@ async function storeStated(tx: Db, open: StatedDeparture | null, at: StatementAt
   const { person, entry, statement, connection, now } = at
   const { by, principal, reason, emergency = false } = statement
   const { twoPeople } = connection.approvals
+  if (emergency && !twoPeople)
+    throw new Failure('usage', '"approvals.twoPeople" is off, so nothing waits for a second person: state no emergency')
   const leavingDate = dayFor(statement.on ?? open?.leavingDate, todayOf(connection, now))
   refuseBeforeHire(entry, leavingDate)
   const applies = emergency || !twoPeople
-  const isEmergency = emergency && twoPeople
   const beginsAt = Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds
   // A roster run before the statement does not count as one that has sent it.
   const dueAt = new Date(Math.max(beginsAt, now.getTime()))
-  await storeStatedDeparture(tx, { ...person, leavingDate, dueAt, reason, by, principal, applies, isEmergency, now })
-  const details = { on: leavingDate, reason, ...(isEmergency && { emergency }), ...(!applies && { waits: true }) }
+  await storeStatedDeparture(tx, { ...person, leavingDate, dueAt, reason, by, principal, applies, isEmergency: emergency, now })
+  const details = { on: leavingDate, reason, ...(emergency && { emergency }), ...(!applies && { waits: true }) }
   await recordAuditEntry(tx, { act: 'departure.stated', ...person, by, details, now })
   const runId = applies ? await planAt(tx, leavingDate, at) : null
   return { identityId: person.identityId, leavingDate, applies, runId }

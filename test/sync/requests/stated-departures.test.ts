@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAlerts, recordConditions } from '../../../src/store/alerts/alerts.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { listLeavers } from '../../../src/store/leavers/list.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
+import { listRuns } from '../../../src/store/runs/runs.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import {
   listStatedDepartures,
@@ -276,6 +278,52 @@ describe('with two people', () => {
     expect(await alerts(world)).toEqual([])
     await expect(stateDeparture(world.sync, { ...ben, identityId: 'E0003' })).rejects.toThrow('withdraw that first')
   })
+})
+
+test('one person does not approve the plan of an emergency that they stated alone', async () => {
+  await using opened = await open({ ...twoPeople, pinned: new Set(['E0003']) })
+  const { world, dayOf } = opened
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003', emergency: true })
+  await world.drain()
+  // The plan that ana asked for expires. Nobody asked for the next one.
+  world.clock.now = new Date('2026-11-23T04:00:00.000Z')
+  await requestDueRuns(world.sync)
+  await world.drain()
+  const [run] = await listRuns(world.sync.store.db, { limit: 1 })
+  const decision = { runId: run?.id ?? '', digest: run?.digest ?? '' }
+  await expect(approveRun(world.sync, { ...decision, ...ana })).rejects.toThrow('ana alone stated a departure of run')
+  const alone = await dayOf('E0003')
+  await approveRun(world.sync, { ...decision, ...ben })
+  await world.drain()
+
+  expect(run?.state).toBe('held')
+  expect([alone, await dayOf('E0003')]).toEqual([null, '2026-11-20'])
+})
+
+test('every channel gets an emergency, whatever its connections and kinds', async () => {
+  await using opened = await open(twoPeople)
+  const { sync, clock } = opened.world
+  await stateDeparture(sync, { ...ana, identityId: 'E0003', emergency: true })
+  await stateDeparture(sync, { ...ana, identityId: 'E0004' })
+  const channels = [{ name: 'elsewhere', connections: ['other'], kinds: ['stale' as const] }]
+  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), now: clock.now }
+  await recordConditions(sync.store.db, await conditions(sync.store.db, { ...settings, connections: ['acme'] }), {
+    channels,
+    now: clock.now,
+  })
+  const raised = await openAlerts(sync.store.db)
+
+  expect(raised.map(({ kind, notified }) => [kind, notified.length])).toEqual([
+    ['emergency', 1],
+    ['stated_departures', 0],
+  ])
+})
+
+test('an emergency is refused where nobody has to wait', async () => {
+  await using opened = await open()
+  const emergency = { ...ana, identityId: 'E0003', emergency: true }
+
+  await expect(stateDeparture(opened.world.sync, emergency)).rejects.toThrow('state no emergency')
 })
 
 describe('is refused', () => {
