@@ -17,7 +17,9 @@ export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules
   const moved = (field: FieldName) => moves.some((move) => move.field === field)
   const wasLeaver = isLeaver(known, today)
   const kinds: NewsKind[] = []
-  if (wasLeaver && !isLeaver(desired, today) && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
+  // A departure that an operator states stays, whoever has the key now.
+  const isBack = entry.isByOperator || !isLeaver(desired, today)
+  if (wasLeaver && isBack && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
   if (leavesNow(known, desired, today)) kinds.push('leavers')
   else if (wasLeaver && (desired.separatedAt ?? null) === null) kinds.push('returns')
   // HR is expected to replace an inferred date, and that of an operator.

@@ -143,6 +143,15 @@ test('is decided again in every export', () => {
   expect(isUnchanging({ identityId: 'ada', entry: left, decision, input: observation('ada') }, nightly())).toBe(false)
 })
 
+test('a key that HR gives to another person is held', () => {
+  const names = { firstName: 'Ada', lastName: 'Byron' }
+  const known = next(entry('ada', { statedDeparture, desired: record('ada', names) }), 'untouched')
+  const other = { email: 'bo@example.com', firstName: 'Bo', lastName: 'Lind' }
+  const { news } = decide(known, observation('ada', { fields: other, statesEmployed: true }), nightly())
+
+  expect(news.kinds).toContain('reusedKeys')
+})
+
 test('other facts are still sent', () => {
   const { change } = decide(left, observation('ada', { fields: { jobTitle: 'Lead' } }), nightly())
 
