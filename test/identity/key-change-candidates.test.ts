@@ -73,6 +73,17 @@ describe('a key that is gone and one that is new are a pair', () => {
     expect(pairs).toEqual([pair('1001', '2001', 'both')])
   })
 
+  test.each([
+    { what: 'is absent', rows: [row('2001', ana)] },
+    { what: 'has left by status', rows: [row('1001', ana, { statesDeparture: true }), row('2001', ana)] },
+    { what: 'has left by date', rows: [row('1001', ana, { leavingDate: '2026-11-19' }), row('2001', ana)] },
+  ])('though an operator stated the departure before, if the old key $what', ({ rows }) => {
+    const desired = record('1001', { ...ana, separatedAt: '2026-11-18T00:00:00.000Z' })
+    const left = entry('1001', { desired, statedDeparture: '2026-11-18', isByOperator: true })
+
+    expect(planRows(rows, new Map([['1001', left]]), nightly()).pairs).toEqual([pair('1001', '2001', 'both')])
+  })
+
   test('in a delta, if it states that one of them has left', () => {
     const delta = nightly({ mode: 'delta' })
 

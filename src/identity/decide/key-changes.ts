@@ -32,7 +32,7 @@ export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySe
       if (kinds.includes('joiners')) {
         const joined = state?.desired ?? null
         if (joined !== null && !isLeaver(joined, context.today)) keys.addJoiner(joined.identityId, joined)
-      } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, state))) {
+      } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, state) || hrFollows(entry, state))) {
         keys.addLeaver(known.identityId, known)
       }
     },
@@ -41,7 +41,7 @@ export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySe
       if (known === null || context.mode !== 'snapshot' || input !== 'absent') return
       // If absence is ignored, an absent person is not a leaver but may be present under a new key.
       const isMissing = context.absence === 'ignore' && isEmployed(entry, context.today)
-      if (isAbsent || isMissing || news.kinds.includes('leavers')) keys.addAbsent(entry.identityId, known)
+      if (isAbsent || isMissing || isEmployedByHr(entry) || news.kinds.includes('leavers')) keys.addAbsent(entry.identityId, known)
     },
     forget: keys.forget,
     candidates: keys.candidates,
@@ -50,6 +50,16 @@ export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySe
 
 function recordOf(entry: RosterEntry | undefined): IdentityRecord | null {
   return entry?.desired ?? entry?.confirmed ?? null
+}
+
+/** Whether an operator states the departure of a person whom HR still states as employed. Keys follow the view of HR. */
+function isEmployedByHr(entry: RosterEntry | undefined): boolean {
+  return entry?.isByOperator === true && !entry.inferred
+}
+
+/** Whether HR states a departure that an operator stated before. */
+function hrFollows(entry: RosterEntry | undefined, state: Decision['entry']): boolean {
+  return isEmployedByHr(entry) && state !== null && (state.inferred || !state.isByOperator)
 }
 
 /** Whether a future leaving date is stated for the first time. */
