@@ -32,7 +32,7 @@ export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySe
       if (kinds.includes('joiners')) {
         const joined = state?.desired ?? null
         if (joined !== null && !isLeaver(joined, context.today)) keys.addJoiner(joined.identityId, joined)
-      } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, state) || hrFollows(entry, state))) {
+      } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, state) || hrFollows(entry, state, context))) {
         keys.addLeaver(known.identityId, known)
       }
     },
@@ -58,8 +58,13 @@ function isEmployedByHr(entry: RosterEntry | undefined): boolean {
 }
 
 /** Whether HR states a departure that an operator stated before. */
-function hrFollows(entry: RosterEntry | undefined, state: Decision['entry']): boolean {
-  return isEmployedByHr(entry) && state !== null && (state.inferred || !state.isByOperator)
+function hrFollows(
+  entry: RosterEntry | undefined,
+  state: Decision['entry'],
+  { today }: Pick<PlanContext, 'today'>,
+): boolean {
+  if (!isEmployedByHr(entry) || state === null || state.desired === null) return false
+  return state.inferred || (!state.isByOperator && isLeaver(state.desired, today))
 }
 
 /** Whether a future leaving date is stated for the first time. */
