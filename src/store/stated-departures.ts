@@ -159,14 +159,15 @@ const unsentMs = 60 * 60_000
 
 /**
  * Counts the stated departures that need a person. HR contradicts one if its newest fact, which is `contradictedNights` days or more after the statement
- * and the leaving date, is that the person is employed.
+ * and the leaving date, is that the person is employed, be it until a day that is farther away than that.
  */
 export async function openStatements(
   db: Db,
   { connections, contradictedNights = 3, now }: OpenFilter,
 ): Promise<OpenStatements[]> {
   const day = (instant: ReturnType<typeof sql>) => sql`(${instant} at time zone 'UTC')::date`
-  const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.deferred_to is null and roster.absences = 0
+  const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.absences = 0
+    and (roster.deferred_to is null or roster.deferred_to::date - ${day(sql`${now}::timestamptz`)} > ${contradictedNights})
     and ${day(employmentStatedAt)} - greatest(${day(sql`stated_at`)}, leaving_date::date) >= ${contradictedNights}`
   const isUnsent = sql`applies and due_at <= ${new Date(now.getTime() - unsentMs)} and not roster.is_by_operator
     and roster.retracted_at is null and coalesce(roster.desired ->> 'separatedAt' > ${now.toISOString()}, true)`

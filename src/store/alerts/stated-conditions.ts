@@ -20,7 +20,7 @@ export async function statedDepartures(db: Db, settings: ConditionSettings): Pro
     const people = waiting + unsent + contradicted
     if (people === 0) return []
     const waits = `${pluralize(waiting, 'stated departure')} ${waiting === 1 ? 'waits' : 'wait'} to be stated by a second person, or again if it expired or the store was restored`
-    const contradicts = `HR still states ${pluralizePeople(contradicted)} as employed who left as an operator states: ask HR, then withdraw that or have HR write it`
+    const contradicts = `HR still states ${pluralizePeople(contradicted)} as employed whose departure an operator states: ask HR, then withdraw it, or have HR write it`
     const isDue = `${pluralize(unsent, 'stated departure')} ${unsent === 1 ? 'is' : 'are'} due and not sent: look at the newest runs of the roster`
     const reason = [
       ...(waiting > 0 ? [waits] : []),

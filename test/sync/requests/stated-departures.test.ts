@@ -116,6 +116,19 @@ test('a later day of HR is no contradiction, and applies once it has come', asyn
   expect(await listStatedDepartures(world.sync, 'acme')).toEqual([])
 })
 
+test('a day of HR that is far ahead is a contradiction', async () => {
+  await using opened = await open()
+  const { world, night } = opened
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+  const fixedTerm = change(company, { id: 'E0003', leavingDate: '2027-06-30' })
+  await night('2026-11-22', fixedTerm)
+  const twoNights = await alerts(world)
+  await night('2026-11-23', fixedTerm)
+
+  expect(twoNights).toEqual([])
+  expect(await alerts(world)).toEqual([expect.stringMatching(/^stated_departures: HR still states 1 person/)])
+})
+
 test('a person whom HR drops, and then states as employed again, stays separated', async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
