@@ -2,8 +2,10 @@
 export type ClockTimes = {
   /** The end of the last day of employment in the time zone of the source. */
   readonly effectiveAt: string
-  /** When HR stated the departure: the time of the export or event. */
+  /** When HR or an operator stated the departure: the time of the export, event or statement. */
   readonly statedAt: string
+  /** The operator who stated the departure before HR; null or left out if HR stated it. */
+  readonly statedBy?: string | null
   readonly firstSeenAt: string
   readonly acknowledgedAt: string | null
   readonly visibleAt: string | null
@@ -13,7 +15,7 @@ export type ClockTimes = {
 
 /** The delays in seconds; null: that part has not ended yet, or nobody caused it. */
 type Delays = {
-  /** HR: from the end of the last day to the export or event that states it. */
+  /** HR: from the end of the last day to the export or event that states it; null if an operator stated it. */
   readonly hrSeconds: number | null
   /** Rollcall: from the time when the last day was over and the departure known here to the acknowledgement. Includes holds and refusals. */
   readonly ourSeconds: number | null
@@ -35,11 +37,11 @@ const hourMs = 60 * 60_000
 
 /** Measures the delays of one departure against a bound. Time before the end of the last day does not count. */
 export function clockOf(times: ClockTimes, { boundHours, now }: { boundHours: number; now: Date }): Clock {
-  const { effectiveAt, statedAt, firstSeenAt, acknowledgedAt, visibleAt, joinedLeft } = times
+  const { effectiveAt, statedAt, statedBy = null, firstSeenAt, acknowledgedAt, visibleAt, joinedLeft } = times
   const owedAt = later(effectiveAt, firstSeenAt)
   const dueMs = Date.parse(owedAt) + boundHours * hourMs
   return {
-    hrSeconds: joinedLeft ? null : secondsBetween(effectiveAt, statedAt),
+    hrSeconds: joinedLeft || statedBy !== null ? null : secondsBetween(effectiveAt, statedAt),
     ourSeconds: acknowledgedAt === null ? null : secondsBetween(owedAt, acknowledgedAt),
     platformSeconds:
       acknowledgedAt === null || visibleAt === null

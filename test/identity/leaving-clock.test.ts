@@ -36,6 +36,7 @@ test.each([
     { firstSeenAt: '2026-11-01T03:00:00.000Z', acknowledgedAt: '2026-11-20T23:00:00.000Z' },
     { ourSeconds: 24 * 3600, late: false },
   ],
+  ['HR has no delay in what an operator stated', { statedBy: 'ana' }, { hrSeconds: null, ourSeconds: 300 }],
   ['a second beyond the bound is late', { acknowledgedAt: '2026-11-21T03:00:01.000Z' }, { late: true }],
   [
     'what is not acknowledged is late once the bound has passed',

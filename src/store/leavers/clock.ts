@@ -64,6 +64,8 @@ async function stateLeavers(
   if (days.rows.length === 0) return
   const ends = days.rows.map(({ day, zone }) => ({ day, zone, ends: endOfDay(day, zone ?? timeZone).toISOString() }))
   const changed = sql`leavers.effective_on <> excluded.effective_on`
+  // Nobody could know the day of the operator from what HR had announced before.
+  const isFirstOfOperator = sql`excluded.stated_by is not null and leavers.stated_by is null`
   await sql`
     insert into leavers
       (connection, identity_id, run_id, effective_on, effective_at, inferred, joined_as_leaver, stated_at, stated_by, first_seen_at, accepted_at)
@@ -84,6 +86,9 @@ async function stateLeavers(
       run_id = excluded.run_id, inferred = excluded.inferred, accepted_at = coalesce(leavers.accepted_at, excluded.accepted_at),
       previous_dates = case when ${changed} then leavers.previous_dates || jsonb_build_object(
         'on', leavers.effective_on, 'inferred', leavers.inferred, 'until', ${now.toISOString()}::text) else leavers.previous_dates end,
+      stated_at = case when ${isFirstOfOperator} then excluded.stated_at else leavers.stated_at end,
+      first_seen_at = case when ${isFirstOfOperator} then excluded.stated_at else leavers.first_seen_at end,
+      stated_by = coalesce(leavers.stated_by, excluded.stated_by),
       effective_at = case when ${changed} then excluded.effective_at else leavers.effective_at end,
       effective_on = excluded.effective_on
     where ${accepted}::boolean or leavers.accepted_at is null`.execute(tx)

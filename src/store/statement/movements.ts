@@ -83,6 +83,8 @@ type MovementRow = {
   readonly origin: Origin | null
   readonly isInferred: boolean | null
   readonly sourceName: string | null
+  /** The operator who stated the departure. */
+  readonly statedBy: string | null
   readonly answer: Answer | null
   readonly answeredAt: Date | null
 }
@@ -121,9 +123,13 @@ async function movementsBetween(db: Db, { connection, after, until }: Range): Pr
       exists (select from parts earlier where earlier.identity_id = moves.identity_id and earlier.counted and earlier.since < moves.at)
         as "wasCounted",
       change.kind as change, change.run_id as "changeRunId", change.origin, change.inferred as "isInferred",
-      change.source ->> 'name' as "sourceName", change.answer, change.answered_at as "answeredAt"
+      change.source ->> 'name' as "sourceName", change.stated_by as "statedBy", change.answer, change.answered_at as "answeredAt"
     from moves left join statements on statements.id = moves.at left join lateral (
-      select changes.kind, changes.run_id, changes.origin, changes.inferred, runs.source, coalesce(changes.answer, deliveries.answer) as answer,
+      select changes.kind, changes.run_id, changes.origin, changes.inferred, runs.source,
+        (select stated_by from leavers where connection = ${connection} and identity_id = changes.identity_id and stated_by is not null
+          and left(changes.separated_at, 10) in (select effective_on union all select day ->> 'on' from jsonb_array_elements(previous_dates) day)
+          order by leavers.id desc limit 1) as stated_by,
+        coalesce(changes.answer, deliveries.answer) as answer,
         coalesce(changes.answered_at, deliveries.answered_at) as answered_at
       from changes join runs on runs.id = changes.run_id left join deliveries using (run_id, batch)
       where runs.connection = ${connection} and changes.identity_id = moves.identity_id and changes.state in ('due', 'confirmed')
@@ -151,8 +157,11 @@ function kindOf({ entered, wasCounted, part, detail, change }: MovementRow): Mov
   return part === null || part === 'foreign' ? 'removal' : 'leave'
 }
 
-/** The row or event that states a movement; for a departure by absence, the export that has no row. */
-function evidenceOf({ origin, isInferred, sourceName }: MovementRow): string | null {
-  if (origin === null) return isInferred && sourceName !== null ? `no row in ${sourceName}` : null
+/** The row, event or operator that states a movement; for a departure by absence, the export that has no row. */
+function evidenceOf({ origin, isInferred, sourceName, entered, statedBy }: MovementRow): string | null {
+  if (origin === null) {
+    if (!entered && !isInferred && statedBy !== null) return `stated by ${statedBy}`
+    return isInferred && sourceName !== null ? `no row in ${sourceName}` : null
+  }
   return 'file' in origin ? `${origin.file}, line ${origin.line}` : `event ${origin.event}`
 }

@@ -4,6 +4,7 @@ import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { listLeavers } from '../../../src/store/leavers/list.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
+import { populationChange } from '../../../src/store/statement/movements.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import {
   listStatedDepartures,
@@ -154,6 +155,23 @@ test('a day ahead waits without an export', async () => {
 
   expect([runId, before, onTheDay]).toEqual([null, null, '2026-11-22'])
   expect(world.jobs).toEqual([])
+})
+
+test('the departure that HR had announced is timed from the statement of the operator', async () => {
+  await using opened = await open()
+  const { world, night } = opened
+  await night('2026-11-20', change(company, { id: 'E0003', leavingDate: '2026-12-31' }))
+  world.clock.now = new Date('2026-11-22T14:00:00.000Z')
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-15' })
+  await world.drain()
+  const { db } = world.sync.store
+  const period = { from: new Date('2026-11-01'), to: new Date('2026-12-01') }
+  const [leaver] = await listLeavers(db, { connections: ['acme'], identityId: 'E0003', now: world.clock.now })
+  const { movements } = await populationChange(db, { connection: 'acme', ...period })
+  const times = { statedBy: 'ana', statedAt: '2026-11-22T14:00:00.000Z', firstSeenAt: '2026-11-22T14:00:00.000Z' }
+
+  expect(leaver).toMatchObject({ effectiveOn: '2026-11-15', ...times })
+  expect(movements.find(({ entered }) => !entered)).toMatchObject({ identityId: 'E0003', evidence: 'stated by ana' })
 })
 
 describe('a departure that is due and was not sent', () => {
