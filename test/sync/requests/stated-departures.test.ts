@@ -160,10 +160,12 @@ test('a day ahead waits without an export', async () => {
 test('the departure that HR had announced is timed from the statement of the operator', async () => {
   await using opened = await open()
   const { world, night } = opened
-  await night('2026-11-20', change(company, { id: 'E0003', leavingDate: '2026-12-31' }))
+  const announced = change(company, { id: 'E0003', leavingDate: '2026-12-31' })
+  await night('2026-11-20', announced)
   world.clock.now = new Date('2026-11-22T14:00:00.000Z')
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-15' })
   await world.drain()
+  await night('2026-11-23', announced)
   const { db } = world.sync.store
   const period = { from: new Date('2026-11-01'), to: new Date('2026-12-01') }
   const [leaver] = await listLeavers(db, { connections: ['acme'], identityId: 'E0003', now: world.clock.now })
