@@ -60,11 +60,16 @@ export function applyStated(
   const { separatedAt, inferred, deferredTo } = employment
   const hasLeft = isLeaver(employment, today)
   const isOfHr = hasLeft && !(inferred && isByOperator)
-  if (statedDeparture === null || sourceToday < statedDeparture || isOfHr)
+  if (statedDeparture === null || sourceToday < statedDeparture || isOfHr || isHiredAfter(employment, statedDeparture))
     return { effective: employment, isByOperator: false }
   const later = separatedAt === null || hasLeft ? deferredTo : dayOf(separatedAt)
   const effective = { ...employment, separatedAt: utcMidnight(statedDeparture), deferredTo: later }
   return { effective, isByOperator: true }
+}
+
+/** Whether HR states both a leaving date on or after a day, and a later start. */
+function isHiredAfter({ clearedDate }: Employment, day: string): boolean {
+  return clearedDate !== null && clearedDate >= day
 }
 
 /** Whether the person is employed according to accepted facts, if only until a future day. */

@@ -117,17 +117,23 @@ export async function dropStatedDeparture(tx: Db, { connection, identityId }: Pe
 /** A stated departure that ended, and the leaving date of HR that replaced it. */
 type ConfirmedDeparture = { readonly identityId: string; readonly stated: string; readonly leavingDate: string }
 
-/** Ends the stated departures for which the roster holds a leaving date of HR that has come. */
+/**
+ * Ends the stated departures that HR states as well: by a leaving date that has come, also of a person who was hired again, or by a status. An
+ * absence may be a gap in the export.
+ */
 export async function confirmStatedDepartures(
   tx: Db,
   { connection, now }: { readonly connection: string; readonly now: Date },
 ): Promise<ConfirmedDeparture[]> {
+  const isOfHr = sql`not roster.is_by_operator and not roster.inferred`
   const { rows } = await sql<ConfirmedDeparture>`
     delete from stated_departures stated using roster
     where stated.connection = ${connection} and roster.connection = stated.connection
-      and roster.identity_id = stated.identity_id and not roster.is_by_operator and not roster.inferred
-      and roster.desired ->> 'separatedAt' <= ${now.toISOString()}
-    returning stated.identity_id as "identityId", leaving_date as stated, left(roster.desired ->> 'separatedAt', 10) as "leavingDate"`.execute(
+      and roster.identity_id = stated.identity_id
+      and (${isOfHr} and (roster.desired ->> 'separatedAt' <= ${now.toISOString()} or roster.cleared_date >= leaving_date)
+        or roster.is_by_operator and roster.inferred and roster.absences = 0 and not roster.export_is_silent)
+    returning stated.identity_id as "identityId", leaving_date as stated,
+      coalesce(left(roster.desired ->> 'separatedAt', 10), cleared_date) as "leavingDate"`.execute(
     tx,
   )
   return rows

@@ -216,7 +216,7 @@ const statedPart = sql`case
   when desired is null and treatment = 'retracted' then ${part('excluded')}
   when desired is null then case when waits_until is not null and not is_overdue then ${part('deferred')} else ${part('unaccounted')} end
   when is_overdue then ${part('unaccounted')}
-  when is_by_operator then ${part('excluded')}
+  when is_by_operator and not inferred then ${part('excluded')}
   when absences > 0 and is_silent_about is not true then ${part('unaccounted')}
   when deferred_to is not null or leaves_on_date or (leaves_later and separated_at is null) then ${part('deferred')}
   when separated_at is not null then ${part('left')}
@@ -229,7 +229,7 @@ const platformPart = sql`case
   when has_held_change then ${part('held')}
   when is_pending then ${pendingPart}
   when is_overdue then ${part('unaccounted')}
-  when is_by_operator then ${part('excluded')}
+  when is_by_operator and not inferred then ${part('excluded')}
   when separated_at is not null then ${part('leftEarlier')}
   when absences = 0 and is_absence_lost then ${part('unaccounted')}
   else ${part('absent')} end`
@@ -241,7 +241,7 @@ const detail = sql`case
   when held_run is not null and (has_held_change or desired is null or is_overdue) then held_run
   when desired is not null and is_pending then coalesce(problem, sent_by, cancelled)
   when treatment <> 'retracted' then treatment
-  when is_by_operator then 'stated as left'
+  when is_by_operator and not inferred then 'stated as left'
   when treatment is not null then treatment
   when fault is not null and separated_at is null then fault
   when desired is null then waits_until
@@ -267,7 +267,7 @@ export function populationDigest(input: Classification): RawBuilder<unknown> {
   const isSpoken = isSpokenOf(sql.ref, exportsAccepted)
   const isPlain = sql`(desired is not null and retracted_at is null and held_departure is null and not is_by_operator and deferred_to is null
     and absences = 0 and forgotten_at is null and cleared_date is null and not ${isNewer})`
-  const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, is_by_operator, forgotten_at is null, deferred_to,
+  const particulars = sql`concat_ws(' ', desired is null, retracted_at is null, held_departure is null, is_by_operator and not inferred, forgotten_at is null, deferred_to,
     absences, cleared_date is null, coalesce(${waitsFor(sql.ref)} <= ${overdueSince(now)}, false),
     ${isNewer}, ${hasLeft}, desired ->> 'separatedAt' is null, ${isSpoken})`
   const state = sql`case when ${isPlain} then case ${hasLeft} when true then 1 when false then 2 else 3 end + case when ${isSpoken} then 3 else 0 end

@@ -102,6 +102,17 @@ test.each(['2026-11-17', '2026-11-18', '2026-11-19'])(
   },
 )
 
+test('a leaving date of HR with a later start brings the person back', () => {
+  const hiredAgain = observation('ada', {
+    ...{ leavingDate: '2026-11-18', statesEmployed: true },
+    fields: { startedAt: separatedAt('2026-12-15') },
+  })
+  const { change, entry: state } = decide(left, hiredAgain, nightly({ today: '2026-12-15', exportDate: '2026-12-15' }))
+
+  expect(change?.kind).toBe('return')
+  expect(state).toMatchObject({ isByOperator: false, clearedDate: '2026-11-18' })
+})
+
 test('a person who was absent and is stated as employed again stays separated', () => {
   const absent = next(left, 'absent', nightly())
   const again = next(

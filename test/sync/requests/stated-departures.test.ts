@@ -91,6 +91,29 @@ test('a departure is sent at once, stays while HR states employment, and ends wi
   expect(await acts(world)).toEqual(['departure.stated by ana', 'departure.confirmed by rollcall'])
 })
 
+test('a status of HR confirms the departure, and keeps its day', async () => {
+  await using opened = await open()
+  const { world, dayOf, night } = opened
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+  await night('2026-11-22', change(company, { id: 'E0003', status: 'Inactive' }))
+  const confirmed = [await dayOf('E0003'), await listStatedDepartures(world.sync, 'acme')]
+  await night('2026-11-23')
+
+  expect(confirmed).toEqual(['2026-11-20', []])
+  expect(await dayOf('E0003')).toBeNull()
+})
+
+test('hired again by HR, a person comes back, and the statement ends', async () => {
+  await using opened = await open()
+  const { world, dayOf, night } = opened
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+  await night('2026-12-15', change(company, { id: 'E0003', leavingDate: '2026-11-20', start: '2026-12-15' }))
+
+  expect(await dayOf('E0003')).toBeNull()
+  expect(await listStatedDepartures(world.sync, 'acme')).toEqual([])
+  expect(await acts(world)).toEqual(['departure.stated by ana', 'departure.confirmed by rollcall'])
+})
+
 test('after HR has confirmed the departure, HR brings the person back', async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
