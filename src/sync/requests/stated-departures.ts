@@ -64,8 +64,9 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
     const entry = await employedEntry(tx, connection, { person, now })
     const known = await statedDeparture(tx, person)
     const open = known === null || hasExpired(known, connection, now) ? null : known
-    const isSecond = open !== null && !isSamePerson(open, statement)
-    if (open !== null) refuseAgain(open, { statement, isSecond, twoPeople: connection.approvals.twoPeople })
+    const { twoPeople } = connection.approvals
+    const isSecond = twoPeople && open !== null && !isSamePerson(open, statement)
+    if (open !== null) refuseAgain(open, { statement, isSecond, twoPeople })
     const at = { person, entry, statement, connection, now }
     return isSecond ? await approveStated(tx, open, at) : await storeStated(tx, open, at)
   })
@@ -114,16 +115,16 @@ async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Pr
   return { identityId: person.identityId, leavingDate, applies: true, runId }
 }
 
-/** Marks held plans that mention the person as outdated, and requests a roster run if the day has come. Returns that run. */
+/** Marks held plans that mention the person as outdated, and requests a roster run if the day has come or was another one. Returns that run. */
 async function planAt(
   tx: Db,
   leavingDate: string,
-  { person, statement, connection, now }: StatementAt,
+  { person, entry, statement, connection, now }: StatementAt,
 ): Promise<string | null> {
   const { by, principal } = statement
   const reason = `1 person of it leaves on ${leavingDate}, as ${by} states since`
   await markPlansOutdated(tx, { connection: person.connection, identityIds: [person.identityId], reason })
-  if (leavingDate > todayOf(connection, now)) return null
+  if (leavingDate > todayOf(connection, now) && !entry.isByOperator) return null
   const run = { connection: person.connection, feed: 'roster', trigger: 'operator', options: {}, now } as const
   return await addWaitingRun(tx, { ...run, requestedBy: [{ by, principal }] })
 }
@@ -186,13 +187,14 @@ async function employedEntry(
 
 type RepeatedStatement = { readonly statement: Statement; readonly isSecond: boolean; readonly twoPeople: boolean }
 
-/** Refuses what adds nothing to a departure that is stated already. */
+/** Refuses what adds nothing to a departure that is stated already. Where nobody has to wait for a second person, another day corrects it. */
 function refuseAgain(
   open: StatedDeparture,
   { statement, isSecond, twoPeople }: RepeatedStatement,
 ): void {
   const { identityId, leavingDate, by, applies, isEmergency, approvedBy } = open
   const already = `${by} states already that ${identityId} leaves on ${leavingDate}`
+  if (!twoPeople && (statement.on ?? leavingDate) !== leavingDate) return
   const isComplete = applies && (!isEmergency || approvedBy !== null)
   if (isComplete || (isSecond && (statement.on ?? leavingDate) !== leavingDate))
     throw new Failure('conflict', `${already}: withdraw that first (--withdraw)`)

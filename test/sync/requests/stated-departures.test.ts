@@ -233,6 +233,22 @@ describe('a departure that is due and was not sent', () => {
   })
 })
 
+test('another day corrects the departure, and brings nobody back', async () => {
+  await using opened = await open()
+  const { world, dayOf } = opened
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+  await world.drain()
+  const { runId } = await stateDeparture(world.sync, { ...ben, identityId: 'E0003', on: '2026-11-18' })
+  await world.drain()
+  const corrected = await dayOf('E0003')
+  const ahead = await stateDeparture(world.sync, { ...ben, identityId: 'E0003', on: '2026-11-25' })
+  await world.drain()
+
+  expect((await world.runOf(runId ?? '')).counts).toMatchObject({ correct: 1 })
+  expect(corrected).toBe('2026-11-18')
+  expect([ahead.applies, await dayOf('E0003')]).toEqual([true, null])
+})
+
 test('a person is forgotten only once HR has written the departure', async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
