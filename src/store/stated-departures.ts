@@ -20,6 +20,10 @@ export type StatedDeparture = {
   readonly approvedBy: string | null
   /** HR's leaving date if it lies ahead; null if HR states none. */
   readonly leavingDateOfHr: string | null
+  /** An accepted plan holds it: the leaving date of the person is this one. */
+  readonly isAccepted: boolean
+  /** HR says without a leaving date that the person has left. */
+  readonly isInferredByHr: boolean
 }
 
 /** Lists the stated departures of a connection, by key. */
@@ -49,12 +53,17 @@ function select(db: Db, connection: string) {
       'is_emergency as isEmergency',
       'approved_by as approvedBy',
       'roster.deferred_to as leavingDateOfHr',
+      sql<boolean>`coalesce(roster.is_by_operator, false)`.as('isAccepted'),
+      sql<boolean>`coalesce(roster.is_by_operator and roster.inferred, false)`.as('isInferredByHr'),
     ])
     .where('stated.connection', '=', connection)
     .orderBy('stated.identity_id')
 }
 
-type NewStatedDeparture = Omit<StatedDeparture, 'statedAt' | 'approvedBy' | 'leavingDateOfHr'> & {
+type NewStatedDeparture = Pick<
+  StatedDeparture,
+  'identityId' | 'leavingDate' | 'reason' | 'by' | 'principal' | 'applies' | 'isEmergency'
+> & {
   readonly connection: string
   /** The beginning of the leaving date, and not before the statement. */
   readonly dueAt: Date

@@ -47,7 +47,7 @@ function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: Not
 
 /** Who states a departure, and what it waits for. */
 export function statementNote(stated: Omit<StatedDeparture, 'identityId'>): string {
-  const { leavingDate, by, reason, applies, isEmergency, approvedBy, leavingDateOfHr } = stated
+  const { leavingDate, by, reason, applies, isEmergency, isExpired, isAccepted, approvedBy } = stated
   const second =
     approvedBy !== null
       ? ` and ${approvedBy}`
@@ -55,9 +55,16 @@ export function statementNote(stated: Omit<StatedDeparture, 'identityId'>): stri
         ? isEmergency
           ? ' alone, as an emergency'
           : ''
-        : ' and waits for a second person'
-  const ofHr = leavingDateOfHr === null ? 'not yet by HR' : `by HR on ${leavingDateOfHr}`
-  return `leaves on ${leavingDate}, stated by ${by}${second}, ${ofHr}: ${reason}`
+        : isExpired
+          ? ', who has to state it again, or another person'
+          : ' and waits for a second person'
+  const unsent = applies && !isAccepted ? ', not sent yet' : ''
+  return `leaves on ${leavingDate}, stated by ${by}${second}${unsent}, ${statementOfHr(stated)}: ${reason}`
+}
+
+function statementOfHr({ leavingDateOfHr, isInferredByHr }: Omit<StatedDeparture, 'identityId'>): string {
+  if (leavingDateOfHr !== null) return `by HR on ${leavingDateOfHr}`
+  return isInferredByHr ? 'by HR without a day' : 'not yet by HR'
 }
 
 /** What the platform is sent for each kind of change. */

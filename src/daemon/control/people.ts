@@ -11,8 +11,8 @@ import { listLeavers } from '../../store/leavers/list.ts'
 import { listBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { type RosterSearchResult, searchPeople } from '../../store/roster/search.ts'
-import { statedDeparture } from '../../store/stated-departures.ts'
 import { holdBackOf } from '../../sync/requests/hold-backs.ts'
+import { statedDepartureOf } from '../../sync/requests/stated-departures.ts'
 import { restorePerson, retractPerson } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
 import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
@@ -62,7 +62,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
     const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
     const heldBack = held && holdBackView(held)
-    const stated = await statedDeparture(ctx.sync.store.db, person)
+    const stated = await statedDepartureOf(ctx.sync, person)
     const blockedBy = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
       ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),
     )

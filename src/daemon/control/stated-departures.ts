@@ -1,8 +1,12 @@
 import type { StatedDeparture, statedDepartureOperations } from '../../contract/control/stated-departures.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import type { StatedDeparture as Stored } from '../../store/stated-departures.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { listStatedDepartures, stateDeparture, withdrawDeparture } from '../../sync/requests/stated-departures.ts'
+import {
+  type ListedDeparture,
+  listStatedDepartures,
+  stateDeparture,
+  withdrawDeparture,
+} from '../../sync/requests/stated-departures.ts'
 import type { WithActor } from './with-permissions.ts'
 
 type StatedDepartureHandlers = Handlers<typeof statedDepartureOperations, { readonly sync: SyncContext } & WithActor>
@@ -23,6 +27,6 @@ export const statedDepartureHandlers: StatedDepartureHandlers = {
 }
 
 /** A stated departure, as the control API shows it. */
-export function statedDepartureView({ statedAt, principal: _, ...stated }: Stored): StatedDeparture {
+export function statedDepartureView({ statedAt, principal: _, ...stated }: ListedDeparture): StatedDeparture {
   return { ...stated, at: statedAt.toISOString() }
 }

@@ -68,7 +68,7 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
     const isSecond = twoPeople && open !== null && !isSamePerson(open, statement)
     if (open !== null) refuseAgain(open, { statement, isSecond, twoPeople })
     const at = { person, entry, statement, connection, now }
-    return isSecond ? await approveStated(tx, open, at) : await storeStated(tx, open, at)
+    return isSecond ? await approveStated(tx, open, at) : await storeStated(tx, known, at)
   })
   const { identityId, runId } = result
   ctx.events.departureStated({ connection: connection.name, identityId, by: statement.by, statement: 'stated' })
@@ -84,14 +84,14 @@ type StatementAt = {
   readonly now: Date
 }
 
-/** Stores what the first person states. `open`: the own statement, which waits, and which an emergency replaces. */
-async function storeStated(tx: Db, open: StatedDeparture | null, at: StatementAt): Promise<StatementResult> {
+/** Stores what the first person states. `known`: an earlier statement, which it replaces. Its day is the default. */
+async function storeStated(tx: Db, known: StatedDeparture | null, at: StatementAt): Promise<StatementResult> {
   const { person, entry, statement, connection, now } = at
   const { by, principal, reason, emergency = false } = statement
   const { twoPeople } = connection.approvals
   if (emergency && !twoPeople)
     throw new Failure('usage', '"approvals.twoPeople" is off, so nothing waits for a second person: state no emergency')
-  const leavingDate = dayFor(statement.on ?? open?.leavingDate, todayOf(connection, now))
+  const leavingDate = dayFor(statement.on ?? known?.leavingDate, todayOf(connection, now))
   refuseBeforeHire(entry, leavingDate)
   const applies = emergency || !twoPeople
   const beginsAt = Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds
@@ -152,9 +152,20 @@ export async function withdrawDeparture(
   return { identityId: named.identityId, leavingDate: null, applies: false, runId }
 }
 
+/** A stated departure, and whether it has to be stated again because no second person came in time. */
+export type ListedDeparture = StatedDeparture & { readonly isExpired: boolean }
+
 /** The departures of a connection that operators state. */
-export async function listStatedDepartures(ctx: SyncContext, connection: string): Promise<StatedDeparture[]> {
-  return await statedDepartures(ctx.store.db, requireConnection(ctx, connection).name)
+export async function listStatedDepartures(ctx: SyncContext, name: string): Promise<ListedDeparture[]> {
+  const connection = requireConnection(ctx, name)
+  const all = await statedDepartures(ctx.store.db, connection.name)
+  return all.map((stated) => ({ ...stated, isExpired: hasExpired(stated, connection, ctx.now()) }))
+}
+
+/** The stated departure of a person; null if there is none. */
+export async function statedDepartureOf(ctx: SyncContext, person: Person): Promise<ListedDeparture | null> {
+  const stated = await statedDeparture(ctx.store.db, person)
+  return stated && { ...stated, isExpired: hasExpired(stated, requireConnection(ctx, person.connection), ctx.now()) }
 }
 
 /** The entry of a person whose departure can be stated. Refuses one who is unknown, has left, is retracted or held back. */
@@ -205,9 +216,10 @@ function refuseAgain(
     )
 }
 
-/** Whether the second person is too late. The next person then states the departure anew. */
+/** Whether the second person is too late, or nobody waits for one any more. The next person then states the departure anew. */
 function hasExpired({ applies, statedAt }: StatedDeparture, { approvals }: SyncConnection, now: Date): boolean {
-  return !applies && statedAt.getTime() + approvals.expireHours * hourMs <= now.getTime()
+  const { twoPeople, expireHours } = approvals
+  return !applies && (!twoPeople || statedAt.getTime() + expireHours * hourMs <= now.getTime())
 }
 
 function dayFor(text: string | undefined, today: string): string {

@@ -233,7 +233,7 @@ describe('a departure that is due and was not sent', () => {
   })
 })
 
-test('another day corrects the departure, and brings nobody back', async () => {
+test('another day corrects the departure; until a day ahead, the person is back', async () => {
   await using opened = await open()
   const { world, dayOf } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -319,15 +319,27 @@ describe('with two people', () => {
     expect(await acts(world)).toEqual(['departure.stated by ana', 'departure.approved by ben'])
   })
 
+  test('one person is enough once the rule ends', async () => {
+    await using opened = await open(twoPeople)
+    const { world } = opened
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+    Object.assign(world.connection, { approvals: { expireHours: 72, twoPeople: false } })
+
+    expect(await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })).toMatchObject({ applies: true })
+  })
+
   test('the first statement expires', async () => {
     await using opened = await open(twoPeople)
     const { world } = opened
     await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
     world.clock.now = new Date('2026-11-23T04:00:00.000Z')
+    const [expired] = await listStatedDepartures(world.sync, 'acme')
 
+    expect(expired).toMatchObject({ applies: false, isExpired: true })
+    expect(await alerts(world)).toEqual([expect.stringContaining('or again if it expired')])
     expect(await stateDeparture(world.sync, { ...ben, identityId: 'E0003' })).toMatchObject({
       applies: false,
-      leavingDate: '2026-11-23',
+      leavingDate: '2026-11-20',
     })
   })
 
