@@ -52,7 +52,10 @@ function select(db: Db, connection: string) {
       'applies',
       'is_emergency as isEmergency',
       'approved_by as approvedBy',
-      'roster.deferred_to as leavingDateOfHr',
+      // A future date that was sent at once is in the record.
+      sql<string | null>`coalesce(roster.deferred_to, case when not roster.is_by_operator then left(roster.desired ->> 'separatedAt', 10) end)`.as(
+        'leavingDateOfHr',
+      ),
       sql<boolean>`coalesce(roster.is_by_operator, false)`.as('isAccepted'),
       sql<boolean>`coalesce(roster.is_by_operator and roster.inferred, false)`.as('isInferredByHr'),
     ])

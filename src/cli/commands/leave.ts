@@ -58,7 +58,7 @@ export function renderStatedDeparture(
     leavingDate === null
       ? `what HR says of ${person} applies again`
       : applies
-        ? `${person} leaves on ${leavingDate}; the next leaving date of HR replaces that day`
+        ? `${person} leaves on ${leavingDate}; a leaving date of HR replaces that day once it has come`
         : `${person} leaves on ${leavingDate} once a second person states it too`
   return [`${paint('green', '✔')} ${statement}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }

@@ -27,7 +27,7 @@ ${
     : actionLink({ href: to('hold-back'), name: 'Hold back', notAllowed: context.notAllowed('holdBack') })
 }
 ${
-  isComplete(person)
+  isComplete(person, context.now)
     ? null
     : actionLink({
         href: to('state-departure'),
@@ -60,8 +60,8 @@ ${
 }
 
 /** Whether the person has left, or nobody has to state the departure any more. */
-function isComplete({ statedDeparture: stated, desired }: Person): boolean {
-  if (stated === null) return typeof desired?.separatedAt === 'string'
+function isComplete({ statedDeparture: stated, desired }: Person, now: Date): boolean {
+  if (stated === null) return typeof desired?.separatedAt === 'string' && desired.separatedAt <= now.toISOString()
   return stated.applies && (!stated.isEmergency || stated.approvedBy !== null)
 }
 
@@ -158,12 +158,12 @@ const stateDeparture: Action = {
     const emergency = checkField({
       name: 'emergency',
       label: 'Emergency: do not wait for the second person',
-      hint: 'Everybody is alerted until a second person has stated it too.',
+      hint: 'Every channel is alerted until a second person has stated it too.',
       checked: fields('emergency') === '1',
     })
     return {
       title: `State the departure of ${identityId}?`,
-      explanation: html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. The next leaving date of HR replaces that day. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
+      explanation: html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date of HR replaces that day once it has come. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
 ${stated && html`<p>${capital(statementNote(stated))}.</p>`}
 ${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
       fields: html`${stated === null && lastDay}${reasonField(fields)}${twoPeople && !stated?.applies && emergency}`,

@@ -1,5 +1,5 @@
 import { type Leaver, leaverStates } from '../../contract/control/leavers.ts'
-import { personNotes } from '../../contract/control/person-texts.ts'
+import { personNotes, statementOfHr } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
@@ -80,7 +80,7 @@ export function deliveryBadge({
   if (retracted) return badge('Retracted', 'plain')
   if (confirmed === null) return badge('Not on the platform yet', 'wait')
   if (due.length > 0) return badge('To be delivered', 'wait')
-  if (statedDeparture) return badge('Stated, not yet by HR', 'wait')
+  if (statedDeparture?.isAccepted && !statedDeparture.isInferredByHr) return badge('Stated, not yet by HR', 'wait')
   return heldBack?.leaving ? badge('Departure held back', 'wait') : badge('Delivered', 'good')
 }
 
@@ -93,8 +93,8 @@ function fieldsTable({ desired, confirmed, due, statedDeparture }: Person): Html
       name: 'HR says',
       kind: 'long',
       cell: (name) => {
-        const stated = name === 'separatedAt' && isStated(statedDeparture, desired)
-        const value = html`${valueText(name, desired?.[name])}${stated && html`<span class="hint">stated by ${statedDeparture?.by}, not yet by HR</span>`}`
+        const stated = name === 'separatedAt' && statedDeparture?.isAccepted ? statedDeparture : null
+        const value = html`${valueText(name, desired?.[name])}${stated && html`<span class="hint">stated by ${stated.by}, ${statementOfHr(stated)}</span>`}`
         return differs(name) ? html`<strong class="differs">${value}</strong>` : value
       },
     },
@@ -108,11 +108,6 @@ function fieldsTable({ desired, confirmed, due, statedDeparture }: Person): Html
     rows,
     empty: 'There is no data.',
   })
-}
-
-/** Whether the leaving date that is shown is that of an operator. */
-function isStated(stated: Person['statedDeparture'], desired: Person['desired']): boolean {
-  return stated?.applies === true && String(desired?.separatedAt).startsWith(stated.leavingDate)
 }
 
 function historyTable(changes: readonly PersonChange[]): Html {

@@ -24,7 +24,7 @@ export function personNotes<T>(person: Person, formats: NoteFormats<T>): (string
     notes.push([`HR now uses the ${keys.length === 1 ? 'key' : 'keys'} `, ...named, ' for this person'])
   }
   if (forgotten) notes.push(['forgotten: the stored values of this person were removed on request'])
-  if (inferred) notes.push(['the leaving date was inferred; no row states it'])
+  if (inferred && !statedDeparture?.isInferredByHr) notes.push(['the leaving date was inferred; no row states it'])
   if (deferredTo && !statedDeparture) notes.push(['leaves on ', day(deferredTo), '; the departure is sent on that day'])
   for (const { effectiveOn, leaves } of waiting)
     notes.push([`a row of HR ${leaves ? 'about a departure ' : ''}takes effect on `, day(effectiveOn)])
@@ -62,7 +62,11 @@ export function statementNote(stated: Omit<StatedDeparture, 'identityId'>): stri
   return `leaves on ${leavingDate}, stated by ${by}${second}${unsent}, ${statementOfHr(stated)}: ${reason}`
 }
 
-function statementOfHr({ leavingDateOfHr, isInferredByHr }: Omit<StatedDeparture, 'identityId'>): string {
+/** Whether HR states a departure that an operator states. */
+export function statementOfHr({
+  leavingDateOfHr,
+  isInferredByHr,
+}: Pick<StatedDeparture, 'leavingDateOfHr' | 'isInferredByHr'>): string {
   if (leavingDateOfHr !== null) return `by HR on ${leavingDateOfHr}`
   return isInferredByHr ? 'by HR without a day' : 'not yet by HR'
 }
