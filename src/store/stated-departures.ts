@@ -166,9 +166,13 @@ type OpenStatements = {
   readonly contradicted: number
   /** How many are due, and in no accepted plan yet. */
   readonly unsent: number
-  readonly since: Date
-  readonly newest: Date
+  /** When the first and the last of the emergencies was stated; null: there is none. */
+  readonly emergencyTimes: StatementTimes | null
+  /** The same of the others that need a person. */
+  readonly times: StatementTimes | null
 }
+
+type StatementTimes = { readonly since: Date; readonly newest: Date }
 
 type OpenFilter = { readonly connections: readonly string[]; readonly contradictedNights?: number; readonly now: Date }
 
@@ -189,15 +193,30 @@ export async function openStatements(
     and ${day(employmentStatedAt)} - greatest(${day(sql`stated_at`)}, leaving_date::date) >= ${contradictedNights}`
   const isUnsent = sql`applies and due_at <= ${new Date(now.getTime() - unsentMs)} and not roster.is_by_operator
     and roster.retracted_at is null and coalesce(roster.desired ->> 'separatedAt' > ${now.toISOString()}, true)`
-  const { rows } = await sql<OpenStatements>`
-    select name, count(*) filter (where not applies)::int as waiting,
-      count(*) filter (where applies and is_emergency and approved_by is null)::int as emergencies,
-      count(*) filter (where is_contradicted)::int as contradicted, count(*) filter (where is_unsent)::int as unsent, min(stated_at) as since, max(stated_at) as newest
+  const { rows } = await sql<OpenStatementsRow>`
+    select name, count(*) filter (where not applies)::int as waiting, count(*) filter (where is_alone)::int as emergencies,
+      count(*) filter (where is_contradicted)::int as contradicted, count(*) filter (where is_unsent)::int as unsent,
+      min(stated_at) filter (where is_alone) as emergency_since, max(stated_at) filter (where is_alone) as emergency_newest,
+      min(stated_at) filter (where is_open) as since, max(stated_at) filter (where is_open) as newest
     from (
-      select stated.*, connections.name, coalesce(${isContradicted}, false) as is_contradicted, coalesce(${isUnsent}, false) as is_unsent
-      from stated_departures stated join connections on connections.name = stated.connection
-        left join roster on roster.connection = stated.connection and roster.identity_id = stated.identity_id
-      where stated.connection = any(${connections})) stated
+      select *, not applies or is_contradicted or is_unsent as is_open from (
+        select stated.*, connections.name, applies and is_emergency and approved_by is null as is_alone,
+          coalesce(${isContradicted}, false) as is_contradicted, coalesce(${isUnsent}, false) as is_unsent
+        from stated_departures stated join connections on connections.name = stated.connection
+          left join roster on roster.connection = stated.connection and roster.identity_id = stated.identity_id
+        where stated.connection = any(${connections})) stated) stated
     group by name order by name`.execute(db)
-  return rows
+  return rows.map(({ emergency_since, emergency_newest, since, newest, ...counts }) => ({
+    ...counts,
+    emergencyTimes: timesOf(emergency_since, emergency_newest),
+    times: timesOf(since, newest),
+  }))
+}
+
+type OpenStatementsRow = Omit<OpenStatements, 'emergencyTimes' | 'times'> & {
+  readonly [K in 'emergency_since' | 'emergency_newest' | 'since' | 'newest']: Date | null
+}
+
+function timesOf(since: Date | null, newest: Date | null): StatementTimes | null {
+  return since && newest && { since, newest }
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blockConnection, unblockConnection } from '../../src/store/connections/connections.ts'
+import { stateDeparture, withdrawDeparture } from '../../src/sync/requests/stated-departures.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 import { type Company, openCompany } from './company.ts'
@@ -243,6 +244,20 @@ test('the problems name the refused person, what helps, and the person whose lea
   expect(keysOn(text)).toEqual(['E0007', 'E0004'])
   expect(text).toContain('Still employed there')
   expect(text).toContain('What helps: Have HR correct the record.')
+})
+
+test('the problems list the departures that operators state, where the alert about them leads', async () => {
+  const { sync } = company.world
+  const departure = { connection: 'acme', identityId: 'E0010', reason: 'dismissed', by: 'ana', principal: 'token:ana' }
+  await stateDeparture(sync, { ...departure, on: '2026-12-01' })
+  const { text } = await visitor('ana').get('/problems?connection=acme')
+  await withdrawDeparture(sync, departure)
+  const without = await visitor('ana').get('/problems?connection=acme')
+
+  expect(text).toContain('id="stated"')
+  expect(text).toContain('Leaves on 2026-12-01, stated by ana, not sent yet, not yet by HR: dismissed')
+  expect(keysOn(text)).toContain('E0010')
+  expect(without.text).not.toContain('id="stated"')
 })
 
 test('the problems are shown with names to an operator who wants them, and then do not renew themselves', async () => {

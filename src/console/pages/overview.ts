@@ -241,9 +241,10 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
     case 'blockedPeople':
     case 'foreign':
     case 'leaver_late':
+      return actionLink({ href: address('/problems', { connection }), name: 'View the people' })
     case 'emergency':
     case 'stated_departures':
-      return actionLink({ href: address('/problems', { connection }), name: 'View the people' })
+      return actionLink({ href: `${address('/problems', { connection })}#stated`, name: 'View the people' })
     case 'unaccounted':
       return actionLink({
         href: `/connections/${encodeURIComponent(connection)}/statement`,

@@ -1,6 +1,8 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
+import { statementNote } from '../../contract/control/person-texts.ts'
 import type { BlockedPerson, FailureView, Problem, Status } from '../../contract/control/shapes.ts'
+import type { StatedDeparture } from '../../contract/control/stated-departures.ts'
 import { address } from '../../web/address.ts'
 import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -26,6 +28,7 @@ export function problemPages(site: Site): void {
     const leavers = await control.listNotEffective({
       query: { ...pageOf('leavers', fields), values: mayName },
     })
+    const stated = await statedDepartures(context, { status, connection })
     const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s export, and why.' })}
 ${filterForm({
   action: '/problems',
@@ -39,6 +42,14 @@ ${filterForm({
 })}
 <div id="lists" class="live">
 ${await currentPart(context, fields, { status, withNames })}
+${
+  stated.length > 0 &&
+  card({
+    title: html`Departures that HR has not written yet <span class="faint">${number(stated.length)}</span>`,
+    id: 'stated',
+    content: statedTable(stated),
+  })
+}
 ${card({
   title: 'Leavers whom the platform still shows as employed',
   id: 'leavers',
@@ -52,6 +63,20 @@ ${card({
   site.sharedPart('/problems/current', async (context, fields) =>
     currentPart(context, fields, { status: await context.control.status({}), withNames: false }),
   )
+}
+
+type StatedPerson = StatedDeparture & { readonly connection: string }
+
+async function statedDepartures(
+  { control }: SharedContext,
+  { status, connection }: { readonly status: Status; readonly connection: string },
+): Promise<StatedPerson[]> {
+  const names = status.connections.map(({ name }) => name).filter((name) => connection === '' || name === connection)
+  const requests = names.map(async (name) => {
+    const { data } = await control.listStatedDepartures({ params: { connection: name } })
+    return data.map((stated) => ({ ...stated, connection: name }))
+  })
+  return (await Promise.all(requests)).flat()
 }
 
 /** Whether the address requests names in every list. Viewers never get names. */
@@ -225,6 +250,14 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext)
     rows: foreign,
     empty: 'HR knows everybody who is employed on the platform.',
   })
+}
+
+function statedTable(people: readonly StatedPerson[]): Html {
+  const columns: readonly Column<StatedPerson>[] = [
+    { name: 'Person', kind: 'row', cell: personCell },
+    { name: 'Departure', kind: 'long', cell: (stated) => capital(statementNote(stated)) },
+  ]
+  return table({ caption: 'Departures that operators state', columns, rows: people, empty: 'No departure is stated.' })
 }
 
 function leaversTable(leavers: readonly Leaver[], { now }: SharedContext): Html {

@@ -52,9 +52,10 @@ function pageOf(alert: Linked | null): string {
     case 'foreign':
     case 'overdue':
     case 'leaver_late':
+      return `/problems${about}`
     case 'emergency':
     case 'stated_departures':
-      return `/problems${about}`
+      return `/problems${about}#stated`
     case 'unaccounted':
       return `/connections/${encodeURIComponent(connection)}/statement`
     case 'not_effective':

@@ -5,8 +5,9 @@ import type { Condition, ConditionSettings } from './condition.ts'
 
 /** Departures that one person stated as an emergency, until a second one states or withdraws them. */
 export async function emergency(db: Db, settings: ConditionSettings): Promise<Condition[]> {
-  return (await openStatements(db, settings)).flatMap(({ name, emergencies: people, since, newest }) => {
-    if (people === 0) return []
+  return (await openStatements(db, settings)).flatMap(({ name, emergencies: people, emergencyTimes }) => {
+    if (emergencyTimes === null) return []
+    const { since, newest } = emergencyTimes
     const them = people === 1 ? 'it' : 'them'
     const reason = `one person alone stated ${pluralize(people, 'departure')} as an emergency: a second person has to state or withdraw ${them}`
     const about = { connection: name, kind: 'emergency', since, people, leavers: people, runId: null } as const
@@ -16,9 +17,10 @@ export async function emergency(db: Db, settings: ConditionSettings): Promise<Co
 
 /** Stated departures that wait for a second person, that were not sent, or that HR contradicts. */
 export async function statedDepartures(db: Db, settings: ConditionSettings): Promise<Condition[]> {
-  return (await openStatements(db, settings)).flatMap(({ name, waiting, unsent, contradicted, since, newest }) => {
+  return (await openStatements(db, settings)).flatMap(({ name, waiting, unsent, contradicted, times }) => {
+    if (times === null) return []
+    const { since, newest } = times
     const people = waiting + unsent + contradicted
-    if (people === 0) return []
     const waits = `${pluralize(waiting, 'stated departure')} ${waiting === 1 ? 'waits' : 'wait'} to be stated by a second person, or again if it expired or the store was restored`
     const contradicts = `HR still states ${pluralizePeople(contradicted)} as employed whose departure an operator states: ask HR, then withdraw it, or have HR write it`
     const isDue = `${pluralize(unsent, 'stated departure')} ${unsent === 1 ? 'is' : 'are'} due and not sent: look at the newest runs of the roster`

@@ -403,6 +403,27 @@ test('every channel gets an emergency, whatever its connections and kinds', asyn
   ])
 })
 
+test('the alert of an emergency is timed by the emergencies alone', async () => {
+  await using opened = await open(twoPeople)
+  const { sync, clock } = opened.world
+  const at = (minute: string) => {
+    clock.now = new Date(`2026-11-20T04:${minute}:00.000Z`)
+  }
+  at('00')
+  await stateDeparture(sync, { ...ana, identityId: 'E0002' })
+  at('10')
+  await stateDeparture(sync, { ...ana, identityId: 'E0003', emergency: true })
+  at('20')
+  await stateDeparture(sync, { ...ana, identityId: 'E0004' })
+  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), now: clock.now }
+  const current = await conditions(sync.store.db, { ...settings, connections: ['acme'] })
+
+  expect(current.map(({ kind, since, code }) => [kind, since.toISOString(), code?.slice(-24)])).toEqual([
+    ['emergency', '2026-11-20T04:10:00.000Z', '2026-11-20T04:10:00.000Z'],
+    ['stated_departures', '2026-11-20T04:00:00.000Z', '2026-11-20T04:20:00.000Z'],
+  ])
+})
+
 test('an emergency is refused where nobody has to wait', async () => {
   await using opened = await open()
   const emergency = { ...ana, identityId: 'E0003', emergency: true }
