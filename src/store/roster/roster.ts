@@ -78,8 +78,8 @@ export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<strin
 }
 
 /**
- * The connections with leaving dates, stated departures or rows whose day has come, and the time of the newest. Cheap: the indexes contain only waiting
- * ones.
+ * The connections with leaving dates, stated departures or rows whose day has come, and the time of the newest. Cheap: the indexes contain
+ * only waiting ones, and few departures are stated.
  */
 export async function connectionsWithDueLeavers(
   db: Db,

@@ -136,7 +136,7 @@ export async function withdrawDeparture(
 ): Promise<StatementResult> {
   const { name: connection } = requireConnection(ctx, named.connection)
   const now = ctx.now()
-  const runId = await ctx.store.db.transaction().execute(async (tx) => {
+  const { identityId, runId } = await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection)
     const person = { connection, identityId: await resolveKey(tx, named) }
     if (!(await dropStatedDeparture(tx, person)))
@@ -144,12 +144,13 @@ export async function withdrawDeparture(
     await recordAuditEntry(tx, { act: 'departure.withdrawn', ...person, by, details: { reason }, now })
     const outdated = `the departure of 1 person of it is no longer stated, by ${by}`
     await markPlansOutdated(tx, { connection, identityIds: [person.identityId], reason: outdated })
-    if (!(await makePersonDue(tx, { ...person, now }))) return null
-    return await addWaitingRun(tx, { connection, feed: 'roster', trigger: 'operator', options: {}, now })
+    if (!(await makePersonDue(tx, { ...person, now }))) return { ...person, runId: null }
+    const run = { connection, feed: 'roster', trigger: 'operator', options: {}, now } as const
+    return { ...person, runId: await addWaitingRun(tx, run) }
   })
-  ctx.events.departureStated({ ...named, by, statement: 'withdrawn' })
+  ctx.events.departureStated({ connection, identityId, by, statement: 'withdrawn' })
   if (runId !== null) await sweep(ctx)
-  return { identityId: named.identityId, leavingDate: null, applies: false, runId }
+  return { identityId, leavingDate: null, applies: false, runId }
 }
 
 /** A stated departure, and whether it has to be stated again because no second person came in time. */

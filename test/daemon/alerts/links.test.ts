@@ -35,6 +35,8 @@ test.each([
   ['blockedPeople', null, '/problems?connection=a%26b'],
   ['overdue', null, '/problems?connection=a%26b'],
   ['leaver_late', null, '/problems?connection=a%26b'],
+  ['emergency', null, '/problems?connection=a%26b#stated'],
+  ['stated_departures', null, '/problems?connection=a%26b#stated'],
   ['unaccounted', null, '/connections/a%26b/statement'],
   ['not_effective', null, '/effective?connection=a%26b'],
   ['directory', null, '/effective?connection=a%26b'],

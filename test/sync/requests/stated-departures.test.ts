@@ -6,6 +6,7 @@ import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { populationChange } from '../../../src/store/statement/movements.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
+import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
 import {
   listStatedDepartures,
   stateDeparture,
@@ -280,6 +281,16 @@ test('withdrawn, what HR says applies again without an export', async () => {
   expect(await dayOf('E0003')).toBeNull()
   expect(await acts(world)).toEqual(['departure.stated by ana', 'departure.withdrawn by ana'])
   await expect(withdrawDeparture(world.sync, { ...ana, identityId: 'E0003' })).rejects.toThrow('is stated')
+})
+
+test('a key that HR has replaced names the person under the first key', async () => {
+  await using opened = await open()
+  const { sync } = opened.world
+  await answerKeys(sync, { connection: 'acme', former: 'E0003', identityId: 'N0003', same: true, by: 'ana' })
+  const stated = await stateDeparture(sync, { ...ana, identityId: 'N0003' })
+  const withdrawn = await withdrawDeparture(sync, { ...ana, identityId: 'N0003' })
+
+  expect([stated.identityId, withdrawn.identityId]).toEqual(['E0003', 'E0003'])
 })
 
 test('a held plan that mentions the person is made again and states the departure', async () => {
