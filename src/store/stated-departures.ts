@@ -130,8 +130,8 @@ export async function dropStatedDeparture(tx: Db, { connection, identityId }: Pe
 type ConfirmedDeparture = { readonly identityId: string; readonly stated: string; readonly leavingDate: string }
 
 /**
- * Ends the stated departures that HR states as well: by a leaving date that has come, also of a person who was hired again, or by a status. An
- * absence may be a gap in the export.
+ * Ends the stated departures that HR states as well: by a leaving date that has come, also of a person who was hired again, or by a status on
+ * or after the day. An absence may be a gap in the export.
  */
 export async function confirmStatedDepartures(
   tx: Db,
@@ -141,9 +141,8 @@ export async function confirmStatedDepartures(
   const { rows } = await sql<ConfirmedDeparture>`
     delete from stated_departures stated using roster
     where stated.connection = ${connection} and roster.connection = stated.connection
-      and roster.identity_id = stated.identity_id
-      and (${isOfHr} and (roster.desired ->> 'separatedAt' <= ${now.toISOString()} or roster.cleared_date >= leaving_date)
-        or roster.is_by_operator and roster.inferred and roster.absences = 0 and not roster.export_is_silent)
+      and roster.identity_id = stated.identity_id and (${isOfHr} and (roster.desired ->> 'separatedAt' <= ${now.toISOString()} or roster.cleared_date >= leaving_date)
+        or roster.inferred and roster.absences = 0 and not roster.export_is_silent and stated.due_at <= ${now})
     returning stated.identity_id as "identityId", leaving_date as stated,
       coalesce(left(roster.desired ->> 'separatedAt', 10), cleared_date) as "leavingDate"`.execute(
     tx,
@@ -191,7 +190,7 @@ export async function openStatements(
   const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.absences = 0
     and (roster.deferred_to is null or roster.deferred_to::date - ${day(sql`${now}::timestamptz`)} > ${contradictedNights})
     and ${day(employmentStatedAt)} - greatest(${day(sql`stated_at`)}, leaving_date::date) >= ${contradictedNights}`
-  const isUnsent = sql`applies and due_at <= ${new Date(now.getTime() - unsentMs)} and not roster.is_by_operator
+  const isUnsent = sql`applies and stated.due_at <= ${new Date(now.getTime() - unsentMs)} and not roster.is_by_operator
     and roster.retracted_at is null and coalesce(roster.desired ->> 'separatedAt' > ${now.toISOString()}, true)`
   const { rows } = await sql<OpenStatementsRow>`
     select name, count(*) filter (where not applies)::int as waiting, count(*) filter (where is_alone)::int as emergencies,

@@ -104,6 +104,20 @@ test('a status of HR confirms the departure, and keeps its day', async () => {
   expect(await dayOf('E0003')).toBeNull()
 })
 
+test('a status of HR before the day does not end the statement', async () => {
+  await using opened = await open()
+  const { world, dayOf, night } = opened
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-24' })
+  await night('2026-11-22', change(company, { id: 'E0003', status: 'Inactive' }))
+  await night('2026-11-23')
+  const before = await dayOf('E0003')
+  world.clock.now = new Date('2026-11-24T00:01:00.000Z')
+  await requestDueRuns(world.sync)
+  await world.drain()
+
+  expect([before, await dayOf('E0003')]).toEqual([null, '2026-11-24'])
+})
+
 test('hired again by HR, a person comes back, and the statement ends', async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
