@@ -93,7 +93,7 @@ export async function approveStatedDeparture(
 ): Promise<void> {
   await tx
     .updateTable('stated_departures')
-    .set({ applies: true, approved_by: by, due_at: sql`greatest(due_at, ${now}::timestamptz)` })
+    .set({ applies: true, approved_by: by, due_at: sql<Date>`greatest(due_at, ${now}::timestamptz)` })
     .where('connection', '=', connection)
     .where('identity_id', '=', identityId)
     .execute()
