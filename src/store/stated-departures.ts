@@ -141,7 +141,8 @@ export async function confirmStatedDepartures(
   const { rows } = await sql<ConfirmedDeparture>`
     delete from stated_departures stated using roster
     where stated.connection = ${connection} and roster.connection = stated.connection
-      and roster.identity_id = stated.identity_id and (${isOfHr} and (roster.desired ->> 'separatedAt' <= ${now.toISOString()} or roster.cleared_date >= leaving_date)
+      and roster.identity_id = stated.identity_id and (
+        ${isOfHr} and (roster.desired ->> 'separatedAt' <= ${now.toISOString()} or roster.cleared_date >= leaving_date)
         or roster.inferred and roster.absences = 0 and not roster.export_is_silent and stated.due_at <= ${now})
     returning stated.identity_id as "identityId", leaving_date as stated,
       coalesce(left(roster.desired ->> 'separatedAt', 10), cleared_date) as "leavingDate"`.execute(

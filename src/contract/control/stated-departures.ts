@@ -12,7 +12,7 @@ export const StatedDeparture = z
     reason: z.string(),
     by: z.string(),
     at: z.iso.datetime(),
-    applies: z.boolean().describe('False: it waits for a second person.'),
+    applies: z.boolean().describe('False: it waits for a second person, or to be stated again.'),
     isEmergency: z.boolean().describe('It did not wait for the second person.'),
     approvedBy: z.string().nullable().describe('The second person; null if none has approved it.'),
     leavingDateOfHr: Day.nullable().describe('A later leaving date that HR states; it applies once it has come.'),

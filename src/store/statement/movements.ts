@@ -127,7 +127,8 @@ async function movementsBetween(db: Db, { connection, after, until }: Range): Pr
     from moves left join statements on statements.id = moves.at left join lateral (
       select changes.kind, changes.run_id, changes.origin, changes.inferred, runs.source,
         (select stated_by from leavers where connection = ${connection} and identity_id = changes.identity_id and stated_by is not null
-          and left(changes.separated_at, 10) in (select effective_on union all select day ->> 'on' from jsonb_array_elements(previous_dates) day)
+          and left(changes.separated_at, 10) in (
+            select effective_on union all select day ->> 'on' from jsonb_array_elements(previous_dates) day)
           order by leavers.id desc limit 1) as stated_by,
         coalesce(changes.answer, deliveries.answer) as answer,
         coalesce(changes.answered_at, deliveries.answered_at) as answered_at

@@ -115,7 +115,7 @@ async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Pr
   return { identityId: person.identityId, leavingDate, applies: true, runId }
 }
 
-/** Marks held plans that mention the person as outdated, and requests a roster run if the day has come or was another one. Returns that run. */
+/** Marks held plans that mention the person as outdated, and requests a roster run if the day has come or had come. Returns that run. */
 async function planAt(
   tx: Db,
   leavingDate: string,
@@ -199,7 +199,7 @@ async function employedEntry(
 
 type RepeatedStatement = { readonly statement: Statement; readonly isSecond: boolean; readonly twoPeople: boolean }
 
-/** Refuses what adds nothing to a departure that is stated already. Where nobody has to wait for a second person, another day corrects it. */
+/** Refuses what adds nothing to a departure that is stated already. Unless two people have to state it, another day corrects it. */
 function refuseAgain(
   open: StatedDeparture,
   { statement, isSecond, twoPeople }: RepeatedStatement,
