@@ -53,7 +53,9 @@ function select(db: Db, connection: string) {
       'is_emergency as isEmergency',
       'approved_by as approvedBy',
       // A future date that was sent at once is in the record.
-      sql<string | null>`coalesce(roster.deferred_to, case when not roster.is_by_operator then left(roster.desired ->> 'separatedAt', 10) end)`.as(
+      sql<
+        string | null
+      >`coalesce(roster.deferred_to, case when not roster.is_by_operator then left(roster.desired ->> 'separatedAt', 10) end)`.as(
         'leavingDateOfHr',
       ),
       sql<boolean>`coalesce(roster.is_by_operator, false)`.as('isAccepted'),
@@ -145,9 +147,7 @@ export async function confirmStatedDepartures(
         ${isOfHr} and (roster.desired ->> 'separatedAt' <= ${now.toISOString()} or roster.cleared_date >= leaving_date)
         or roster.inferred and roster.absences = 0 and not roster.export_is_silent and stated.due_at <= ${now})
     returning stated.identity_id as "identityId", leaving_date as stated,
-      coalesce(left(roster.desired ->> 'separatedAt', 10), cleared_date) as "leavingDate"`.execute(
-    tx,
-  )
+      coalesce(left(roster.desired ->> 'separatedAt', 10), cleared_date) as "leavingDate"`.execute(tx)
   return rows
 }
 

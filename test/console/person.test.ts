@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { personButtons } from '../../src/console/pages/person-actions.ts'
 import { deliveryBadge } from '../../src/console/pages/person.ts'
+import { personButtons } from '../../src/console/pages/person-actions.ts'
 import type { PageContext } from '../../src/console/site/site.ts'
 import { statementNote } from '../../src/contract/control/person-texts.ts'
 import type { Person } from '../../src/contract/control/shapes.ts'

@@ -32,7 +32,10 @@ export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySe
       if (kinds.includes('joiners')) {
         const joined = state?.desired ?? null
         if (joined !== null && !isLeaver(joined, context.today)) keys.addJoiner(joined.identityId, joined)
-      } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, state) || hrFollows(entry, state, context))) {
+      } else if (
+        known !== null &&
+        (kinds.includes('leavers') || isAnnounced(entry, state) || hrFollows(entry, state, context))
+      ) {
         keys.addLeaver(known.identityId, known)
       }
     },
@@ -41,7 +44,8 @@ export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySe
       if (known === null || context.mode !== 'snapshot' || input !== 'absent') return
       // If absence is ignored, an absent person is not a leaver but may be present under a new key.
       const isMissing = context.absence === 'ignore' && isEmployed(entry, context.today)
-      if (isAbsent || isMissing || isEmployedByHr(entry) || news.kinds.includes('leavers')) keys.addAbsent(entry.identityId, known)
+      if (isAbsent || isMissing || isEmployedByHr(entry) || news.kinds.includes('leavers'))
+        keys.addAbsent(entry.identityId, known)
     },
     forget: keys.forget,
     candidates: keys.candidates,

@@ -97,7 +97,17 @@ async function storeStated(tx: Db, known: StatedDeparture | null, at: StatementA
   const beginsAt = Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds
   // A roster run before the statement does not count as one that has sent it.
   const dueAt = new Date(Math.max(beginsAt, now.getTime()))
-  await storeStatedDeparture(tx, { ...person, leavingDate, dueAt, reason, by, principal, applies, isEmergency: emergency, now })
+  await storeStatedDeparture(tx, {
+    ...person,
+    leavingDate,
+    dueAt,
+    reason,
+    by,
+    principal,
+    applies,
+    isEmergency: emergency,
+    now,
+  })
   const details = { on: leavingDate, reason, ...(emergency && { emergency }), ...(!applies && { waits: true }) }
   await recordAuditEntry(tx, { act: 'departure.stated', ...person, by, details, now })
   const runId = applies ? await planAt(tx, leavingDate, at) : null
@@ -200,10 +210,7 @@ async function employedEntry(
 type RepeatedStatement = { readonly statement: Statement; readonly isSecond: boolean; readonly twoPeople: boolean }
 
 /** Refuses what adds nothing to a departure that is stated already. Unless two people have to state it, another day corrects it. */
-function refuseAgain(
-  open: StatedDeparture,
-  { statement, isSecond, twoPeople }: RepeatedStatement,
-): void {
+function refuseAgain(open: StatedDeparture, { statement, isSecond, twoPeople }: RepeatedStatement): void {
   const { identityId, leavingDate, by, applies, isEmergency, approvedBy } = open
   const already = `${by} states already that ${identityId} leaves on ${leavingDate}`
   if (!twoPeople && (statement.on ?? leavingDate) !== leavingDate) return

@@ -339,7 +339,10 @@ describe('with two people', () => {
     await world.drain()
 
     expect(first).toMatchObject({ applies: false, runId: null })
-    expect(alone).toEqual([null, [expect.stringMatching(/^stated_departures: 1 stated departure waits to be stated by a second person/)]])
+    expect(alone).toEqual([
+      null,
+      [expect.stringMatching(/^stated_departures: 1 stated departure waits to be stated by a second person/)],
+    ])
     expect([applies, await dayOf('E0003'), await alerts(world)]).toEqual([true, '2026-11-20', []])
     expect(await acts(world)).toEqual(['departure.stated by ana', 'departure.approved by ben'])
   })

@@ -12,7 +12,11 @@ import { beginInstallation } from '../../../src/store/connections/installation.t
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { listStatedDepartures, stateDeparture, withdrawDeparture } from '../../../src/sync/requests/stated-departures.ts'
+import {
+  listStatedDepartures,
+  stateDeparture,
+  withdrawDeparture,
+} from '../../../src/sync/requests/stated-departures.ts'
 import type { Endpoint } from '../../../src/sync/target/endpoint.ts'
 import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
