@@ -401,7 +401,7 @@ function isOlderThanAll(entry: RosterEntry, ctx: PlanContext): boolean {
  * The calendar date on which facts were true. Facts in the order of a clock that was ahead are dated later than now: nobody has left on a day
  * that is still to come.
  */
-export function exportDateOf(timeZone: string, { asOf, now }: Pick<PlanContext, 'asOf' | 'now'>): string {
+function exportDateOf(timeZone: string, { asOf, now }: Pick<PlanContext, 'asOf' | 'now'>): string {
   return dateIn(timeZone, isBefore(now, asOf) ? now : asOf)
 }
 

@@ -1,6 +1,6 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
-import { dateIn, exportDateOf, type PlanContext } from '../../identity/decide/decide.ts'
+import { dateIn, type PlanContext } from '../../identity/decide/decide.ts'
 import type { KeyAnswers } from '../../identity/key-change-candidates.ts'
 import { withClassified } from '../../identity/mapping/classified.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
@@ -77,7 +77,7 @@ export function planContext(
     asOf,
     now: now.toISOString(),
     timeZone,
-    exportDate: exportDateOf(timeZone, { asOf, now: now.toISOString() }),
+    exportDate: dateIn(timeZone, asOf),
     today: dateIn(timeZone, now.toISOString()),
     future,
     removes: shape ? true : undefined,
