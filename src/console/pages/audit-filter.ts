@@ -52,8 +52,8 @@ export function auditFilterForm(filter: AuditFilter, choices: AuditChoices): Htm
       value: by,
       maxLength: 320,
       suggestions: choices.by,
-      hint: 'A whole name; those of the newest 20,000 entries are suggested',
-    })}${connectionField(choices.connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}${zoneNote(filter)}`,
+      placeholder: 'A whole name',
+    })}${connectionField(choices.connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}${filterNote(filter)}`,
   })
 }
 
@@ -68,11 +68,11 @@ function actOptions(acts: AuditChoices['acts'], chosen: string): Option[] {
   return [{ value: '', name: 'All' }, ...options, ...(isListed ? [] : [{ value: chosen, name: chosen }])]
 }
 
-/** Where the days begin: as the address states for chosen days, otherwise where a script finds the reader. */
-function zoneNote({ from, to, zone }: AuditFilter): Html {
+/** Where the days begin: as the address states for chosen days, otherwise where a script finds the reader; and which names are suggested. */
+function filterNote({ from, to, zone }: AuditFilter): Html {
   const isChosen = from !== '' || to !== ''
   const name = isChosen && zone !== '' ? zone : utc
-  return html`<p class="hint"><input type="hidden" name="zone" value="${name}"${!isChosen && html` data-zone`}>Days are those of <span${!isChosen && html` data-zone-name`}>${name}</span>.</p>`
+  return html`<p class="hint"><input type="hidden" name="zone" value="${name}"${!isChosen && html` data-zone`}>Days are those of <span${!isChosen && html` data-zone-name`}>${name}</span>. Names of the newest 20,000 entries are suggested.</p>`
 }
 
 /** The API takes years of four digits. */
