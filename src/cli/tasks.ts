@@ -32,6 +32,7 @@ const tasks: Readonly<Record<string, readonly string[]>> = {
     'revert',
     'retract',
     'separate',
+    'leave',
     'hold-back',
     'doctor',
   ],
