@@ -44,7 +44,7 @@ export async function resolvePersonInSource(session: Session, text: string, opti
 }
 
 /**
- * The known person whom the text names exactly; null if nobody is. A text without spaces may be the key of somebody who is not known, so
+ * The known person whom the text names exactly; null if there is none. A text without spaces may be the key of somebody who is not known, so
  * similar people do not matter to it.
  */
 export async function findPerson(session: Session, text: string, options: Options): Promise<Named | null> {
@@ -54,7 +54,7 @@ export async function findPerson(session: Session, text: string, options: Option
   return only
 }
 
-/** Those who have exactly this key, address or name; if nobody has, those whose key, address or name contains the text. */
+/** The people with exactly this key, address or name; if there are none, the people whose key, address or name contains the text. */
 async function findMatches(session: Session, text: string, options: Options): Promise<PersonMatches> {
   const { config, control } = session
   const search = text.trim()

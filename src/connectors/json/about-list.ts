@@ -10,8 +10,8 @@ const listTotal =
 /** Whether a statement is where servers write about the list: in an object that holds the list, or in a group about pages there. */
 export function isAboutList({ location }: Statement, recordsPath: string): boolean {
   const names = location.replace(/\/href$/, '').split('/')
-  const way = recordsPath.split('/')
-  const firstOther = names.findIndex((name, index) => name !== way[index])
+  const recordsNames = recordsPath.split('/')
+  const firstOther = names.findIndex((name, index) => name !== recordsNames[index])
   return names.slice(firstOther, -1).every((name) => pagingGroup.test(plainName(name)))
 }
 

@@ -155,7 +155,7 @@ function saysPartOnly(statement: Statement, { read, proofs, recordsPath }: State
   return saysMore(statement, { ...read, proofs: refutingProofs, isRepeated: () => false })
 }
 
-/** Whether a statement is about this list beyond doubt, so that nobody should ignore it. Some first pages name a previous one too. */
+/** Whether a statement is about this list beyond doubt, so that no advice says to ignore it. Some first pages name a previous one too. */
 function isSurelyAbout(statement: Statement, recordsPath: string): boolean {
   const namesMore = statement.kind === 'next' || statement.kind === 'more'
   return namesMore ? isAboutList(statement, recordsPath) : isTotalOfList(statement, recordsPath)

@@ -28,7 +28,7 @@ export function tableOfRecords(
   const shown = usable.slice(0, Math.floor(maxPreviewCells / Math.max(1, paths.length)))
   return {
     headers: paths,
-    // A cell that a run cannot use is shown to nobody.
+    // A preview shows no cell that a run cannot use.
     rows: shown.map((record) =>
       paths.map((path) => (path === record.fault?.path ? '' : (record.cells.get(path) ?? ''))),
     ),

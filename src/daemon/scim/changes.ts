@@ -104,7 +104,7 @@ async function personReader(
   const keyOfManager = (id: string | null): string | null | undefined => {
     const manager = id === null ? undefined : managers.get(id.toLowerCase())
     if (manager !== undefined) return manager.identityId
-    // An ID of ours that no user has any more is nobody's key.
+    // An ID of ours whose user was removed is no key of a person.
     return id !== null && unknown.includes(id) && !keys.has(id) ? null : undefined
   }
   return ({ id, resource }) =>

@@ -90,7 +90,7 @@ export async function readAccounts(
 /** The properties that decide whose an account is, and whether it is enabled. */
 const decidingColumns = ['.login', '.email', '.aliases', '.enabled', '.employeeNumber'] as const
 
-/** A property that so many accounts had, and none has any more, was lost: somebody may read the list without permission for it. */
+/** A property that this many accounts had, and that no account has now, was lost: the reading account may lack the permission for it. */
 const minFilled = 5
 
 /** A list that lacks all of the last accounts of the one before was cut: so many are rarely removed on one day. */
