@@ -33,7 +33,8 @@ export const sharedConsequences = {
 const repeated = sharedConsequences.again
 const repeatedApart = `${repeated} ${sharedConsequences.apart}`
 const blocked = 'Nothing of the connection is sent, except one probe every 15 minutes. Other connections continue.'
-const unwell = 'Nothing has to be done here; see the status page of the platform.'
+/** What helps while the platform itself fails. */
+export const platformIsFailing = 'Nothing has to be done here; see the status page of the platform.'
 
 /** Every answer that is not simply a success, by its code: the one place that says what a delivery does about it. */
 export const deliveryFailures = {
@@ -49,14 +50,14 @@ export const deliveryFailures = {
     when: 'one item of a batch is answered with a status of 500 or above',
     follows:
       'That person is sent again; the others of the batch are closed. After 15 minutes the run ends without that person, who is tried again every hour.',
-    helps: unwell,
+    helps: platformIsFailing,
     uncertain: true,
   },
   results_unmatched: {
     action: 'read_back',
     when: 'the list of results is shorter or longer than the batch, or a result names another person',
     follows: 'No result is used. The people of the batch are looked up, and those who differ are sent again.',
-    helps: unwell,
+    helps: platformIsFailing,
     uncertain: true,
   },
   date_ignored: {
@@ -151,7 +152,7 @@ export const deliveryFailures = {
     action: 'wait',
     when: 'several requests in a row failed, so none is sent for a while',
     follows: 'After a pause one request is sent as a probe, then the others.',
-    helps: unwell,
+    helps: platformIsFailing,
     uncertain: false,
   },
   being_looked_up: {
@@ -165,7 +166,7 @@ export const deliveryFailures = {
     action: 'retry',
     when: 'the platform fails (500 to 599) or stopped waiting for the request (408)',
     follows: `${repeatedApart} Retry-After is obeyed.`,
-    helps: unwell,
+    helps: platformIsFailing,
     uncertain: true,
   },
   unreadable: {

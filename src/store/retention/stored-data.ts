@@ -21,12 +21,12 @@ function named(columns: string): readonly string[] {
 /** Names of settings of `retention`; counted from the end of the run. */
 const values = '`valuesDays`'
 const history = '`historyDays`'
-const known = 'while the person is known; a leaver until `rollcall forget`'
+const known = '`rollcall forget`'
 const pushed = 'the sender deletes them, or `rollcall forget`'
-const forEver = 'until the database is deleted'
+const forEver = 'never'
 
 /**
- * What the store keeps, by table, and until when. Every column of every table is listed once: a test compares this with the database, and
+ * What the store keeps, by table, and when it is removed. Every column of every table is listed once: a test compares this with the database, and
  * docs/security.md is generated from it.
  */
 export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
@@ -262,7 +262,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description:
         'when the personnel of the platform and lists of accounts are compared with HR, and how the newest comparison ended',
-      removedWhen: `${forEver}, or the directory leaves the configuration`,
+      removedWhen: 'the directory leaves the configuration',
       columns: named(
         'compared next_at claimed_until walked_at synced_at walks requests unreadable list failure failed_at',
       ),
@@ -273,7 +273,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description:
         'how many people of a connection the platform shows as HR implies, and how many accounts have no finding',
-      removedWhen: `${forEver}, or the directory leaves the configuration`,
+      removedWhen: 'the directory leaves the configuration',
       columns: named('connection people effective at'),
     },
   ],
@@ -349,7 +349,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'none',
       description: 'what identifies an event, and its outcome',
-      removedWhen: 'seven days after it came; a rejected one until it is retried or dismissed',
+      removedWhen: 'seven days after it came; of a rejected one, when it is retried or dismissed',
       columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at'),
     },
   ],

@@ -65,7 +65,7 @@ describe('every preset', () => {
 
     const columns = [...Object.values(fields), status].flatMap(columnsOf)
     expect(columns.filter((column) => !own.includes(column))).toEqual([])
-    expect(own).toContain('**Leaving date.**')
+    expect(own).toContain('| `separatedAt` |')
   })
 })
 

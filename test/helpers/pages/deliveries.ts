@@ -2,6 +2,7 @@ import {
   type DeliveryAction,
   type DeliveryFailure,
   deliveryFailures,
+  platformIsFailing,
   sharedConsequences,
 } from '../../../src/contract/failures.ts'
 
@@ -41,14 +42,19 @@ function sectionOf(failures: readonly (readonly [code: string, failure: Delivery
   const [only = ''] = consequences
   const isCommon = failures.length > 1 && consequences.size === 1
   const shared = Object.entries(sharedConsequences).filter(([, text]) => [...consequences].join().includes(text))
+  const areFailing = failures.filter(([, { helps }]) => helps === platformIsFailing).length > 1
   const columns = ['Code', 'When', ...(isCommon ? [] : ['What follows']), 'What helps']
   const rows = failures.map(([code, { when, follows, helps }]) => [
     `\`${code}\``,
     when,
     ...(isCommon ? [] : [shared.reduce((text, [name, common]) => text.replace(common, `*${name}*.`), follows)]),
-    helps ?? '',
+    areFailing && helps === platformIsFailing ? '*status*' : (helps ?? ''),
   ])
-  const above = [...(isCommon ? [only] : []), ...shared.map(([name, text]) => `- *${name}*: ${text}`)]
+  const above = [
+    ...(isCommon ? [only] : []),
+    ...shared.map(([name, text]) => `- *${name}*: ${text}`),
+    ...(areFailing ? [`- *status*: ${platformIsFailing}`] : []),
+  ]
   return [
     ...above,
     ...(above.length > 0 ? [''] : []),

@@ -1,16 +1,13 @@
-import { parse, stringify } from 'yaml'
 import { type RecipePreset, readRecipes } from '../../../src/daemon/config/presets.ts'
-import { connectionText } from '../../../src/daemon/proposal/configuration.ts'
-import { exampleConnection } from '../../../src/daemon/proposal/recipe-connection.ts'
 
 const head = `# Recipes
 
 A recipe is a [preset](presets.md) with a source: it knows the address, the pages, the fields and the statuses of one HR system.
-\`rollcall init --recipe NAME\` asks for the rest, shows the first people and writes the configuration, as does the console's first visit. By hand, the
-\`source\` of a connection is as below; \`rollcall recipes NAME\` prints the whole connection, and says where each value is found. Give the credentials the right to read people and nothing else.
+\`rollcall init --recipe NAME\` asks for the rest, shows the first people and writes the configuration, as does the console's first visit.
+\`rollcall recipes NAME\` prints a connection to copy, and says where each value is found. Give the credentials the right to read people and nothing else.
 
-What the connection says overrides the recipe, member by member. A list is replaced, unless numbers as names change single items,
-counted from 0, as [Odoo's key](#odoo-employees-json-rpc) does. \`null\` removes:
+What the connection says overrides the recipe, member by member. A list is replaced, unless numbers as names change single items, counted from 0
+(\`args: { '2': … }\`). \`null\` removes:
 
 \`\`\`yaml
 source:
@@ -24,32 +21,30 @@ source:
 \`npx vitest run test/house.test.ts -u\` generates this page from \`config/presets/\`.
 `
 
-/** The page docs/recipes.md: for each recipe the steps in the HR system, how leavers show, what to know, and the source. */
+/** The page docs/recipes.md: for each recipe the steps in the HR system, how leavers show, and what to know. */
 export async function recipesPage(): Promise<string> {
-  const recipes = await readRecipes()
-  return [head, ...[...recipes].map(([name, preset]) => section(name, preset))].join('\n')
+  const recipes = [...(await readRecipes())]
+  const byStep = new Map(recipes.toReversed().map(([, { title, recipe }]) => [recipe.setup.join('\n'), title]))
+  const sections = recipes.map(([name, preset]) => section(name, preset, byStep.get(preset.recipe.setup.join('\n'))))
+  return [head, ...sections].join('\n')
 }
 
-function section(name: string, { title, notes, traps, recipe }: RecipePreset): string {
+/** `firstWithSteps`: the first recipe with the same steps, which stand only there. */
+function section(name: string, { title, notes, traps, recipe }: RecipePreset, firstWithSteps = title): string {
   const warningsOf = (isAboutLeavers: boolean) =>
     traps
       .filter(({ check }) => (check === 'no-leavers') === isAboutLeavers)
       .map(({ warn }) => `${warn.charAt(0).toUpperCase()}${warn.slice(1)}.`)
   const known = [...notes, ...warningsOf(false)]
-  const { hr, directory } = parse(connectionText(exampleConnection(name, recipe))).connections
-  const shown = recipe.listsAccounts ? { target: directory.target, source: directory.source } : { source: hr.source }
+  const steps = recipe.setup.map((step, at) => `${at + 1}. ${step}`)
   return [
     `## ${title}`,
     '',
     `\`preset: ${name}\``,
     '',
-    ...recipe.setup.map((step, at) => `${at + 1}. ${step}`),
+    ...(firstWithSteps === title ? steps : [`The steps are those of ${firstWithSteps}.`]),
     '',
     ...(recipe.listsAccounts ? [] : [`**Leavers.** ${warningsOf(true).join(' ')}`, '']),
-    '```yaml',
-    stringify(shown, { lineWidth: 0, singleQuote: true }).trimEnd(),
-    '```',
-    '',
     ...known.map((note) => `- ${note}`),
     '',
   ].join('\n')

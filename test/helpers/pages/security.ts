@@ -10,7 +10,7 @@ const noteOfTables = `Made from \`src/store/retention/stored-data.ts\` by \`npx 
 of \`retention\`, from the end of the run on. *values* are personal values, *keys* are keys of people, *words* are texts that an operator typed or a
 server returned.
 `
-const noteOfThreats = `Made from \`test/helpers/threats.ts\`, which names the tests of each row by their titles.
+const noteOfThreats = `Made from [test/helpers/threats.ts](../test/helpers/threats.ts), which names the tests of each row.
 `
 
 const holds: Readonly<Record<Holds, string>> = { values: 'values', keys: 'keys', words: 'words', none: '' }
@@ -24,19 +24,15 @@ function withTables(page: string): string {
   const rows = Object.entries(storedData).flatMap(([table, groups]) =>
     groups.map((group) => [`\`${table}\``, holds[group.holds], group.description, group.removedWhen]),
   )
-  const part = [titleOfTables, noteOfTables, ...lines(['Table', 'Holds', 'What', 'Until'], rows)]
+  const part = [titleOfTables, noteOfTables, ...lines(['Table', 'Holds', 'What', 'Removed when'], rows)]
   return replacePart(page, { title: titleOfTables, end: endOfTables, part })
 }
 
 function withThreats(page: string): string {
   const rows = Object.entries(threats).flatMap(([target, members]) =>
-    members.map(({ from, protection, tests }, index) => {
-      const files = [...new Set(tests.map(([file]) => file))]
-      const links = files.map((file, at) => `[${at + 1}](../${file})`)
-      return [index === 0 ? target : '', from, protection, links.join(' ')]
-    }),
+    members.map(({ from, protection }, index) => [index === 0 ? target : '', from, protection]),
   )
-  const part = [titleOfThreats, noteOfThreats, ...lines(['What', 'From', 'What prevents it', 'Tests'], rows)]
+  const part = [titleOfThreats, noteOfThreats, ...lines(['What', 'From', 'What prevents it'], rows)]
   return replacePart(page, { title: titleOfThreats, end: endOfThreats, part })
 }
 

@@ -65,6 +65,8 @@ const repeating = [
 /** What the head of the page says once for all settings. */
 const reference = /, (?:each )?as \$\{env:NAME\} or \$\{file:PATH\}/
 const relative = /, relative to the folder of [a-z ]*file(?=\.)| Relative to the folder of [a-z ]*file\./
+/** The unit of a duration or size, which the name of the setting ends with. */
+const unit = /, in (?:milliseconds|seconds|minutes|bytes)(?=[.,])/
 
 const head = `# Every setting
 
@@ -72,7 +74,7 @@ const head = `# Every setting
 [configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for the name of a connection or
 of a channel, \`FIELD\` for one of the fields of a person, \`PROPERTY\` for one of the properties of a record. Settings of all types of source or
 target come first, then the settings of single types. Defaults are in bold. A *secret* is written as \`\${env:NAME}\` or \`\${file:PATH}\`. Paths of files
-are relative to the folder of the configuration file.
+are relative to the folder of the configuration file. Names end with their unit; \`Ms\` is milliseconds.
 `
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
@@ -181,7 +183,7 @@ function foldRows(
 }
 
 /** The fields that have a setting, at the end of its meaning. */
-const fieldsOf = / Of (?:`\w+`(?:, )?)+\.$/
+const fieldsOf = / (?:Not of|Of) (?:`\w+`(?:, )?)+\.$/
 
 /** Settings that several fields share, once; those that only some have, with the names of these. */
 function byField(settings: readonly Setting[]): Setting[] {
@@ -196,10 +198,17 @@ function byField(settings: readonly Setting[]): Setting[] {
   const options = [...groups.values()].flatMap((members) => {
     const [first] = members
     if (first === undefined) return []
-    const of = members.length === fields.size ? '' : ` Of ${listed(members.map(({ field }) => field))}.`
-    return [{ path: first.path, values: first.values, meaning: `${first.meaning}${of}` }]
+    return [{ path: first.path, values: first.values, meaning: `${first.meaning}${scopeOf(members, fields)}` }]
   })
   return [{ path: start, values: '', meaning }, ...options]
+}
+
+/** The fields that have a setting, where not all have it: named, or the others if those are fewer. */
+function scopeOf(members: readonly { readonly field: string }[], fields: ReadonlySet<string>): string {
+  const having = members.map(({ field }) => field)
+  const lacking = [...fields].filter((field) => !having.includes(field))
+  if (lacking.length === 0) return ''
+  return lacking.length < having.length ? ` Not of ${listed(lacking)}.` : ` Of ${listed(having)}.`
 }
 
 function listed(names: readonly string[]): string {
@@ -238,7 +247,7 @@ function code(value: unknown): string {
 }
 
 function meaningOf({ description = '' }: Schema): string {
-  const own = description.replace(reference, '').replace(relative, '')
+  const own = description.replace(reference, '').replace(relative, '').replace(unit, '')
   return own.replaceAll('<', '&lt;').replaceAll('|', '\\|').replaceAll('\n', ' ')
 }
 
