@@ -36,14 +36,14 @@ function headline({ connection, kind, since, reason }: Alert, paint: Paint): str
   return `${paint('red', 'alert')}     ${connection}: ${kind} since ${formatInstant(since)}: ${escapeText(reason)}`
 }
 
-function details({ notified, link }: Alert, paint: Paint): string[] {
+function details({ consequence, notified, link }: Alert, paint: Paint): string[] {
   const lines = notified.map(({ channel, sent, notifiedAt, lastFailure, nextAt }) => {
     const delivered =
       notifiedAt === null ? 'nothing sent yet' : `${pluralize(sent, 'message')}, the last ${formatInstant(notifiedAt)}`
     const next = nextAt === null ? '' : `, next ${formatInstant(nextAt)}`
     return `  ${channel}: ${delivered}${next}${lastFailure === null ? '' : `; ${paint('yellow', escapeText(lastFailure))}`}`
   })
-  return [...lines, ...(link === null ? [] : [`  ${escapeText(link)}`])]
+  return [`  If nobody acts: ${escapeText(consequence)}`, ...lines, ...(link === null ? [] : [`  ${escapeText(link)}`])]
 }
 
 function sentText({ notified }: Alert): string {

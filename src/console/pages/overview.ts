@@ -179,7 +179,8 @@ function needs(alerts: readonly Alert[], unsigned: string | undefined, context: 
     (
       alert,
     ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${formatRelativeTime(alert.since, context.now)}</span>
-<p class="reason">${withCode(reasonOf(alert))}</p>${peopleText(alert)}</div>
+<p class="reason">${withCode(reasonOf(alert))}</p>${peopleText(alert)}
+<p class="hint">If nobody acts: ${alert.consequence}</p></div>
 <div class="row">${answerTo(alert, context)}</div></li>`,
   )
   return card({

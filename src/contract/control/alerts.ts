@@ -38,6 +38,7 @@ const about = {
       'Tells causes of one kind apart: a code of the failure table, the guards that hold a plan, when the newest fault of a blocked leaver was found, when the newest of those was found whom only the platform knows. Null: there is one cause.',
     ),
   reason: z.string().describe('What is wrong, for people. It holds no key and no value of a person.'),
+  consequence: z.string().describe('What happens if nobody acts.'),
   since: Instant.describe('Since when it is so.'),
   people: Count.nullable().describe('How many people wait for that reason; null where none wait.'),
   leavers: Count.nullable().describe('How many of them have left, or have a leaving date to be corrected.'),

@@ -4,6 +4,7 @@ import type { Condition, ConditionSettings } from '../../store/alerts/condition.
 import { conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
 import { type AlertSettings, logChannel, type Notice } from '../config/channel.ts'
+import { alertKinds } from './kinds.ts'
 import type { AlertLink } from './links.ts'
 
 /** The JSON document that a webhook channel gets for one alert. */
@@ -69,7 +70,8 @@ function alertView(condition: Condition, alert: OpenAlert | undefined, linkOf: A
 }
 
 function about({ connection, kind, code, reason, since, people, leavers, runId }: Condition) {
-  return { connection, kind, code, reason, since: since.toISOString(), people, leavers, runId }
+  const { consequence } = alertKinds[kind]
+  return { connection, kind, code, reason, consequence, since: since.toISOString(), people, leavers, runId }
 }
 
 function nameOf({ connection, kind }: Condition): string {

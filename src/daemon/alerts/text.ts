@@ -1,9 +1,9 @@
-import type { AlertKind } from '../../contract/control/alerts.ts'
 import { pluralize } from '../../identity/pluralize.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { escapeText } from '../../text/escape.ts'
 import { formatTime, utc } from '../../text/time.ts'
 import type { AlertChange, Notice } from '../config/channel.ts'
+import { alertKinds } from './kinds.ts'
 import type { AlertLink } from './links.ts'
 
 /** The text of a notice in chat and mail. */
@@ -20,51 +20,6 @@ const groupReasonLength = 200
 /** A chat takes 3,000 characters in one message. */
 const maxGroupLength = 2500
 
-const headlines: Readonly<Record<AlertKind, string>> = {
-  blocked: 'the platform refuses all requests',
-  overdue: 'deliveries are late',
-  repeated: 'a batch is attempted over and over',
-  held: 'a plan waits for an approval',
-  expiring: 'an approval runs out',
-  run_failed: 'a run failed',
-  problems: 'the platform refuses leaving dates',
-  blockedPeople: 'people may have left, and the platform does not know it',
-  foreign: 'only the platform knows people',
-  leaver_late: 'departures are late',
-  emergency: 'a departure was stated by one person alone',
-  stated_departures: 'departures of operators wait for a person',
-  unaccounted: 'not everybody is accounted for',
-  not_effective: 'the platform shows people otherwise than HR',
-  directory: 'accounts differ from HR',
-  stale: 'HR was not read',
-  paused: 'is still paused',
-  hr_mail: 'HR gets no mail',
-  settings_differ: 'processes have different settings',
-}
-
-/** The command that shows more about an alert, where no link does. */
-const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
-  blocked: () => 'rollcall status',
-  overdue: ofConnection('problems'),
-  repeated: ofRun,
-  held: ofRun,
-  expiring: ofRun,
-  run_failed: ofRun,
-  problems: ofConnection('problems'),
-  blockedPeople: ofConnection('problems'),
-  foreign: ofConnection('problems'),
-  leaver_late: () => 'rollcall report leavers',
-  emergency: ofConnection('leave'),
-  stated_departures: ofConnection('leave'),
-  unaccounted: ofConnection('statement'),
-  not_effective: ofConnection('effective'),
-  directory: ({ connection }) => `rollcall effective --directory ${connection}`,
-  stale: ofConnection('runs'),
-  hr_mail: () => 'rollcall check',
-  settings_differ: () => 'rollcall status',
-  paused: ({ connection }) => `rollcall resume ${connection}`,
-}
-
 /** The text of a notice for people: counts and reasons without keys and values of people. Quoted texts cannot add lines. */
 export function noticeText(notice: Notice, linkOf: AlertLink): NoticeText {
   const { subject, lines, link } = wordsOf(notice, linkOf)
@@ -78,7 +33,7 @@ function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
       const { alert } = notice
       const { connection, kind } = alert
       return {
-        subject: `[Rollcall] ${connection}: ${headlines[kind]}`,
+        subject: `[Rollcall] ${connection}: ${alertKinds[kind].headline}`,
         lines: detailLines(notice, reasonLength),
         link: linkOf(alert),
       }
@@ -126,7 +81,7 @@ function blockOf(change: AlertChange, linkOf: AlertLink): string[] {
   const { alert } = change
   const link = linkOf(alert)
   return [
-    `${alert.connection}: ${headlines[alert.kind]}`,
+    `${alert.connection}: ${alertKinds[alert.kind].headline}`,
     ...detailLines(change, groupReasonLength),
     ...(link === null ? [] : [link]),
   ]
@@ -134,8 +89,14 @@ function blockOf(change: AlertChange, linkOf: AlertLink): string[] {
 
 function detailLines(change: AlertChange, maxReasonLength: number): string[] {
   const { alert } = change
-  const command = commands[alert.kind](alert)
-  return [stateLine(change), short(alert.reason, maxReasonLength), ...countLine(alert), `See: ${command}`]
+  const { consequence, command } = alertKinds[alert.kind]
+  return [
+    stateLine(change),
+    short(alert.reason, maxReasonLength),
+    ...countLine(alert),
+    ...(change.type === 'raised' ? [`If nobody acts: ${consequence}`] : []),
+    `See: ${command(alert)}`,
+  ]
 }
 
 function short(text: string, length: number): string {
@@ -151,15 +112,5 @@ function stateLine({ type, alert, sentBefore }: AlertChange): string {
 
 function countLine({ people, leavers }: Alert): string[] {
   if (!people) return []
-  return [
-    `${pluralize(people, 'person', 'people')} wait${people === 1 ? 's' : ''}, ${pluralize(leavers ?? 0, 'leaver')} among them.`,
-  ]
-}
-
-function ofRun(alert: Alert): string {
-  return alert.runId === null ? ofConnection('runs')(alert) : `rollcall run ${alert.runId}`
-}
-
-function ofConnection(command: string): (alert: Alert) => string {
-  return ({ connection }) => `rollcall ${command} --connection ${connection}`
+  return [`Concerns ${pluralize(people, 'person', 'people')}, ${pluralize(leavers ?? 0, 'leaver')} among them.`]
 }

@@ -19,6 +19,7 @@ function alert(values: Partial<Alert>): Alert {
     kind: 'blocked',
     code: 'key_refused',
     reason: 'the platform does not accept the API key (401)',
+    consequence: 'Nothing is sent.',
     since: '2026-11-20T02:00:00.000Z',
     people: 3,
     leavers: 1,
@@ -76,6 +77,7 @@ test('the list of alerts shows what was sent to which channel, and the channels'
 
   expect(text.split('\n')).toEqual([
     'alert     acme: blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)',
+    '  If nobody acts: Nothing is sent.',
     '  log: 2 messages, the last 2026-11-20 02:01 UTC, next 2026-11-21 02:01 UTC',
     '  mail: nothing sent yet, next 2026-11-21 02:01 UTC; mail.example:25 refuses connections',
     '  https://wiki.example/blocked',

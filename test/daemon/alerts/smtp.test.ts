@@ -39,7 +39,7 @@ describe('a mail', () => {
           'content-type': 'text/plain; charset=utf-8',
           date: 'Fri, 20 Nov 2026 03:00:07 +0000',
         },
-        body: expect.stringContaining('93 people wait, 91 leavers among them.\r\n'),
+        body: expect.stringContaining('Concerns 93 people, 91 leavers among them.\r\n'),
       },
     ])
   })

@@ -1,0 +1,187 @@
+import type { AlertKind } from '../../contract/control/alerts.ts'
+import type { Alert } from '../../store/alerts/alerts.ts'
+
+/** What a link or a command is about. */
+export type LinkedAlert = Pick<Alert, 'id' | 'connection' | 'kind' | 'code' | 'runId'>
+
+/** What messages say about alerts of one kind. */
+type KindTexts = {
+  /** What is wrong, in a few words: the subject of a message. */
+  readonly headline: string
+  /** What happens if nobody acts: one sentence or two. */
+  readonly consequence: string
+  /** The path of the console's page with the button that helps, or with what has to be looked at. */
+  readonly page: (alert: LinkedAlert) => string
+  /** The command that shows more, or that helps. */
+  readonly command: (alert: LinkedAlert) => string
+  /** How soon a person has to know. Night duty is called for `page`. */
+  readonly urgency: 'page' | 'work hours'
+}
+
+/** Every kind of alert. docs/alerts.md has the same sentences. */
+export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
+  blocked: {
+    headline: 'the platform refuses all requests',
+    consequence: 'Nothing of this connection is sent, so its leavers stay employed on the platform.',
+    page: ({ connection }) => `/connections/${encodeURIComponent(connection)}/unblock`,
+    command: () => 'rollcall status',
+    urgency: 'page',
+  },
+  overdue: {
+    headline: 'deliveries are late',
+    consequence: 'Rollcall tries again; until it succeeds, leavers who wait stay employed on the platform.',
+    page: aboutConnection('/problems'),
+    command: ofConnection('problems'),
+    urgency: 'page',
+  },
+  repeated: {
+    headline: 'a batch is attempted over and over',
+    consequence: 'The people of this batch stay undelivered.',
+    page: runPage,
+    command: ofRun,
+    urgency: 'page',
+  },
+  held: {
+    headline: 'a plan waits for an approval',
+    consequence:
+      'The held changes are not sent. The plan expires, or the next run replaces it with one that is judged by the same guards.',
+    page: decisionPage,
+    command: ofRun,
+    urgency: 'page',
+  },
+  expiring: {
+    headline: 'an approval runs out',
+    consequence: 'The plan can no longer be approved, and its changes wait for a new run.',
+    page: (alert) => (alert.code === 'expired' ? syncPage(alert) : decisionPage(alert)),
+    command: ofRun,
+    urgency: 'page',
+  },
+  run_failed: {
+    headline: 'a run failed',
+    consequence: 'Whoever left since the last successful run stays employed on the platform until a run succeeds.',
+    page: runPage,
+    command: ofRun,
+    urgency: 'page',
+  },
+  problems: {
+    headline: 'the platform refuses leaving dates',
+    consequence: 'These leavers stay employed on the platform.',
+    page: aboutConnection('/problems'),
+    command: ofConnection('problems'),
+    urgency: 'page',
+  },
+  blockedPeople: {
+    headline: 'people may have left, and the platform does not know it',
+    consequence: 'They stay employed on the platform, although they may have left.',
+    page: aboutConnection('/problems', '#blocked-people'),
+    command: ofConnection('problems'),
+    urgency: 'work hours',
+  },
+  foreign: {
+    headline: 'only the platform knows people',
+    consequence: 'They stay employed on the platform: Rollcall sends nothing about people whom no export states.',
+    page: aboutConnection('/problems', '#foreign'),
+    command: ofConnection('problems'),
+    urgency: 'work hours',
+  },
+  unaccounted: {
+    headline: 'not everybody is accounted for',
+    consequence:
+      'A person who was lost between HR and the platform stays lost, and an auditor finds a night that does not add up.',
+    page: ({ connection }) => `/connections/${encodeURIComponent(connection)}/statement`,
+    command: ofConnection('statement'),
+    urgency: 'page',
+  },
+  leaver_late: {
+    headline: 'departures are late',
+    consequence: 'These leavers stay employed on the platform, and the report of leavers shows them as late.',
+    page: aboutConnection('/problems'),
+    command: () => 'rollcall report leavers',
+    urgency: 'page',
+  },
+  emergency: {
+    headline: 'a departure was stated by one person alone',
+    consequence: 'The departure keeps its effect on the word of one person.',
+    page: aboutConnection('/problems', '#stated'),
+    command: ofConnection('leave'),
+    urgency: 'page',
+  },
+  stated_departures: {
+    headline: 'departures of operators wait for a person',
+    consequence: 'A departure that waits is not sent; one that HR contradicts keeps its effect.',
+    page: aboutConnection('/problems', '#stated'),
+    command: ofConnection('leave'),
+    urgency: 'work hours',
+  },
+  not_effective: {
+    headline: 'the platform shows people otherwise than HR',
+    consequence: 'The platform goes on treating them so: leavers as employed, and joiners as unknown.',
+    page: aboutConnection('/effective'),
+    command: ofConnection('effective'),
+    urgency: 'work hours',
+  },
+  directory: {
+    headline: 'accounts differ from HR',
+    consequence: 'Accounts of people who have left stay enabled.',
+    page: aboutConnection('/effective'),
+    command: ({ connection }) => `rollcall effective --directory ${connection}`,
+    urgency: 'work hours',
+  },
+  stale: {
+    headline: 'HR was not read',
+    consequence: 'Whoever left since then stays employed on the platform.',
+    // Only the identity system can send what is missing of a connection that is pushed.
+    page: (alert) => (isPushed(alert) ? aboutConnection('/runs')(alert) : syncPage(alert)),
+    command: ofConnection('runs'),
+    urgency: 'page',
+  },
+  paused: {
+    headline: 'is still paused',
+    consequence: 'HR is not read until the pause ends, so whoever leaves meanwhile stays employed on the platform.',
+    page: ({ connection }) => `/schedules/${encodeURIComponent(connection)}/pause/end`,
+    command: ({ connection }) => `rollcall resume ${connection}`,
+    urgency: 'work hours',
+  },
+  hr_mail: {
+    headline: 'HR gets no mail',
+    consequence: 'HR does not learn what it has to correct, so the faults stay in its lists.',
+    page: () => '/problems/hr',
+    command: () => 'rollcall check',
+    urgency: 'work hours',
+  },
+  settings_differ: {
+    headline: 'processes have different settings',
+    consequence: 'The same export is judged differently, depending on which process reads it.',
+    page: () => '/settings',
+    command: () => 'rollcall status',
+    urgency: 'work hours',
+  },
+}
+
+function aboutConnection(path: string, part = ''): KindTexts['page'] {
+  return ({ connection }) => `${path}?${new URLSearchParams({ connection })}${part}`
+}
+
+function runPage(alert: LinkedAlert): string {
+  return alert.runId === null ? aboutConnection('/runs')(alert) : `/runs/${alert.runId}`
+}
+
+function decisionPage(alert: LinkedAlert): string {
+  return alert.runId === null ? aboutConnection('/runs')(alert) : `/runs/${alert.runId}/decision`
+}
+
+function syncPage({ connection }: LinkedAlert): string {
+  return `/connections/${encodeURIComponent(connection)}/sync`
+}
+
+function isPushed({ code }: LinkedAlert): boolean {
+  return code === 'not_pushed' || code === 'no_token'
+}
+
+function ofRun(alert: LinkedAlert): string {
+  return alert.runId === null ? ofConnection('runs')(alert) : `rollcall run ${alert.runId}`
+}
+
+function ofConnection(command: string): KindTexts['command'] {
+  return ({ connection }) => `rollcall ${command} --connection ${connection}`
+}
