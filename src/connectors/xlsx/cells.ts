@@ -14,8 +14,8 @@ export type StoredCell = {
   style: number
   /** The content of `v`, or of an inline string without its escapes. */
   text: string
-  /** Whether there is a `v` or an inline string at all. */
-  hasValue: boolean
+  /** The element that holds it: a value or an inline string; null: there is none. */
+  valueIn: 'v' | 'is' | null
   hasFormula: boolean
   /** The cells that its formula fills besides this one, such as `B2:B9`; null: none. */
   range: string | null
@@ -26,7 +26,7 @@ export const blankCell: Readonly<StoredCell> = {
   type: 'n',
   style: -1,
   text: '',
-  hasValue: false,
+  valueIn: null,
   hasFormula: false,
   range: null,
 }
@@ -47,13 +47,16 @@ export const notCalculated = {
 
 /** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */
 export function cellContent(cell: StoredCell, context: CellContext): CellContent {
-  const { type, text, hasValue, hasFormula } = cell
+  const { type, text, hasFormula } = cell
+  const hasValue = cell.valueIn !== null
   if (hasFormula && context.isUncalculated) return notCalculated
   // Some writers put an empty value beside a formula that they did not calculate. Only a text may be empty.
   if (hasFormula && text === '' && !(hasValue && type === 'str')) return notCalculated
   if (!hasValue) return ''
   switch (type) {
     case 's':
+      // Some writers of companies put a reference without a number where there is no text. Excel shows a blank cell.
+      if (text === '') return ''
       return /^\d{1,9}$/.test(text) ? textContent(context.strings.at(Number(text)) ?? null) : null
     case 'str':
       return textContent(decodeEscapes(text))

@@ -60,7 +60,9 @@ export async function readWorkbook(archive: Archive): Promise<Workbook> {
   const relations = await readRelations(archive, part)
   const ofType = (type: string) => relations.values().find((one) => one.type === type)?.target ?? null
   const worksheets = sheets.flatMap(({ name: sheet, id }, index) => {
-    const relation = relations.get(id)
+    // Excel keeps the modules of old workbooks as sheets without a part.
+    if (id === '') return []
+    const relation = relations.get(id ?? '')
     if (!relation) throw unreadable(`${name} is a damaged workbook that lacks one of its sheets`, 'have it saved again')
     return relation.type === 'worksheet' ? [{ name: sheet, part: relation.target, number: index + 1 }] : []
   })
@@ -96,7 +98,7 @@ async function checkContentType(archive: Archive, workbook: string): Promise<voi
   throw unreadable(`${name} is no Excel workbook (.xlsx) but another document`, 'have the list saved as .xlsx')
 }
 
-type NamedSheet = { readonly name: string; readonly id: string }
+type NamedSheet = { readonly name: string; readonly id: string | undefined }
 
 async function readSheetNames(archive: Archive, part: string) {
   const sheets: NamedSheet[] = []
@@ -110,7 +112,7 @@ async function readSheetNames(archive: Archive, part: string) {
         if (depth === 2 && tag === 'workbookPr') isFrom1904 = isTrue(attributes.date1904)
         if (depth === 2 && tag === 'calcPr') isUncalculated = isTrue(attributes.fullCalcOnLoad)
         if (depth !== 3 || tag !== 'sheet') return
-        sheets.push({ name: attributes.name ?? '', id: prefixedAttribute(attributes, 'id') ?? '' })
+        sheets.push({ name: attributes.name ?? '', id: prefixedAttribute(attributes, 'id') })
         if (sheets.length > maxSheets)
           throw unreadable(`${archive.name} is a workbook with more than ${maxSheets} sheets`, 'check the export')
       },

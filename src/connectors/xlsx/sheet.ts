@@ -198,8 +198,14 @@ class SheetHandler {
       if (t === 'array' || t === 'dataTable') this.#cell.range = ref ?? null
     }
     if (tag !== 'v' && tag !== 'is') return
-    if (this.#cell.hasValue) throw this.#damaged(`a cell with two values in row ${this.#line}`)
-    this.#cell.hasValue = true
+    const { type, valueIn } = this.#cell
+    const isSecond = valueIn !== null
+    if (isSecond && (type !== 'inlineStr' || valueIn === tag))
+      throw this.#damaged(`a cell with two values in row ${this.#line}`)
+    // Of an inline string beside a value, Excel shows the string.
+    if (isSecond && tag === 'v') return
+    this.#cell.text = ''
+    this.#cell.valueIn = tag
     this.#isInValue = tag === 'v'
     this.#isInInline = tag === 'is'
   }

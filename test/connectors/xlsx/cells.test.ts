@@ -176,6 +176,21 @@ describe('a date', () => {
 })
 
 describe('a text', () => {
+  test('that refers to no shared string is blank, as programs of companies write one', async () => {
+    const cells = '<c t="s"><v>0</v></c><c t="s"><v/></c><c t="s"><v></v></c><c t="s"><v>1</v></c>'
+
+    const read = await readCells(cells, { strings: ['<t>one</t>', '<t>two</t>'] })
+
+    expect(read).toEqual({ values: ['one', '', '', 'two'], faults: [] })
+  })
+
+  test('that is inline is read where a value stands beside it, before or after', async () => {
+    const cells =
+      '<c t="inlineStr"><v>1.0</v><is><t>1.</t></is></c><c t="inlineStr"><is><t>01</t></is><v>1</v></c><c><v>3</v></c>'
+
+    expect(await readCells(cells)).toEqual({ values: ['1.', '01', '3'], faults: [] })
+  })
+
   test('is read from shared and inline strings, with all its runs and without its reading aid', async () => {
     const strings = [
       '<t>plain</t>',

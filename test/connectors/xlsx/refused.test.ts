@@ -206,7 +206,17 @@ describe('a damaged sheet is refused, and nothing of it is used', () => {
     ['with a row that no sheet has', cut.replace('<row r="3"', '<row r="1048577"'), '(rows out of order after row 2)'],
     ['with a cell of another row', cut.replace('r="A3"', 'r="A4"'), '(cells out of order in row 3)'],
     ['with a cell twice', cut.replace('r="B3"', 'r="A3"'), '(cells out of order in row 3)'],
-    ['with two values in a cell', cut.replace('</is>', '</is><v>1</v>'), '(a cell with two values in row 1)'],
+    ['with two strings in a cell', cut.replace('</is>', '</is><is/>'), '(a cell with two values in row 1)'],
+    [
+      'with two values in a cell',
+      sheetOf(`${people}<row r="4"><c><v>1</v><v>2</v></c></row>`),
+      '(a cell with two values in row 4)',
+    ],
+    [
+      'with a string in a cell of a number',
+      sheetOf(`${people}<row r="4"><c><v>1</v><is><t>2</t></is></c></row>`),
+      '(a cell with two values in row 4)',
+    ],
     [
       'with something else among its rows',
       cut.replace('<row r="3"', '<x/><row r="3"'),

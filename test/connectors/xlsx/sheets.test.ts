@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readCsv, refusalOf } from '../../helpers/sources/csv.ts'
-import { rowOf, sheetOf, textCell, workbookOf, xlsx } from '../../helpers/sources/workbooks.ts'
+import { rowOf, sheetOf, textCell, workbookOf, workbookParts, xlsx } from '../../helpers/sources/workbooks.ts'
 
 const people = [rowOf(1, 'id', 'name', 'end'), rowOf(2, '1', 'Ana', ''), rowOf(3, '2', 'Ben', '2026-10-31')].join('')
 const rows = [
@@ -50,6 +50,22 @@ describe('the sheet', () => {
     expect(await refusalOf(book, { ...xlsx, sheet: 1 })).toContain(
       'has no sheet number 1 with rows; it has 2 sheets: "People", "Former"',
     )
+  })
+
+  test('without a part, as Excel keeps the modules of old workbooks, is left out', async () => {
+    const parts = workbookParts({ sheets: { People: people } })
+    const book = await workbookOf({
+      sheets: { People: people },
+      parts: {
+        'xl/workbook.xml': parts['xl/workbook.xml'].replace(
+          '</sheets>',
+          '<sheet name="Module" sheetId="2" r:id=""/></sheets>',
+        ),
+      },
+    })
+
+    expect((await readCsv(book, xlsx)).rows).toEqual(rows)
+    expect(await refusalOf(book, { ...xlsx, sheet: 'Module' })).toContain('has no sheet "Module"; it has 1 sheet')
   })
 
   test('of a chart is left out', async () => {
