@@ -1,7 +1,9 @@
+import { pluralize } from '../../identity/pluralize.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { ReadCounts, Statement } from './statements.ts'
 
 const maxLocationCharacters = 100
+const nouns = { records: 'record', pages: 'page' } as const
 
 /** The statement in words, beside how much was read. */
 export function textOf(statement: Statement, read: ReadCounts = { records: 0, pages: 0 }): string {
@@ -10,7 +12,7 @@ export function textOf(statement: Statement, read: ReadCounts = { records: 0, pa
   switch (kind) {
     case 'records':
     case 'pages':
-      return `${subject} counts ${statement.count} ${kind}, and ${read[kind]} ${read[kind] === 1 ? 'was' : 'were'} read`
+      return `${subject} counts ${pluralize(statement.count, nouns[kind])}, and ${read[kind]} ${read[kind] === 1 ? 'was' : 'were'} read`
     case 'next':
       return `${subject} names a next page`
     case 'more':

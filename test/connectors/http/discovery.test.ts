@@ -175,6 +175,20 @@ describe('the list and the pages of a system are found, and a run reads all of i
   })
 })
 
+test('pages are found although the server fails at parameters that it does not know', async () => {
+  const answer: Answer = (request, response) => {
+    const [unknown] = [...new URL(request.url ?? '', 'http://hr').searchParams.keys()].filter((name) => name !== 'skip')
+    if (unknown !== undefined) response.writeHead(500).end()
+    else pagesAt('skip', { first: 0, count: 150, size: 100 })(request, response)
+  }
+  await using server = await startHrServer(answer)
+  await using folder = await temporaryFolder()
+
+  const { source } = await discover(server.url, folder.path)
+
+  expect(source.pages).toMatchObject({ by: 'offset', parameter: 'skip' })
+})
+
 describe('what an answer does not show is said', () => {
   test.each([
     ['no total', { people: people(3) }, /Nothing states how many people the list has/],

@@ -100,6 +100,18 @@ const firstPages: readonly Shape[] = [
     'holds 2 records, as many as $top asks for',
   ],
   [
+    'as many records as the body of the request asks for',
+    json({ workers: two }),
+    { method: 'POST', body: { query: { pageSize: 2 }, showInactive: true }, records: '/workers' },
+    'holds 2 records, as many as pageSize asks for',
+  ],
+  [
+    'as many records as a less usual parameter asks for',
+    json({ workers: two }),
+    { url: '?recordsPerPage=2', records: '/workers' },
+    'holds 2 records, as many as recordsPerPage asks for',
+  ],
+  [
     'another member than the configured one',
     json({ items: two, links: { next: '?page=2' }, nxt: null }),
     { records: '/items', next: '/nxt' },

@@ -10,7 +10,8 @@ import { isByPosition, namedPager, type PageTarget, positionPager } from '../lis
 import type { Pages } from '../settings/pages.ts'
 import { endSettings, findKey, hasUsualSize, pageCandidates, statementsIn, statesMore } from './page-candidates.ts'
 
-const refusedStatuses = [204, 400, 404, 422]
+/** How servers answer a request whose parameter they do not know. Some fail. */
+const refusedStatuses = [204, 400, 404, 422, 500]
 
 type DiscoveryInput = {
   readonly client: HttpClient

@@ -13,6 +13,7 @@ import {
   statesTotal,
 } from '../../json/statements.ts'
 import type { ResponseHeaders } from '../client/body.ts'
+import type { ConfiguredJson } from '../client/secrets.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import { checkEven } from './even-pages.ts'
 import { statedByHeaders } from './header-statements.ts'
@@ -80,8 +81,7 @@ export function endOfList(settings: ListSettings, rule: PageRule, last: LastPage
 function signsWithoutProof(settings: ListSettings, rule: PageRule, last: LastPage): readonly string[] {
   const missing = missingNext(rule, last)
   if (missing !== null) checkAllowed(rule, last)
-  if (rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single'))
-    checkNotFull(settings.url, rule, last)
+  if (rule.by === 'undeclared' || (missing !== null && settings.pages !== 'single')) checkNotFull(settings, rule, last)
   const allowed = settings.pages === 'single' ? 'pages: single' : 'allowSingle'
   return missing === null ? last.signs : [`${missing}, as ${allowed} allows`]
 }
@@ -171,10 +171,10 @@ function checkAllowed(rule: PageRule, { page }: LastPage): void {
 }
 
 /** Refuses an only page with as many records as were requested: others may follow. */
-function checkNotFull(url: string, rule: PageRule, { records, page }: LastPage): void {
+function checkNotFull(settings: ListSettings, rule: PageRule, { records, page }: LastPage): void {
   if (records === 0) return
   const sent = 'size' in rule && rule.size !== undefined ? [[rule.sizeParameter ?? 'size', rule.size] as const] : []
-  const named = [...new URL(url).searchParams].filter(([name]) => sizeName.test(plainName(name)))
+  const named = requestedParameters(settings).filter(([name]) => sizeName.test(plainName(name)))
   const full = [...sent, ...named].find(([, value]) => Number(value) === records)
   if (!full) return
   const help =
@@ -185,15 +185,32 @@ function checkNotFull(url: string, rule: PageRule, { records, page }: LastPage):
   )
 }
 
-/** How servers call the size of a page in an address. */
-const sizeName = /^(limit|top|per|perpage|size|pagesize|count|rows|take|first|results|maxresults|limitpagelength)$/
+/** How servers call the size of a page in a request. */
+const sizeName =
+  /^((page|batch|query)?(limit|size)|top|((items|records|results|rows|entries)?per(page)?)|count|rows|take|first|results|max(results|items|records|rows)?|limitpagelength|num(berof)?(results|records|items|rows)?)$/
 
 /** The statements that prove the end, and what else decides whether others contradict it. */
 type EndContext = LastPage & { readonly proofs: readonly Statement[]; readonly settings: ListSettings }
 
-/** Whether a count only repeats a parameter of the address. */
+/** Whether a count only repeats a parameter of the request. */
 function repeatsRequest({ location, count }: CountStatement, { settings, page }: EndContext): boolean {
   const name = plainName(location.split('/').at(-1) ?? '')
-  const parameters = [...new URL(settings.url).searchParams, ...page.url.searchParams]
+  const parameters = [...requestedParameters(settings), ...page.url.searchParams]
   return parameters.some(([key, value]) => plainName(key) === name && Number(value) === count)
+}
+
+/** The names and values that the configured address and body send. */
+function requestedParameters({
+  url,
+  body,
+}: Pick<ListSettings, 'url' | 'body'>): readonly (readonly [string, string])[] {
+  return [...new URL(url).searchParams, ...numbersIn(body ?? null)]
+}
+
+/** The numbers in a body by the names of their members, however deep. */
+function numbersIn(body: ConfiguredJson): readonly (readonly [string, string])[] {
+  if (typeof body !== 'object' || body === null) return []
+  return Object.entries(body).flatMap(([name, value]) =>
+    typeof value === 'object' ? numbersIn(value) : [[name, String(value)] as const],
+  )
 }

@@ -65,6 +65,32 @@ function toSeconds(ms: number): number {
 const tlsCode =
   /^(?:CERT_|CRL_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO)/
 
+/** What the usual reasons mean for which a server is not trusted. */
+const untrusted: Readonly<Record<string, readonly [string, string]>> = {
+  CERT_HAS_EXPIRED: [
+    'shows a certificate that has expired',
+    'let its administrator renew it; if a browser trusts it, check the clock of this machine and ca',
+  ],
+  CERT_NOT_YET_VALID: [
+    'shows a certificate that is not valid yet',
+    'check the clock of this machine, then ask the administrator of the server',
+  ],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    'shows the certificate of another host',
+    'check the host in the address; where it is right, ask its administrator',
+  ],
+  ...unknownAuthority('DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'),
+  ...unknownAuthority('UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
+}
+
+function unknownAuthority(...codes: readonly string[]): Record<string, readonly [string, string]> {
+  const meaning = [
+    'shows a certificate of an authority that this machine does not know',
+    'check the address; if the authority is your own, name its certificate in ca',
+  ] as const
+  return Object.fromEntries(codes.map((code) => [code, meaning]))
+}
+
 const outages: Readonly<Record<string, readonly [string, string]>> = {
   ENOTFOUND: ['has no address', 'check the name of the host, and the name server'],
   EAI_AGAIN: ['has no address for now', 'check the name server'],
@@ -98,10 +124,11 @@ export function toNetworkFailure(error: unknown, label: string): unknown {
   const code = networkCode(error)
   if (error instanceof Failure || code === undefined || code === 'UND_ERR_INVALID_ARG') return error
   if (tlsCode.test(code)) {
-    const help = 'check its certificate and ca, and clientCertificate where it wants one'
-    return unreadable(`${label} and Rollcall cannot agree on who the server or the client is (${code})`, help, {
-      cause: error,
-    })
+    const [problem, help] = untrusted[code] ?? [
+      'and Rollcall cannot agree on who the server or the client is',
+      'check its certificate and ca, and clientCertificate where it wants one',
+    ]
+    return unreadable(`${label} ${problem} (${code})`, help, { cause: error })
   }
   // The cause would quote what the server sent.
   for (const [pattern, problem, help] of unusableResponses)

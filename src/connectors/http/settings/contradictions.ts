@@ -13,20 +13,29 @@ export function contradictions(source: HttpSettings): readonly Contradiction[] {
   const rules = [
     ...credentialRules(source, url),
     ...requestRules(source),
+    ...nextRules(source, url),
     ...pageRules(source, url),
     ...exportRules(source),
   ]
-  const broken = rules.filter(([isBroken]) => isBroken).map(([, path, message]) => ({ path: [path], message }))
-  return [...addressContradictions(source, url), ...broken, ...detailContradictions(source)]
+  return [...addressContradictions(source, url), ...brokenOf(rules), ...detailContradictions(source)]
 }
 
-/** Refuses details with the same name, and bodies that are not sent. */
+/** What the broken rules say. `below`: the path of the settings that they are about. */
+function brokenOf(rules: readonly Rule[], below: Contradiction['path'] = []): Contradiction[] {
+  return rules.filter(([isBroken]) => isBroken).map(([, path, message]) => ({ path: [...below, path], message }))
+}
+
+/** Refuses details with the same name, bodies that are not sent, and pages that contradict the address. */
 function detailContradictions({ join, each }: HttpSettings): Contradiction[] {
   const details = [
     ...join.map((detail, index) => ({ detail, path: ['join', index] })),
     ...each.map((detail, index) => ({ detail, path: ['each', index] })),
   ]
-  return details.flatMap(({ detail, path }, index) => {
+  const ofPages = join.flatMap((list, index) => {
+    const url = URL.parse(list.url)
+    return url === null ? [] : brokenOf(pageRules(list, url), ['join', index])
+  })
+  const ofDetails = details.flatMap(({ detail, path }, index) => {
     const isNameTaken = details.slice(0, index).some((other) => other.detail.as === detail.as)
     const isBodyUnsent = detail.method === 'GET' && detail.body !== undefined
     return [
@@ -34,6 +43,7 @@ function detailContradictions({ join, each }: HttpSettings): Contradiction[] {
       ...(isBodyUnsent ? [{ path: [...path, 'body'], message: 'needs method: POST' }] : []),
     ]
   })
+  return [...ofPages, ...ofDetails]
 }
 
 /** Refuses addresses that are readable on the way, hold credentials, or would send the credentials to another host. */
@@ -99,35 +109,38 @@ function hasGroups(body: Readonly<Record<string, unknown>> = {}): boolean {
 }
 
 function requestRules({ method, body, mode, pages }: HttpSettings): Rule[] {
-  const isInBody = typeof pages === 'object' && 'in' in pages && pages.in === 'body'
   const hasKey = typeof pages === 'object' && pages.key !== undefined
   return [
     [mode === 'delta' && hasKey, 'pages', 'leave key out: in a delta several records may be about one person'],
     [method === 'GET' && body !== undefined, 'body', 'needs method: POST'],
-    [method === 'GET' && isInBody, 'pages', 'in: body needs method: POST'],
   ]
 }
 
-function pageRules({ next, nextParameter, pages }: HttpSettings, url: URL): Rule[] {
-  const declared = typeof pages === 'object' ? pages : null
-  const parameters = declared && 'parameter' in declared && declared.in === 'query' ? declared : null
-  const sent = [parameters?.parameter, parameters?.sizeParameter].filter((name) => name !== undefined)
+function nextRules({ next, nextParameter, pages }: HttpSettings, url: URL): Rule[] {
   return [
-    [declared !== null && next !== undefined, 'next', 'write it below pages, or leave pages out'],
+    [typeof pages === 'object' && next !== undefined, 'next', 'write it below pages, or leave pages out'],
     [nextParameter !== undefined && next === undefined, 'next', 'say where the token stands that nextParameter sends'],
     [
       nextParameter !== undefined && url.searchParams.has(nextParameter),
       'nextParameter',
       'url has this parameter already',
     ],
-    [sent.some((name) => url.searchParams.has(name)), 'pages', 'url has one of its parameters already'],
+  ]
+}
+
+/** The rules about the pages of the list of a source, or of a further list. */
+function pageRules({ pages, method }: Pick<HttpSettings, 'pages' | 'method'>, url: URL): Rule[] {
+  if (typeof pages !== 'object' || !('parameter' in pages)) return []
+  const { in: location, parameter, sizeParameter, size } = pages
+  const sent = [parameter, sizeParameter].filter((name) => name !== undefined)
+  return [
+    [method === 'GET' && location === 'body', 'pages', 'in: body needs method: POST'],
     [
-      declared !== null &&
-        'sizeParameter' in declared &&
-        (declared.sizeParameter === undefined) !== (declared.size === undefined),
+      location === 'query' && sent.some((name) => url.searchParams.has(name)),
       'pages',
-      'sizeParameter and size belong together',
+      'url has one of its parameters already',
     ],
+    [(sizeParameter === undefined) !== (size === undefined), 'pages', 'sizeParameter and size belong together'],
   ]
 }
 

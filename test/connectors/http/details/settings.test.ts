@@ -55,6 +55,24 @@ describe('the settings of details', () => {
       'only the entry of body at /requests may name columns',
     ],
     ['CSV', { format: 'csv', join: [join] }, 'join', 'is for format: json'],
+    [
+      'pages of a join in a body that is not sent',
+      { join: [{ ...join, pages: { by: 'page', parameter: 'page', in: 'body' } }] },
+      'join.0.pages',
+      'in: body needs method: POST',
+    ],
+    [
+      'pages of a join whose address has their parameter',
+      { join: [{ ...join, url: `${join.url}?page=1`, pages: { by: 'page', parameter: 'page' } }] },
+      'join.0.pages',
+      'url has one of its parameters already',
+    ],
+    [
+      'a size of pages of a join that is not sent',
+      { join: [{ ...join, pages: { by: 'page', parameter: 'page', size: 50 } }] },
+      'join.0.pages',
+      'sizeParameter and size belong together',
+    ],
   ])('refuse %s', (_case, changed, path, message) => {
     const { error } = HttpSource.safeParse({ ...plain, ...changed })
 

@@ -150,13 +150,13 @@ describe('a list states how its end was recognised', () => {
       'status 404 behind the end',
       inTurn(pageOf(['1'], { total: 1 }), (_request, response) => response.writeHead(404).end()),
       { ...byPage, total },
-      'page 1 is the last: there is no page 2; /total counts 1 records, and 1 was read',
+      'page 1 is the last: there is no page 2; /total counts 1 record, and 1 was read',
     ],
     [
       'an answer without records behind the end',
       inTurn(pageOf(['1'], { total: 1 }), json({ total: 1 })),
       { ...byPage, total },
-      'page 1 is the last: there is no page 2; /total counts 1 records, and 1 was read',
+      'page 1 is the last: there is no page 2; /total counts 1 record, and 1 was read',
     ],
     [
       'the last page again behind the end',
@@ -168,7 +168,7 @@ describe('a list states how its end was recognised', () => {
       'the only page again behind the end, shorter than requested',
       pageOf(['1'], { total: 1 }),
       { ...byPage, sizeParameter: 'size', size: 50, total },
-      'page 1 is the last: page 2 repeats records; /total counts 1 records, and 1 was read',
+      'page 1 is the last: page 2 repeats records; /total counts 1 record, and 1 was read',
     ],
     [
       'a total of pages',
@@ -206,7 +206,7 @@ describe('a list states how its end was recognised', () => {
       'an empty page behind the last one',
       inTurn(pageOf(['1'], { next: '?b', total: 1 }), pageOf([], { next: '?c', total: 1 })),
       { ...byNext, total },
-      'page 2 is the last: it is empty; /total counts 1 records, and 1 was read',
+      'page 2 is the last: it is empty; /total counts 1 record, and 1 was read',
     ],
     [
       'a first page that may be the only one',
@@ -294,7 +294,7 @@ describe('a list is refused', () => {
       'with more records than the total of one page',
       pageOf(['1', '2'], { sum: 1 }),
       { by: 'single', total: '/sum' },
-      '/sum counts 1 records, and 2 were read',
+      '/sum counts 1 record, and 2 were read',
       1,
     ],
     ['without a header Link at first', pageOf(['1']), { by: 'link' }, /has no header link, .*allowSingle/, 1],
