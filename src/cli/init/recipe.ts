@@ -48,11 +48,15 @@ export async function connectRecipe(options: RecipeOptions, asking: Asking): Pro
   const given = givenBy(options, preset)
   output.printPart(renderSetup(preset.title, preset.recipe.setup, output.paint))
   const name = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'
-  const usualZone = Temporal.Now.timeZoneId()
-  const zone = options.timeZone ?? (await prompts?.text('In which time zone are the dates of the list?', usualZone))
-  const timeZone = requireTimeZone(zone ?? usualZone)
+  const timeZone = await untilGood(asking, options.timeZone, {
+    message: 'In which time zone are the dates of the list?',
+    usual: Temporal.Now.timeZoneId(),
+    lacking: null,
+    check: async (text) => requireTimeZone(text),
+  })
+  const typed = new Map<string, string>()
   for (;;) {
-    const answers = await answersFor(preset, given, asking)
+    const answers = await answersFor(preset, { given, typed }, asking)
     const settings = { name: toConnectionName(name), target: name, timeZone, recipe: options.recipe, answers }
     const connection = recipeConnection(settings)
     try {
@@ -92,7 +96,19 @@ function givenBy({ parameter, credential, set }: RecipeOptions, { recipe }: Reci
   return {
     parameters: knownPairs('--parameter', parameter, recipe.parameters),
     credentials: knownPairs('--credential', credential, recipe.credentials),
-    settings: new Map([...pairsIn('--set', set)].map(([path, value]) => [path, parse(value)])),
+    settings: new Map([...pairsIn('--set', set)].map(([path, value]) => [path, settingIn(path, value)])),
+  }
+}
+
+/** The value of a setting as the configuration would have it. */
+function settingIn(path: string, text: string): unknown {
+  try {
+    return parse(text)
+  } catch {
+    throw new Failure(
+      'usage',
+      `--set ${path}: ${text} is no YAML: write it as the configuration has it, such as '"a: b"'`,
+    )
   }
 }
 
@@ -116,10 +132,27 @@ export function pairsIn(option: string, texts: readonly string[]): ReadonlyMap<s
   return new Map(pairs)
 }
 
-async function answersFor({ recipe }: RecipePreset, given: Given, asking: Asking): Promise<RecipeAnswers> {
+/** What the options give, and what was typed at the last attempt, by the name of the parameter or the setting of the credential. */
+type KnownAnswers = { readonly given: Given; readonly typed: Map<string, string> }
+
+async function answersFor(
+  { recipe }: RecipePreset,
+  { given, typed }: KnownAnswers,
+  asking: Asking,
+): Promise<RecipeAnswers> {
+  const ask = (name: string, option: string | undefined, question: Question) =>
+    untilGood(asking, option, {
+      ...question,
+      usual: typed.get(name) ?? question.usual,
+      check: async (text) => {
+        const checked = await question.check(text)
+        typed.set(name, text)
+        return checked
+      },
+    })
   const parameters: Record<string, string> = {}
   for (const [name, { label, help, example, default: usual }] of recipe.parameters) {
-    const value = await untilGood(asking, given.parameters.get(name), {
+    const value = await ask(`parameters.${name}`, given.parameters.get(name), {
       message: withHelp(label, help ?? `such as ${example}`),
       // An example is the account of another company: Enter must not send a key there.
       usual: usual ?? '',
@@ -132,7 +165,7 @@ async function answersFor({ recipe }: RecipePreset, given: Given, asking: Asking
   for (const [path, credential] of recipe.credentials) {
     const option = given.credentials.get(path)
     if (option === undefined && credential.optional) continue
-    credentials[path] = await untilGood(asking, option, credentialQuestion(path, credential, asking))
+    credentials[path] = await ask(path, option, credentialQuestion(path, credential, asking))
   }
   return { parameters, credentials, settings: Object.fromEntries(given.settings) }
 }

@@ -155,6 +155,7 @@ describe('a configuration of a recipe', () => {
       '--recipe reads a list by API and cannot be used with --source',
     ],
     ['no value', ['--recipe', 'scim', '--parameter', 'host'], '--parameter takes NAME=VALUE'],
+    ['a setting that is no YAML', [...scim, '--set', 'headers=[a'], '--set headers: [a is no YAML'],
   ])('is refused with %s', async (_what, args, sentence) => {
     const refused = await init('refused.yaml', ...args)
 
@@ -223,16 +224,17 @@ describe('a person at the terminal', () => {
   test('is asked for what the recipe needs until the list can be read', async () => {
     const address = 'hr.example.com'
     const tokens = ['wrong.token', 'hr.token'].map((name) => join(folder, name))
-    // Enter takes the usual parts of the address, and no host, which only an example could give.
-    const answers = ['', 'not a host', address, '', '', tokens[0] ?? '', address, '', '', tokens[1] ?? '']
-    const { shown, asking } = person(answers, [true, true])
+    // Enter takes the usual parts of the address, and no host, which only an example could give. Then it takes what was typed before.
+    const first = ['Mars/Base', 'UTC', '', 'not a host', address, '', '', tokens[0] ?? '']
+    const { shown, asking } = person([...first, '', '', '', tokens[1] ?? ''], [true, true])
 
     const { connection } = await connectRecipe(
-      { ...options, set: localSettings().filter((word) => word !== '--set') },
+      { ...options, timeZone: undefined, set: localSettings().filter((word) => word !== '--set') },
       asking,
     )
 
     const text = shown.join('\n')
+    expect(text).toContain('unknown time zone "Mars/Base": write an IANA name such as Europe/Berlin')
     expect(text).toContain('Any system with a SCIM 2.0 list of users, in the HR system:\n  1.  Create a token')
     expect(text).toContain('Host of the SCIM address? (such as hr.example.com)')
     expect(text).toContain('an answer is needed here')
@@ -240,7 +242,9 @@ describe('a person at the terminal', () => {
     expect(text).toContain('File of the bearer token? (The system shows it once, when the token is created)')
     expect(text).toMatch(/401[\s\S]*Give it again, and try once more\?[\s\S]*3 people, 1 of them/)
     expect(shown.at(-1)).toBe('Are these your people?')
-    expect(connection.connections).toMatchObject({ hr: { source: { bearer: `\${file:hr.token}` } } })
+    expect(connection.connections).toMatchObject({
+      hr: { source: { bearer: `\${file:hr.token}`, parameters: { host: address }, timeZone: 'UTC' } },
+    })
   })
 
   test('who does not know the people stops, and nothing was written', async () => {
