@@ -152,7 +152,9 @@ describe('a token endpoint that', () => {
 
     await expect(opening).rejects.toMatchObject({
       code: 'source_unreadable',
-      message: expect.stringMatching(/\/token shows a certificate that has expired \(CERT_HAS_EXPIRED\): let its administrator renew it/),
+      message: expect.stringMatching(
+        /\/token shows a certificate that has expired \(CERT_HAS_EXPIRED\): let its administrator renew it/,
+      ),
     })
     expect(tokens.tokenRequests).toEqual([])
   })
