@@ -191,8 +191,11 @@ export async function openStatements(
   const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.absences = 0
     and (roster.deferred_to is null or roster.deferred_to::date - ${day(sql`${now}::timestamptz`)} > ${contradictedNights})
     and ${day(employmentStatedAt)} - greatest(${day(sql`stated_at`)}, leaving_date::date) >= ${contradictedNights}`
-  const isUnsent = sql`applies and stated.due_at <= ${new Date(now.getTime() - unsentMs)} and not roster.is_by_operator
-    and roster.retracted_at is null and coalesce(roster.desired ->> 'separatedAt' > ${now.toISOString()}, true)`
+  const accepted = sql`roster.desired ->> 'separatedAt'`
+  // A statement with another day replaces an accepted one.
+  const isUnsent = sql`applies and roster.retracted_at is null and ${new Date(now.getTime() - unsentMs)} >= case
+    when not roster.is_by_operator and coalesce(${accepted} > ${now.toISOString()}, true) then stated.due_at
+    when roster.is_by_operator and left(${accepted}, 10) <> leaving_date then stated_at end`
   const { rows } = await sql<OpenStatementsRow>`
     select name, count(*) filter (where not applies)::int as waiting, count(*) filter (where is_alone)::int as emergencies,
       count(*) filter (where is_contradicted)::int as contradicted, count(*) filter (where is_unsent)::int as unsent,

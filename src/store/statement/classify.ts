@@ -137,7 +137,28 @@ function smallTables({ connection, now }: Classification): RawBuilder<unknown> {
         max(held_back) as held_back, max(foreign_as) as foreign_as,
         bool_or(row_overdue) as is_row_overdue
       from noted group by identity_id
+    ), departures as materialized (${openDepartures({ connection, now })}
     )`
+}
+
+/**
+ * In SQL, the departures that operators have stated, changed or withdrawn, and that no accepted plan has as they are now. `leaving_date`: null
+ * if it was withdrawn.
+ */
+function openDepartures({ connection, now }: Pick<Classification, 'connection' | 'now'>): RawBuilder<unknown> {
+  const hasLeft = sql`coalesce(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()} or cleared_date >= leaving_date, false)`
+  const isAccepted = sql`case when is_by_operator then left(desired ->> 'separatedAt', 10) = leaving_date else ${hasLeft} end`
+  return sql`
+      select identity_id, leaving_date, since <= ${now} as is_due, since <= ${overdueSince(now)} as is_overdue from (
+        select stated.identity_id, leaving_date, case when is_by_operator then stated_at else stated.due_at end as since
+        from stated_departures stated
+          join roster on roster.connection = stated.connection and roster.identity_id = stated.identity_id
+        where stated.connection = ${connection} and applies and not ${isAccepted}
+        union all
+        select identity_id, null, due_at from roster
+        where connection = ${connection} and due_at is not null and is_by_operator and not inferred and not exists (
+          select from stated_departures stated
+          where stated.connection = roster.connection and stated.identity_id = roster.identity_id)) departure`
 }
 
 /**
@@ -160,9 +181,10 @@ function subjects({
   const separatedAt = sql`(held.record ->> 'separatedAt')`
   const hasLeft = sql`coalesce(${separatedAt} collate "C" <= ${now.toISOString()}, false)`
   return sql`
-    select key, is_stated, is_exported, is_forgotten, treatment, notes.*, retracted_at, is_departure_held, is_by_operator, deferred_to, cleared_date, absences, desired, is_silent_about,
+    select key, is_stated, is_exported, is_forgotten, treatment, notes.*, departures.leaving_date, coalesce(departures.is_due, false) as is_departure_due, retracted_at, is_departure_held, is_by_operator, deferred_to, cleared_date, absences, desired, is_silent_about,
       is_spoken_of and not exists (select from reverted where reverted.identity_id = key) as is_absence_lost,
-      not ${hasNextDueRun}::boolean and (coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false)) as is_overdue,
+      not ${hasNextDueRun}::boolean
+        and (coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false) or coalesce(departures.is_overdue, false)) as is_overdue,
       ${hasNextRun}::boolean as has_next_run, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
@@ -186,6 +208,7 @@ function subjects({
     ) named
     left join notes on notes.identity_id = named.subject
     left join notes of_key on of_key.identity_id = named.key
+    left join departures on departures.identity_id = named.subject
     left join lateral (select case when notes.is_pending then nullif(notes.confirmed, 'null'::jsonb) else own_desired end as record) held on true`
 }
 
@@ -206,10 +229,14 @@ const pendingPart = sql`case when problem is not null then ${part('refused')}
   when cancelled is not null then ${part('excluded')}
   else ${part('unaccounted')} end`
 
+/** In SQL, the part of somebody whose departure an operator has stated, changed or withdrawn, and no plan has accepted that. */
+const departurePart = sql`case when is_overdue then ${part('unaccounted')} else ${part('onTheWay')} end`
+
 const statedPart = sql`case
   when ${isExcluded} then ${part('excluded')}
   when held_run is not null and (has_held_change or desired is null or is_overdue) then ${part('held')}
   when desired is not null and is_pending then ${pendingPart}
+  when is_departure_due then ${departurePart}
   when treatment = 'outOfScope' then ${part('outOfScope')}
   when treatment in ('notAPerson', 'ignored') then ${part('notAPerson')}
   when treatment = 'rejected' or (fault is not null and separated_at is null) then ${part('unreadable')}
@@ -218,7 +245,7 @@ const statedPart = sql`case
   when is_overdue then ${part('unaccounted')}
   when is_by_operator and not inferred then ${part('excluded')}
   when absences > 0 and is_silent_about is not true then ${part('unaccounted')}
-  when deferred_to is not null or leaves_on_date or (leaves_later and separated_at is null) then ${part('deferred')}
+  when deferred_to is not null or leaves_on_date or leaving_date is not null or (leaves_later and separated_at is null) then ${part('deferred')}
   when separated_at is not null then ${part('left')}
   else ${part('employed')} end`
 
@@ -228,6 +255,7 @@ const platformPart = sql`case
   when ${isExcluded} then ${part('excluded')}
   when has_held_change then ${part('held')}
   when is_pending then ${pendingPart}
+  when is_departure_due then ${departurePart}
   when is_overdue then ${part('unaccounted')}
   when is_by_operator and not inferred then ${part('excluded')}
   when separated_at is not null then ${part('leftEarlier')}
@@ -240,11 +268,13 @@ const detail = sql`case
   when is_departure_held then 'held back until ' || coalesce(held_back, '')
   when held_run is not null and (has_held_change or desired is null or is_overdue) then held_run
   when desired is not null and is_pending then coalesce(problem, sent_by, cancelled)
+  when is_departure_due then coalesce('stated as left on ' || leaving_date, 'no longer stated as left') || ', not sent'
   when treatment <> 'retracted' then treatment
   when is_by_operator and not inferred then 'stated as left'
   when treatment is not null then treatment
   when fault is not null and separated_at is null then fault
   when desired is null then waits_until
+  when leaving_date is not null then least(leaving_date, deferred_to)
   when deferred_to is not null then deferred_to
   when leaves_later and separated_at is null then waits_until
   when is_silent_about then ${sql.lit(accountedDetails.newer)}
@@ -281,6 +311,7 @@ export function populationDigest(input: Classification): RawBuilder<unknown> {
       (select concat_ws(' ', count(*), bit_xor(hashtextextended(identity_id, ${state}))) from roster where connection = ${connection}),
       (select md5(string_agg(concat(notes, coalesce(confirmed ->> 'separatedAt' collate "C" <= ${now.toISOString()}, false)), E'\n' order by identity_id)) from notes),
       (select md5(string_agg(identity_id, E'\n' order by identity_id)) from reverted),
+      (select md5(string_agg(departures::text, E'\n' order by identity_id)) from departures),
       (select md5(string_agg(first_keys::text, E'\n' order by key)) from first_keys)) as digest
     from exported)`
 }

@@ -23,7 +23,7 @@ export async function owedStatements(db: Db, { connection, now }: OwedQuery): Pr
       cross join lateral (
         select id, state from runs
         where runs.connection = name and finished_at >= coalesce(newest.made_at, '-infinity') and values_removed_at is null
-          and not exists (select from statements where statements.run_id = runs.id)
+          and not exists (select from statements where statements.run_id = runs.id and made_at >= runs.finished_at)
           and not exists (select from restored_connections where restored_connections.connection = name)
           and (state in ('unchanged', 'finished', 'finished_with_problems')
             or state = 'cancelled' and exists (select from deliveries where deliveries.run_id = runs.id))
@@ -31,6 +31,28 @@ export async function owedStatements(db: Db, { connection, now }: OwedQuery): Pr
         order by finished_at desc limit 1) ended
     where (ended.state = 'cancelled' or newest.made_at is null or newest.made_at <= ${now}::timestamptz - make_interval(hours => ${sql.lit(withinHours)}))
       and ${connection === undefined ? sql`true` : sql`name = ${connection}`}`.execute(db)
+  return rows
+}
+
+/** How long a run may deliver without a statement. */
+const deliversHours = 24
+
+/**
+ * The run of each connection that has been delivering for more than a day, as one that is blocked does, if the newest statement is older than a
+ * day too. In a transaction that holds the active run of a connection, the run does not end before the transaction does.
+ */
+export async function statementsOfSlowRuns(
+  db: Db,
+  { connection, now }: OwedQuery,
+): Promise<readonly RunOfConnection[]> {
+  const dayAgo = sql`${now}::timestamptz - make_interval(hours => ${sql.lit(deliversHours)})`
+  const { rows } = await sql<RunOfConnection>`
+    select id as "runId", connection from runs
+    where state = 'delivering' and started_at <= ${dayAgo}
+      and not exists (select from statements where statements.connection = runs.connection and made_at > ${dayAgo})
+      and not exists (select from restored_connections where restored_connections.connection = runs.connection)
+      and ${connection === undefined ? sql`true` : sql`connection = ${connection}`}
+    for update of runs skip locked`.execute(db)
   return rows
 }
 

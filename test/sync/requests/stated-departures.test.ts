@@ -233,10 +233,17 @@ describe('a departure that is due and was not sent', () => {
     expect([await dayOf('E0002'), await dayOf('E0003')]).toEqual(['2026-11-21', '2026-11-21'])
   })
 
-  test('alerts after an hour', async () => {
+  test.each([
+    ['alerts after an hour', false],
+    ['alerts after an hour, though the departure was sent with another day', true],
+  ])('%s', async (_, isSentBefore) => {
     await using opened = await open()
     const { world } = opened
-    const { runId } = await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+    if (isSentBefore) {
+      await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-18' })
+      await world.drain()
+    }
+    const { runId } = await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-20' })
     world.jobs.length = 0
     await failRun(world, runId ?? '')
     world.clock.now = new Date('2026-11-20T04:00:00.000Z')
