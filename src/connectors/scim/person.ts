@@ -70,6 +70,20 @@ export function toPerson(
   return { record, identityId: keyOf(mapping, record) }
 }
 
+/**
+ * Refuses an active user without a key: it would be answered with 2xx, and be nobody. The standard has this error for a value that is
+ * required. One that is no longer active is taken, so that no departure depends on it.
+ */
+export function requireKey(mapping: Mapping, { identityId }: ScimPerson): void {
+  if (identityId !== null) return
+  const names = columnsOf(ofKey(mapping)).flat().map(quoted)
+  const read = names.length === 0 ? '' : `, which is read from ${names.join(', ')}`
+  throw badRequest(
+    'invalidValue',
+    `the user has no key${read}: have it sent for everybody, or have Rollcall map another attribute as identityId`,
+  )
+}
+
 /** The record of a person who is no longer active. */
 export function departed(record: ScimObject): ScimObject {
   return { ...record, active: false }
@@ -91,16 +105,16 @@ export function withKey(mapping: Mapping, record: ScimObject, key: string): Scim
 }
 
 /** The key of a person. Only the key is mapped: the results of expressions are not known here. */
-function keyOf(
-  { fields: { identityId }, statusMeans, severalRows, onBadCell }: Mapping,
-  record: ScimObject,
-): string | null {
+function keyOf(mapping: Mapping, record: ScimObject): string | null {
   const flat = flattenRecord(asTexts(record))
   const headers = [...flat.cells.keys()]
-  const ofKey = { fields: { identityId }, statusMeans, severalRows, onBadCell }
-  const compiled = compileMapping(ofKey, headers, { sparse: true })
+  const compiled = compileMapping(ofKey(mapping), headers, { sparse: true })
   if (!compiled.ok) return null
   return compiled.map(rowReader(headers)(flat, { event: '', line: 1 })).identityId
+}
+
+function ofKey({ fields: { identityId }, statusMeans, severalRows, onBadCell }: Mapping): Mapping {
+  return { fields: { identityId }, statusMeans, severalRows, onBadCell }
 }
 
 /** Blank cells for the columns that the mapping reads and the user lacks: an absent cell would keep what is known. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { ScimError } from '../../connectors/scim/errors.ts'
 import { patchResource, readPatch } from '../../connectors/scim/patch.ts'
-import { isActive } from '../../connectors/scim/person.ts'
+import { isActive, requireKey } from '../../connectors/scim/person.ts'
 import {
   readResource,
   requireName,
@@ -54,10 +54,16 @@ export async function createUser(
 
 type UserRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
 
-/** Replaces a user. A user that does not say whether it is active stays as it was. */
+/**
+ * Replaces a user. A user that does not say whether it is active stays as it was, and one without an externalId keeps its own: Okta
+ * documents updates without it, and a person does not leave by that.
+ */
 export async function replaceUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ChangeAnswer> {
   const stated = readResource(kind, input.body)
-  return await changeUser(ctx, feed, input, () => stated)
+  const statesExternalId = Object.keys(input.body).some((name) => name.toLowerCase() === 'externalid')
+  return await changeUser(ctx, feed, input, ({ externalId = null }) =>
+    statesExternalId || externalId === null ? stated : { ...stated, externalId },
+  )
 }
 
 /** Changes parts of a user. */
@@ -109,6 +115,7 @@ async function contentOf(change: ScimChange, state: UserState) {
   const { resource } = state
   const name = requireName(kind, resource)
   const person = await personOf(change, state)
+  if (isActive(resource)) requireKey(change.feed.mapping, person)
   if (person.identityId !== null) requireShort(person.identityId, 'the key of the person')
   const { externalId } = resource
   const content: ResourceContent = {

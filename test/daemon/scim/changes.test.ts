@@ -73,18 +73,57 @@ describe('a user whose key changes', () => {
     const { id } = await create(scim, 'ana@acme.example')
 
     await patch(scim, id, { op: 'replace', path: 'externalId', value: 'E1' })
-    await patch(scim, id, { op: 'remove', path: 'externalId' })
 
     expect((await scim.events()).slice(1)).toMatchObject([
       [
         { externalId: '00u-ana', active: false },
         { externalId: 'E1', active: true },
       ],
-      [
-        { externalId: 'E1', active: false },
-        { externalId: null, active: true },
-      ],
     ])
+  })
+
+  test('keeps the key while it is active, and may lose it with its departure', async () => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+    const lose = { op: 'remove', path: 'externalId' }
+    const { externalId: _externalId, ...withoutKey } = oktaUser('ana@acme.example', { title: 'CEO' }) as {
+      externalId: string
+    }
+
+    const replaced = await scim.call({ method: 'PUT', path: `/Users/${id}`, body: withoutKey })
+    const blanked = await scim.call({ method: 'PUT', path: `/Users/${id}`, body: { ...withoutKey, externalId: '' } })
+    const removed = await patch(scim, id, lose)
+    const left = await patch(scim, id, lose, deactivate)
+
+    expect(replaced).toMatchObject({ status: 200, body: { externalId: '00u-ana', title: 'CEO' } })
+    for (const refused of [blanked, removed])
+      expect(refused).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+    expect(left.status).toBe(200)
+    expect((await scim.events()).slice(1)).toMatchObject([
+      { externalId: '00u-ana', active: true, title: 'CEO' },
+      { externalId: '00u-ana', active: false },
+    ])
+  })
+
+  test.each([
+    [{}, '"externalId"'],
+    [{ identityId: { column: `${enterpriseSchema}.employeeNumber` } }, `"${enterpriseSchema}.employeeNumber"`],
+    [{ identityId: { firstOf: ['nickName', 'title'] } }, '"nickName", "title"'],
+    [{ identityId: { template: '{nickName}-{title}' } }, '"nickName", "title"'],
+  ])('is refused without one, unless it is not active: %j', async (fields, names) => {
+    await using scim = await openScim({ mapping: { fields } })
+    const body = oktaUser('ana@acme.example', { externalId: null })
+
+    const refused = await scim.call({ method: 'POST', path: '/Users', body })
+    const inactive = await scim.call({ method: 'POST', path: '/Users', body: { ...body, active: false } })
+    const activated = await patch(scim, inactive.body.id, { op: 'replace', path: 'active', value: true })
+
+    expect(refused).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+    expect(refused.body.detail).toBe(
+      `the user has no key, which is read from ${names}: have it sent for everybody, or have Rollcall map another attribute as identityId`,
+    )
+    expect([inactive.status, activated.status]).toEqual([201, 400])
+    expect(await scim.events()).toEqual([])
   })
 
   test('that is a column of its own follows that column, and its spelling does not matter where the mapping says so', async () => {
