@@ -224,6 +224,16 @@ describe('what is given for a list', () => {
     ['a reference as a name', { name: '${file:/etc/hostname}' }, 'a reference such as'],
     ['a file of the machine', { settings: { ca: '/etc/passwd' } }, 'ca is no setting for a browser'],
     [
+      'a certificate of the machine',
+      { settings: { 'oauth2.certificate': '/etc/passwd' } },
+      'oauth2.certificate is no setting for a browser',
+    ],
+    [
+      'a group that may hold one',
+      { settings: { oauth2: { certificate: '/etc/passwd' } } },
+      'oauth2 is no setting for a browser',
+    ],
+    [
       'an unknown setting',
       { settings: { requestPerMinute: 60 } },
       'requestPerMinute: Unrecognized key: "requestPerMinute" (did you mean "requestsPerMinute"?)',

@@ -61,7 +61,7 @@ export function listPages(site: Site): void {
         { name: 'Connect HR', href: firstVisitHref },
         { name: list.title, href: recipeHref(list.recipe) },
       ],
-      lead: html`Calculated from the list at ${list.source}. ${list.end !== null && html`It ended so: ${list.end}. `}Nothing is stored or sent.`,
+      lead: html`Calculated from the list at ${list.source}. ${list.end !== null && html`How its end was recognised: ${list.end}. `}Nothing is stored or sent.`,
       actions: actionLink({ href: listHref(list.id, '/drop'), name: 'Forget the list' }),
     })}
 ${planParts(list, links)}`
@@ -151,7 +151,7 @@ function recipeFields({ parameters, credentials }: RecipeView, fields: Fields): 
   )}${credentials.map((credential) => credentialField(credential, fields))}
 ${textField({ name: 'name', label: 'Name of the connection on the platform', value: fields('name') || defaultName, required: true, maxLength: 100 })}
 ${textField({ name: 'timeZone', label: 'Time zone of the dates', value: fields('timeZone') || Temporal.Now.timeZoneId(), required: true, maxLength: 100, hint: 'For example Europe/Berlin.' })}
-<details><summary>Other settings of the source</summary>
+<details${fields('settings') !== '' && html` open`}><summary>Other settings of the source</summary>
 ${areaField({ name: 'settings', label: 'Settings, one on each line', value: fields('settings'), maxLength: 5000, hint: 'Such as requestsPerMinute=60. They go before those of the recipe.' })}
 </details>`
 }

@@ -83,7 +83,7 @@ export function planPages(site: Site): void {
 function leadText(plan: FirstPlan | string): Html | string {
   if (typeof plan === 'string') return 'Nothing is stored or sent.'
   if (plan.upload.bytes !== null) return 'Calculated from the export that you uploaded. Nothing is stored or sent.'
-  return html`Calculated from the list at ${plan.source}. ${plan.end !== null && html`It ended so: ${plan.end}. `}Nothing is stored or sent.`
+  return html`Calculated from the list at ${plan.source}. ${plan.end !== null && html`How its end was recognised: ${plan.end}. `}Nothing is stored or sent.`
 }
 
 function connectionFields(fields: Fields) {
@@ -135,6 +135,7 @@ export function planParts(plan: PlannedRun, { connect, back, backName }: PlanLin
   return html`<section class="card" aria-label="In numbers">${figures([
     { name: 'Rows', value: number(rows) },
     { name: 'People', value: number(records) },
+    { name: 'Have left already', value: number(guards.find(({ name }) => name === 'leftJoiners')?.actual ?? 0) },
     { name: 'Would be sent', value: number(all), tone: all === 0 ? 'wait' : 'good' },
     { name: 'Unreadable rows and cells', value: number(rejected), tone: rejected === 0 ? 'plain' : 'bad' },
   ])}</section>

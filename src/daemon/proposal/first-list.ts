@@ -155,8 +155,8 @@ async function readList(parts: VisitParts, request: ListToRead): Promise<Kept> {
 
 type GivenAnswers = { readonly answers: RecipeAnswers; readonly secrets: SecretsToWrite }
 
-/** Settings that name files of the machine. */
-const fileSettings = /^(?:ca|decrypt|clientCertificate|oauth2)(?:\.|$)/
+/** Settings that name files of the machine, and groups that hold such a setting. */
+const fileSettings = /^(?:ca|decrypt|clientCertificate)(?:\.|$)|^oauth2(?:$|\.certificate)/
 /** Settings that name neither files nor addresses. */
 const harmlessSettings =
   /^(?:fields|status|statusMeans|severalRows|onBadCell|scope|outOfScope|absence|graceRuns|missing|missingDetails|pages|requestsPerMinute|max\w+|\w+TimeoutMs)(?:\.|$)/
