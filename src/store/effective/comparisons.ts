@@ -48,13 +48,13 @@ export async function claimComparison(
   { compared, always, now, claimMinutes = defaultClaimMinutes }: ComparisonClaim,
 ): Promise<ClaimedComparison | null> {
   const { rows } = await sql<ClaimedComparison>`
-    insert into effective_walks (compared, next_at, claimed_until, walks)
+    insert into effective_comparisons (compared, next_at, claimed_until, number)
     values (${compared}, ${now}, ${now}::timestamptz + ${claimMinutes} * interval '1 minute', 1)
-    on conflict (compared) do update set claimed_until = excluded.claimed_until, walks = effective_walks.walks + 1
-      where (effective_walks.claimed_until is null or effective_walks.claimed_until <= ${now})
-        and (${always}::boolean or effective_walks.next_at <= ${now})
-    returning next_at as "nextAt", walked_at as "comparedAt", synced_at as "syncedAt", requests, unreadable,
-      list, failure, walks as number`.execute(db)
+    on conflict (compared) do update set claimed_until = excluded.claimed_until, number = effective_comparisons.number + 1
+      where (effective_comparisons.claimed_until is null or effective_comparisons.claimed_until <= ${now})
+        and (${always}::boolean or effective_comparisons.next_at <= ${now})
+    returning next_at as "nextAt", compared_at as "comparedAt", synced_at as "syncedAt", requests, unreadable,
+      list, failure, number`.execute(db)
   return rows[0] ?? null
 }
 
@@ -78,7 +78,7 @@ export async function bringForward(
   { compared, nextAt }: { readonly compared: string; readonly nextAt: Date },
 ): Promise<void> {
   await db
-    .updateTable('effective_walks')
+    .updateTable('effective_comparisons')
     .set({ next_at: nextAt })
     .where('compared', '=', compared)
     .where('next_at', '>', nextAt)
@@ -91,7 +91,9 @@ export async function holdsClaim(
   { compared, number }: { readonly compared: string; readonly number: number },
 ): Promise<boolean> {
   const { rows } = await sql`
-    select compared from effective_walks where compared = ${compared} and walks = ${number} for update`.execute(tx)
+    select compared from effective_comparisons where compared = ${compared} and number = ${number} for update`.execute(
+    tx,
+  )
   return rows.length > 0
 }
 
@@ -101,29 +103,33 @@ export async function endComparison(
   { compared, number, nextAt, comparedAt, syncedAt, requests, unreadable, list, failure }: ComparisonEnd,
 ): Promise<void> {
   await db
-    .updateTable('effective_walks')
+    .updateTable('effective_comparisons')
     .set({
       claimed_until: null,
       next_at: nextAt,
       // PostgreSQL stores no NUL, and a reason may quote a list.
       failure: failure?.replaceAll('\0', '\uFFFD') ?? null,
       failed_at: failure === null ? null : sql`coalesce(failed_at, now())`,
-      ...(comparedAt !== undefined && { walked_at: comparedAt }),
+      ...(comparedAt !== undefined && { compared_at: comparedAt }),
       ...(syncedAt !== undefined && { synced_at: syncedAt }),
       ...(requests !== undefined && { requests }),
       ...(unreadable !== undefined && { unreadable }),
       ...(list !== undefined && { list: storableJson(list) }),
     })
     .where('compared', '=', compared)
-    .where('walks', '=', number)
+    .where('number', '=', number)
     .execute()
 }
 
 /** The newest comparison; null if there was none. */
 export async function findComparison(db: Db, compared: string): Promise<Comparison | null> {
-  const row = await db.selectFrom('effective_walks').selectAll().where('compared', '=', compared).executeTakeFirst()
+  const row = await db
+    .selectFrom('effective_comparisons')
+    .selectAll()
+    .where('compared', '=', compared)
+    .executeTakeFirst()
   if (row === undefined) return null
-  const { next_at: nextAt, walked_at: comparedAt, synced_at: syncedAt, requests, unreadable, list, failure } = row
+  const { next_at: nextAt, compared_at: comparedAt, synced_at: syncedAt, requests, unreadable, list, failure } = row
   return { nextAt, comparedAt, syncedAt, requests, unreadable, list, failure }
 }
 
@@ -135,7 +141,7 @@ export async function refusedDirectories(
   const byComparison = new Map(directories.map((name) => [comparisonOfDirectory(name), name]))
   if (byComparison.size === 0) return []
   const rows = await db
-    .selectFrom('effective_walks')
+    .selectFrom('effective_comparisons')
     .select(['compared', 'failure', 'failed_at'])
     .where('compared', 'in', [...byComparison.keys()])
     .execute()
@@ -154,12 +160,12 @@ export async function connectionsNotCompared(
   { connections, since }: { readonly connections: readonly string[]; readonly since: Date },
 ): Promise<{ readonly name: string; readonly since: Date; readonly isNever: boolean }[]> {
   const { rows } = await sql<{ name: string; since: Date; isNever: boolean }>`
-    select known.name, min(coalesce(coverage.at, walk.failed_at)) as since, coverage.at is null as "isNever"
+    select known.name, min(coalesce(coverage.at, newest.failed_at)) as since, coverage.at is null as "isNever"
     from unnest(${connections}::text[]) as known(name)
-    join effective_walks as walk on not starts_with(walk.compared, ${comparisonOfDirectory('')})
+    join effective_comparisons as newest on not starts_with(newest.compared, ${comparisonOfDirectory('')})
     left join effective_coverage as coverage on coverage.connection = known.name
-    where coalesce(coverage.at, walk.failed_at) <= ${since}
-      and walk.next_at > coalesce(coverage.at, walk.failed_at) + interval '1 day'
+    where coalesce(coverage.at, newest.failed_at) <= ${since}
+      and newest.next_at > coalesce(coverage.at, newest.failed_at) + interval '1 day'
       and (coverage.at is not null or exists (
         select from connections
         where connections.name = known.name and target_id is not null and target_resource is null))

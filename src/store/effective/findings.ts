@@ -79,7 +79,7 @@ export async function removeOfOthers(db: Db, known: readonly string[]): Promise<
   await sql`delete from effective_coverage where connection <> all(${known})`.execute(db)
   const compared = known.map(comparisonOfDirectory)
   await sql`
-    delete from effective_walks where starts_with(compared, ${comparisonOfDirectory('')}) and compared <> all(${compared})`.execute(
+    delete from effective_comparisons where starts_with(compared, ${comparisonOfDirectory('')}) and compared <> all(${compared})`.execute(
     db,
   )
 }

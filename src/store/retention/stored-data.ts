@@ -257,14 +257,14 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       ),
     },
   ],
-  effective_walks: [
+  effective_comparisons: [
     {
       holds: 'none',
       description:
         'when the personnel of the platform and lists of accounts are compared with HR, and how the newest comparison ended',
       removedWhen: 'the directory leaves the configuration',
       columns: named(
-        'compared next_at claimed_until walked_at synced_at walks requests unreadable list failure failed_at',
+        'compared next_at claimed_until compared_at synced_at number requests unreadable list failure failed_at',
       ),
     },
   ],

@@ -59,13 +59,13 @@ type LeaversTable = {
 }
 
 type EffectiveTables = {
-  effective_walks: {
+  effective_comparisons: {
     compared: string
     next_at: Date
     claimed_until: Date | null
-    walked_at: Date | null
+    compared_at: Date | null
     synced_at: Date | null
-    walks: Generated<number>
+    number: Generated<number>
     requests: Generated<number>
     unreadable: Generated<number>
     list: NullableJson<AcceptedList>
