@@ -1,4 +1,4 @@
-import type { AlertSettings, ChannelSettings, SlackChannel, SmtpChannel } from '../../src/daemon/config/channel.ts'
+import type { AlertSettings, ChannelSettings, PostedChannel, SmtpChannel } from '../../src/daemon/config/channel.ts'
 import { Secret } from '../../src/daemon/config/secret.ts'
 import { alertSecret } from './sources/alert-receiver.ts'
 
@@ -32,9 +32,9 @@ export function webhookChannel(
 /** A channel that posts to a chat on this machine. */
 export function slackChannel(
   url: string,
-  options: Filter & Partial<SlackChannel> = {},
-): ChannelSettings & SlackChannel {
-  const all = { name: 'chat', connections: null, kinds: null, perHour: 30 }
+  options: Filter & Partial<PostedChannel> = {},
+): ChannelSettings & PostedChannel {
+  const all = { name: 'chat', connections: null, kinds: null, perHour: 30, key: null }
   return { ...all, type: 'slack', url: secretText(url), allowPrivate: true, insecure: false, ...options }
 }
 

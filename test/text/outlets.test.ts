@@ -8,9 +8,10 @@ import { createProgram } from '../../src/cli/program.ts'
 import { createProgress } from '../../src/cli/render/progress.ts'
 import { type Paint, plain } from '../../src/cli/render/text.ts'
 import { createOutput } from '../../src/cli/session/output.ts'
+import { postedText } from '../../src/daemon/alerts/posting.ts'
 import { createSender } from '../../src/daemon/alerts/senders.ts'
-import { slackMessage } from '../../src/daemon/alerts/slack.ts'
 import { mailMessage } from '../../src/daemon/alerts/smtp.ts'
+import { requestsFor } from '../../src/daemon/alerts/templates.ts'
 import { leaversCsv } from '../../src/daemon/reports/leavers-csv.ts'
 import { leaversPage } from '../../src/daemon/reports/leavers-page.ts'
 import { Failure } from '../../src/errors.ts'
@@ -64,7 +65,10 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
     ),
   'the page of a report': (text) => leaversPage(reportDocument([leaverOf(text)])),
   'the table of a report': (text) => leaversCsv(reportDocument([leaverOf(text)])).replaceAll('\r\n', '\n'),
-  'an alert in a chat': (text) => slackMessage(raised({ reason: text }), () => null),
+  'an alert in Slack': postedAlert('slack'),
+  'an alert in Teams': postedAlert('teams'),
+  'an alert in PagerDuty': postedAlert('pagerduty'),
+  'an alert in Opsgenie': postedAlert('opsgenie'),
   'an alert by mail': (text) => {
     const { subject, text: body } = mailMessage(raised({ reason: text }), {
       from: 'a@b.example',
@@ -164,6 +168,13 @@ describe('what a command renders', () => {
 })
 
 /** What a failure says that quotes a text. */
+function postedAlert(type: 'slack' | 'teams' | 'pagerduty' | 'opsgenie'): (text: string) => string {
+  return (text) =>
+    requestsFor(type, raised({ reason: text }), { key: 'key', linkOf: () => null })
+      .map(postedText)
+      .join()
+}
+
 function visibleText(text: string): string {
   return new Failure('conflict', text).message
 }

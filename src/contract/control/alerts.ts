@@ -69,7 +69,7 @@ export type Alert = z.infer<typeof Alert>
 export const AlertChannel = z
   .object({
     name: z.string(),
-    type: z.enum(['log', 'webhook', 'slack', 'smtp']),
+    type: z.enum(['log', 'webhook', 'slack', 'teams', 'pagerduty', 'opsgenie', 'smtp']),
     connections: z.array(z.string()).nullable().describe('Whose alerts it takes; null: of all.'),
     kinds: z.array(AlertKind).nullable().describe('Which kinds it takes; null: all.'),
     perHour: Count.nullable().describe('Maximum number of messages in an hour; null: no limit.'),

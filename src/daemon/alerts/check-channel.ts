@@ -15,7 +15,21 @@ export async function checkChannel(channel: ChannelSettings, { now }: { now: () 
       signedHeaders({ ...message, secret: await channel.secret.read(), setting: `${at}.secret` })
       return `${host}, the secret can be read and signs (nothing was posted)`
     }
+    case 'pagerduty':
+    case 'opsgenie': {
+      const host = hostOf(await channel.url.read(), at)
+      const key = (await channel.key?.read()) ?? ''
+      const setting = channel.type === 'pagerduty' ? 'routingKey' : 'apiKey'
+      if (channel.type === 'pagerduty' && !/^[A-Za-z0-9]{32}$/.test(key.trim()))
+        throw new Failure(
+          'config_invalid',
+          `${at}.routingKey: is not the key of an integration, which has 32 characters`,
+        )
+      if (key.trim() === '') throw new Failure('config_invalid', `${at}.apiKey: is empty`)
+      return `${host}, ${setting} can be read (nothing was posted)`
+    }
     case 'slack':
+    case 'teams':
       return `${hostOf(await channel.url.read(), at)}, the address can be read (nothing was posted)`
     case 'smtp': {
       const { host, port, tls, to, login, ca } = channel

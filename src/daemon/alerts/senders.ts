@@ -6,7 +6,7 @@ import type { AlertSettings, ChannelSettings, Notice, Sender, Unsent, WebhookCha
 import { type AlertLink, alertLinks } from './links.ts'
 import { alertMessage } from './message.ts'
 import { createPoster } from './post.ts'
-import { slackSender } from './slack.ts'
+import { postingSender } from './posting.ts'
 import { smtpSender } from './smtp.ts'
 
 const httpTimeoutMs = 10_000
@@ -26,7 +26,10 @@ export function createSender(channel: ChannelSettings, { linkOf, timeoutMs }: Se
     case 'webhook':
       return webhookSender(channel, { name, linkOf, timeoutMs: timeoutMs ?? httpTimeoutMs })
     case 'slack':
-      return slackSender(channel, { name, linkOf, timeoutMs: timeoutMs ?? httpTimeoutMs })
+    case 'teams':
+    case 'pagerduty':
+    case 'opsgenie':
+      return postingSender(channel, { name, linkOf, timeoutMs: timeoutMs ?? httpTimeoutMs })
     case 'smtp':
       return smtpSender(channel, { name, linkOf, timeoutMs: timeoutMs ?? smtpTimeoutMs })
     default:

@@ -92,15 +92,11 @@ function detailLines(change: AlertChange, maxReasonLength: number): string[] {
   const { consequence, command } = alertKinds[alert.kind]
   return [
     stateLine(change),
-    short(alert.reason, maxReasonLength),
+    shortened(alert.reason, maxReasonLength + 1),
     ...countLine(alert),
     ...(change.type === 'raised' ? [`If nobody acts: ${consequence}`] : []),
     `See: ${command(alert)}`,
   ]
-}
-
-function short(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text
 }
 
 function stateLine({ type, alert, sentBefore }: AlertChange): string {
@@ -113,4 +109,11 @@ function stateLine({ type, alert, sentBefore }: AlertChange): string {
 function countLine({ people, leavers }: Alert): string[] {
   if (!people) return []
   return [`Concerns ${pluralize(people, 'person', 'people')}, ${pluralize(leavers ?? 0, 'leaver')} among them.`]
+}
+
+/** The text, or its beginning with an ellipsis, in at most this many characters. */
+export function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  // Half of a sign is no text.
+  return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }

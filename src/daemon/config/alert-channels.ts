@@ -1,9 +1,17 @@
 import { resolve } from 'node:path'
-import { type AlertsFile, currentKind, deprecatedKinds, isDeprecatedKind, smtpPorts } from './alert-settings.ts'
+import {
+  type AlertsFile,
+  currentKind,
+  deprecatedKinds,
+  isDeprecatedKind,
+  receiverAddresses,
+  smtpPorts,
+} from './alert-settings.ts'
 import type { AlertSettings, ChannelSettings } from './channel.ts'
 import type { ConfigDocument, Problem } from './document.ts'
 import { problemAt } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
+import { Secret } from './secret.ts'
 import { type SecretContext, secretAt } from './secret-settings.ts'
 
 type AlertContext = SecretContext & {
@@ -40,7 +48,14 @@ function toChannel(
     case 'webhook':
       return { ...about, type: 'webhook', url: secret('url'), secret: secret('secret'), perHour: null }
     case 'slack':
-      return { ...about, ...channel, url: secret('url') }
+    case 'teams':
+      return { ...about, ...channel, url: secret('url'), key: null }
+    case 'pagerduty':
+    case 'opsgenie': {
+      const { type, allowPrivate, insecure } = channel
+      const key = secret(type === 'pagerduty' ? 'routingKey' : 'apiKey')
+      return { ...about, type, url: receiverAddress(channel, secret), key, allowPrivate, insecure, perHour: null }
+    }
     case 'smtp': {
       const { user, password: _password, port, ca, ...rest } = channel
       return {
@@ -54,6 +69,12 @@ function toChannel(
     default:
       return channel satisfies never
   }
+}
+
+type Receiver = Extract<ChannelFile, { type: 'pagerduty' | 'opsgenie' }>
+
+function receiverAddress({ type, region, url }: Receiver, secret: (setting: string) => Secret): Secret {
+  return url === undefined ? new Secret([{ text: receiverAddresses[type][region] }]) : secret('url')
 }
 
 /** Deprecated: removed after 0.1. A problem for each kind of alert that a channel names by its old name. */

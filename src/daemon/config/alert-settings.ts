@@ -56,11 +56,8 @@ const Webhook = z.strictObject({
   ...filter,
 })
 
-const Slack = z.strictObject({
-  type: z
-    .literal('slack')
-    .describe('Posts to an incoming webhook of Slack, or of a chat that takes the same messages.'),
-  url: HttpAddress.describe(`The address of the incoming webhook, as ${secretReference}.`),
+/** Where a receiver may be. */
+const network = {
   allowPrivate: z
     .boolean()
     .default(false)
@@ -69,7 +66,51 @@ const Slack = z.strictObject({
     .boolean()
     .default(false)
     .describe('Allows http:// instead of https://. Anyone on the way can then read the messages and the address.'),
+}
+
+const Slack = z.strictObject({
+  type: z
+    .literal('slack')
+    .describe('Posts to an incoming webhook of Slack, or of a chat that takes the same messages.'),
+  url: HttpAddress.describe(`The address of the incoming webhook, as ${secretReference}.`),
+  ...network,
   perHour,
+  ...filter,
+})
+
+const Teams = z.strictObject({
+  type: z.literal('teams').describe('Posts a card to a workflow of Microsoft Teams.'),
+  url: HttpAddress.describe(`The address of the workflow, as ${secretReference}.`),
+  ...network,
+  perHour,
+  ...filter,
+})
+
+/** The address of each receiver by its region. */
+export const receiverAddresses = {
+  pagerduty: { us: 'https://events.pagerduty.com', eu: 'https://events.eu.pagerduty.com' },
+  opsgenie: { us: 'https://api.opsgenie.com', eu: 'https://api.eu.opsgenie.com' },
+} as const
+
+const region = z.enum(['us', 'eu']).default('us').describe('Where the account is.')
+
+const PagerDuty = z.strictObject({
+  type: z.literal('pagerduty').describe('Opens and resolves incidents of PagerDuty.'),
+  routingKey: Secret.describe(`The key of an integration "Events API v2", as ${secretReference}.`),
+  region,
+  url: HttpAddress.optional().describe('Its address. Default: that of region.'),
+  ...network,
+  ...filter,
+})
+
+const Opsgenie = z.strictObject({
+  type: z.literal('opsgenie').describe('Creates and closes alerts of Opsgenie, or of Jira Service Management.'),
+  apiKey: Secret.describe(`The key of an API integration, as ${secretReference}.`),
+  region,
+  url: HttpAddress.optional().describe(
+    'Its address. Default: that of region. Jira Service Management: https://api.atlassian.com/jsm/ops/integration.',
+  ),
+  ...network,
   ...filter,
 })
 
@@ -120,14 +161,16 @@ const Smtp = z
     for (const [at, one] of to.entries()) if (to.indexOf(one) !== at) issue(['to', at], 'stands there twice')
   })
 
-const Channel = z.discriminatedUnion('type', [Webhook, Slack, Smtp]).superRefine((channel, context) => {
-  if (channel.type !== 'slack' || channel.insecure) return
-  const url = URL.parse(channel.url)
-  if (url?.protocol !== 'http:') return
-  if (channel.allowPrivate && /^(?:localhost|127\..*|\[::1\])$/.test(url.hostname)) return
-  const message = 'http:// is readable on the way: write https://, or insecure: true'
-  context.addIssue({ code: 'custom', path: ['url'], message })
-})
+const Channel = z
+  .discriminatedUnion('type', [Webhook, Slack, Teams, PagerDuty, Opsgenie, Smtp])
+  .superRefine((channel, context) => {
+    if (!('insecure' in channel) || channel.insecure || channel.url === undefined) return
+    const url = URL.parse(channel.url)
+    if (url?.protocol !== 'http:') return
+    if (channel.allowPrivate && /^(?:localhost|127\..*|\[::1\])$/.test(url.hostname)) return
+    const message = 'http:// is readable on the way: write https://, or insecure: true'
+    context.addIssue({ code: 'custom', path: ['url'], message })
+  })
 
 const placeholders = ['connection', 'kind', 'run', 'alert']
 
@@ -219,7 +262,14 @@ export const Alerts = z
 export type AlertsFile = z.infer<typeof Alerts>
 
 /** Settings of a channel that must come from the environment or from a file, by its type. */
-export const channelSecrets = { webhook: ['secret'], slack: ['url'], smtp: ['password'] } as const
+export const channelSecrets = {
+  webhook: ['secret'],
+  slack: ['url'],
+  teams: ['url'],
+  pagerduty: ['routingKey'],
+  opsgenie: ['apiKey'],
+  smtp: ['password'],
+} as const
 
 /** The default port for each kind of TLS. */
 export const smtpPorts = { starttls: 587, implicit: 465, none: 25 } as const

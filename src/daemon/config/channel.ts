@@ -26,7 +26,7 @@ export type ChannelSettings = {
   /** Null: all. */
   readonly connections: readonly string[] | null
   readonly kinds: readonly AlertKind[] | null
-} & (WebhookChannel | SlackChannel | SmtpChannel)
+} & (WebhookChannel | PostedChannel | SmtpChannel)
 
 /** A URL of the operator's, which each alert is posted to with a signature. */
 export type WebhookChannel = {
@@ -37,13 +37,17 @@ export type WebhookChannel = {
   readonly perHour: null
 }
 
-/** An incoming webhook of Slack, or of a chat that takes the same messages. */
-export type SlackChannel = {
-  readonly type: 'slack'
+/** A receiver that takes posted JSON of its own form. */
+export type PostedChannel = {
+  readonly type: 'slack' | 'teams' | 'pagerduty' | 'opsgenie'
+  /** The address of a chat is a secret. */
   readonly url: Secret
+  /** Null: the address is the secret. */
+  readonly key: Secret | null
   readonly allowPrivate: boolean
   readonly insecure: boolean
-  readonly perHour: number
+  /** Null: a message for each alert, for programs that keep alerts themselves. */
+  readonly perHour: number | null
 }
 
 /** A mail server and the recipients of its mails. */

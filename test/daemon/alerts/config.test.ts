@@ -8,6 +8,7 @@ import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
+import { genieKey, routingKey } from '../../helpers/sources/alert-services.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 
 const env = {
@@ -17,6 +18,8 @@ const env = {
   PLAIN: 'http://hooks.example/services/T0/B0/sesame',
   USER_NAME: 'rollcall',
   PASSWORD: 'hunter2',
+  ROUTING_KEY: routingKey,
+  GENIE_KEY: genieKey,
 }
 
 async function load(alerts: string) {
@@ -60,6 +63,29 @@ test('addresses, passwords and secrets of channels are never printed', async () 
   expect(`${inspect(alerts, { depth: 9 })}${JSON.stringify(alerts)}`).not.toMatch(/sesame|whsec|hunter2/)
 })
 
+test('receivers that keep alerts are found by their region or address, and their keys are never printed', async () => {
+  const { alerts } = await load(`alerts:
+  channels:
+    duty: { type: pagerduty, routingKey: '\${env:ROUTING_KEY}', region: eu }
+    genie: { type: opsgenie, apiKey: '\${env:GENIE_KEY}' }
+    jira: { type: opsgenie, apiKey: '\${env:GENIE_KEY}', url: https://api.atlassian.com/jsm/ops/integration, kinds: [held] }
+    team: { type: teams, url: '\${env:HOOK}' }
+`)
+
+  const [duty, genie, jira, team] = await Promise.all(
+    alerts.channels.map(async (channel) =>
+      'key' in channel ? [await channel.url.read(), await channel.key?.read(), channel.perHour] : [],
+    ),
+  )
+  expect(duty).toEqual(['https://events.eu.pagerduty.com', routingKey, null])
+  expect(genie).toEqual(['https://api.opsgenie.com', genieKey, null])
+  expect(jira).toEqual(['https://api.atlassian.com/jsm/ops/integration', genieKey, null])
+  expect(team).toEqual([env.HOOK, undefined, 30])
+  expect(`${inspect(alerts, { depth: 9 })}${JSON.stringify(alerts)}`).not.toMatch(
+    new RegExp(`sesame|${routingKey}|${genieKey}`),
+  )
+})
+
 test('a channel gets all alerts, or those that it names', async () => {
   const { alerts } = await load(`alerts:
   link: https://wiki.example/rollcall?run={run}
@@ -84,6 +110,14 @@ test.each([
   [channels("type: slack, url: 'https://hooks.example/x'"), /one\.url: a secret stands in the configuration/],
   [channels("type: slack, url: '${env:PLAIN}'"), /one\.url: http:\/\/ is readable on the way/],
   [channels("type: slack, url: '${env:PLAIN}', allowPrivate: true"), /one\.url: http:\/\/ is readable on the way/],
+  [channels("type: teams, url: 'https://prod-1.example/x?sig=y'"), /one\.url: a secret stands in the configuration/],
+  [channels('type: pagerduty, routingKey: a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6'), /one\.routingKey: a secret stands in/],
+  [channels("type: pagerduty, routingKey: '${env:ROUTING_KEY}', region: asia"), /one\.region: /],
+  [
+    channels("type: opsgenie, apiKey: '${env:GENIE_KEY}', url: 'http://opsgenie.example'"),
+    /one\.url: http:\/\/ is readable/,
+  ],
+  [channels("type: opsgenie, apiKey: '${env:GENIE_KEY}', perHour: 5"), /perHour/],
   [channels(`${mail}, user: rollcall`), /one\.password: is needed beside user/],
   [channels(`${mail}, user: rollcall, password: hunter2`), /one\.password: a secret stands in the configuration/],
   [channels(`${mail}, tls: none, user: rollcall, password: '\${env:PASSWORD}'`), /one\.tls: a password is not sent/],
@@ -160,6 +194,13 @@ connections:
 
   test.each([
     ['a chat', "type: slack, url: '${env:HOOK}'", /^hooks\.example, the address can be read \(nothing was posted\)$/],
+    ['a workflow of Teams', "type: teams, url: '${env:HOOK}'", /^hooks\.example, the address can be read/],
+    [
+      'PagerDuty',
+      "type: pagerduty, routingKey: '${env:ROUTING_KEY}'",
+      /^events\.pagerduty\.com, routingKey can be read/,
+    ],
+    ['Opsgenie', "type: opsgenie, apiKey: '${env:GENIE_KEY}', region: eu", /^api\.eu\.opsgenie\.com, apiKey can be/],
     ['a mail server', mail, /^mail\.example:587 \(starttls\), 1 recipient \(nothing was sent\)$/],
     [
       'a mail server that wants a password',
@@ -174,6 +215,11 @@ connections:
 
   test.each([
     ['a secret cannot sign', "type: webhook, url: 'https://a.example', secret: '${file:gone2}'", /one\.secret: /],
+    [
+      'the key is of another kind',
+      "type: pagerduty, routingKey: '${env:GENIE_KEY}'",
+      /one\.routingKey: is not the key of an integration, which has 32 characters/,
+    ],
     ['the password is gone', `${mail}, user: rollcall, password: '\${file:gone}'`, /cannot read the file/],
     [
       'there is no certificate',

@@ -4,22 +4,24 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { alertLinks } from '../../../src/daemon/alerts/links.ts'
-import { slackMessage, slackSender } from '../../../src/daemon/alerts/slack.ts'
-import type { SlackChannel } from '../../../src/daemon/config/channel.ts'
+import { postingSender } from '../../../src/daemon/alerts/posting.ts'
+import { slackMessage } from '../../../src/daemon/alerts/slack.ts'
+import { noticeText } from '../../../src/daemon/alerts/text.ts'
+import type { PostedChannel } from '../../../src/daemon/config/channel.ts'
 import { secretText, slackChannel } from '../../helpers/alert-settings.ts'
 import { raised } from '../../helpers/notices.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
 import { serveRaw } from '../../http/raw-server.ts'
 
-type Options = Partial<SlackChannel> & {
+type Options = Partial<PostedChannel> & {
   timeoutMs?: number
   signal?: AbortSignal
-  resolve?: Parameters<typeof slackSender>[1]['resolve']
+  resolve?: Parameters<typeof postingSender>[1]['resolve']
 }
 
 async function send(url: string, { timeoutMs = 30_000, signal, resolve, ...settings }: Options = {}) {
   const options = { name: 'chat', linkOf: () => null, timeoutMs, ...(resolve && { resolve }) }
-  await using sender = slackSender(slackChannel(url, settings), options)
+  await using sender = postingSender(slackChannel(url, settings), options)
   return await sender.send(raised(), signal ?? new AbortController().signal)
 }
 
@@ -213,7 +215,7 @@ describe('the private network', () => {
 describe('a reason full of markup', () => {
   const hostile = 'people <!channel> <https://evil.example|click> *bold* & @all @here \u202e\u0007 <script>.csv'
   const linkOf = alertLinks({ link: 'https://wiki.example/{run}?a=1|2', consoleUrl: null })
-  const message = JSON.parse(slackMessage(raised({ reason: hostile }), linkOf)) as {
+  const message = slackMessage(noticeText(raised({ reason: hostile }), linkOf)) as {
     text: string
     blocks: { text: { type: string; text: string } }[]
   }
