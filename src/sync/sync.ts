@@ -14,6 +14,7 @@ export { planPersonDryRun } from './plan/dry-run-person.ts'
 export { mainFeed } from './plan/feeds.ts'
 export { type Preview, planReading } from './plan/preview-plan.ts'
 export { approveRun, hasMovedBasis, rejectRun } from './requests/approvals.ts'
+export { previewPart } from './requests/approve-part.ts'
 export { requestPerson } from './requests/person-runs.ts'
 export {
   cancelRun,

@@ -54,6 +54,8 @@ export function runDocument(overrides: Partial<Run> = {}): Run {
     moved: null,
     heldPart: null,
     wentOn: null,
+    partOf: null,
+    parts: [],
     asOf: '2026-11-20T01:00:00.000Z',
     source: { name: 'people.csv', bytes: 52_100 },
     rows: 1000,

@@ -24,6 +24,7 @@ import {
   PersonAccount,
   PersonPlan,
   PlanDocument,
+  PlanPart,
   Problem,
   RejectView,
   RevertAccount,
@@ -127,6 +128,8 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderPersonAccount: PersonAccount,
   renderPersonPlan: PersonPlan,
   renderPlan: PlanDocument,
+  renderPlanPart: z.object({ run: Run, part: PlanPart }),
+  renderRemaining: Run,
   renderProblems: z.array(Problem),
   renderProposal: Proposed,
   renderRecipe: RecipeSummary.extend({

@@ -1,32 +1,43 @@
+import type { PartSelection, Run } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
+import { renderPlanPart, renderRemaining } from '../render/plan-part.ts'
 import { escapeText, shortId } from '../render/text.ts'
 import { followAndReport } from '../session/follow-run.ts'
+import { type PartOptions, partOf } from '../session/plan-part.ts'
 import { isMoving, requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
-import { type RunDetail, renderQuestion, runDetail } from './run.ts'
+import { renderQuestion, runDetail } from './run.ts'
 
 /** The options of `rollcall approve`. */
-export type ApproveOptions = CommonOptions & {
-  readonly by: string
-  readonly reason?: string
-  readonly digest?: string
-  readonly yes?: boolean
-  readonly showValues?: boolean
-  readonly wait: number
-}
+export type ApproveOptions = CommonOptions &
+  PartOptions & {
+    readonly by: string
+    readonly reason?: string
+    readonly digest?: string
+    readonly yes?: boolean
+    readonly showValues?: boolean
+    readonly wait: number
+  }
+
+/** How many changes of a part are listed before it is approved. */
+const listedOfPart = 1000
 
 /** Lets a held run deliver the plan that was shown, and waits until it has. */
 export async function approve(name: string, options: ApproveOptions): Promise<number> {
   refuseUnseen(name, options)
   return await withSession(options, { hasWorkers: true }, async (session) => {
-    const runId = await requireRunId(session.control, name, options)
-    const digest = options.digest ?? (await seenDigest(session, runId, options))
+    const { control, output } = session
+    const runId = await requireRunId(control, name, options)
+    const part = await partOf(options)
+    const digest = options.digest ?? (await seenDigest(session, runId, options, part))
     if (digest === null) return failures.run_held.exit
     const { by, reason, connection } = options
-    const run = await session.control.approveRun({ params: { runId }, body: { digest, by, reason, connection } })
-    if (run.id !== runId)
-      session.output.printMessage(`Run ${shortId(runId)} is not sent: it is planned again, as run ${shortId(run.id)}.`)
+    const body = { digest, by, reason, connection, ...(part && { part }) }
+    const run = await control.approveRun({ params: { runId }, body })
+    if (part) output.printMessage(renderRemaining(await control.getRun({ params: { runId } })))
+    else if (run.id !== runId)
+      output.printMessage(`Run ${shortId(runId)} is not sent: it is planned again, as run ${shortId(run.id)}.`)
     return await followAndReport(session, run, options.wait)
   })
 }
@@ -45,7 +56,7 @@ function refuseUnseen(name: string, { digest, yes, json }: ApproveOptions): void
 }
 
 /** Before a person reads a plan in vain. */
-function refuseExpired({ id, expiresAt }: RunDetail): void {
+function refuseExpired({ id, expiresAt }: Run): void {
   if (expiresAt === null || Date.parse(expiresAt) > Date.now()) return
   throw new Failure(
     'conflict',
@@ -55,10 +66,13 @@ function refuseExpired({ id, expiresAt }: RunDetail): void {
 
 /** The digest of the current plan, once the person has seen it and agreed; null if they declined. */
 async function seenDigest(
-  { control, output, signal }: Session,
+  session: Session,
   runId: string,
   options: ApproveOptions,
+  selection: PartSelection | null,
 ): Promise<string | null> {
+  const { control, output } = session
+  if (selection !== null) return await seenPart(session, runId, options, selection)
   // The plan is shown on a terminal only, where values may be shown.
   const detail = await runDetail(control, runId, { values: options.showValues ?? false, whole: false })
   if (detail.state !== 'held' || detail.digest === null) {
@@ -69,8 +83,29 @@ async function seenDigest(
   refuseExpired(detail)
   if (options.yes) return detail.digest
   output.printMessage(renderQuestion(detail, output.paint))
-  const answer = await ask(`\nDeliver this plan to the platform, as ${escapeText(options.by)}? [y/N] `, signal)
-  if (/^y(es)?$/i.test(answer.trim())) return detail.digest
+  return (await hasAgreed(session, `Deliver this plan to the platform, as ${options.by}?`)) ? detail.digest : null
+}
+
+/** The digest of a part of the plan, once the person has seen it and agreed; null if they declined. */
+async function seenPart(
+  session: Session,
+  runId: string,
+  options: ApproveOptions,
+  selection: PartSelection,
+): Promise<string | null> {
+  const { control, output } = session
+  const query = { values: !options.yes && (options.showValues ?? false), limit: listedOfPart }
+  const part = await control.previewPart({ params: { runId }, query, body: selection })
+  if (options.yes) return part.digest
+  const run = await control.getRun({ params: { runId } })
+  refuseExpired(run)
+  output.printMessage(renderPlanPart({ run, part }, output.paint))
+  return (await hasAgreed(session, `Deliver this part to the platform, as ${options.by}?`)) ? part.digest : null
+}
+
+async function hasAgreed({ output, signal }: Session, question: string): Promise<boolean> {
+  const answer = await ask(`\n${escapeText(question)} [y/N] `, signal)
+  if (/^y(es)?$/i.test(answer.trim())) return true
   output.printMessage('Nothing was approved; the run stays held.')
-  return null
+  return false
 }

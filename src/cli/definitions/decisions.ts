@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { ChangeKind } from '../../contract/control/shapes.ts'
 import type { ApproveOptions } from '../commands/approve.ts'
 import type { CancelOptions } from '../commands/cancel.ts'
 import type { RejectOptions } from '../commands/reject.ts'
@@ -11,6 +12,7 @@ import {
   type ExitWith,
   heldRunOptions,
   runHelp,
+  several,
   waitOption,
 } from './define.ts'
 
@@ -28,7 +30,12 @@ function approveCommand(program: Command, exitWith: ExitWith): void {
     waitOption,
   )
     .argument('<id>', runHelp)
-    .option('--digest <digest>', 'approve only the plan with this digest')
+    .option('--only <kinds>', `approve only changes of these kinds: ${partKinds.join(', ')}`, kindsOf)
+    .option('--group <name>', 'approve only people of this group; can be repeated', several)
+    .option('--without-group', 'approve only people without a group, or also them')
+    .option('--people <keys>', 'approve only the people with these keys, separated by commas', several)
+    .option('--people-file <file>', 'the same, with one key on each line of a file')
+    .option('--digest <digest>', 'approve only the plan, or the part, with this digest')
     .option('--yes', 'approve the current plan without asking')
     .option('--show-values', 'show personal values in the plan')
     .action(
@@ -36,6 +43,26 @@ function approveCommand(program: Command, exitWith: ExitWith): void {
         (await import('../commands/approve.ts')).approve(id, options),
       ),
     )
+}
+
+/** The kinds of change by the names that tables and questions use. */
+const kindNames: Readonly<Record<string, ChangeKind>> = {
+  leavers: 'leave',
+  joiners: 'join',
+  changes: 'update',
+  returns: 'return',
+  corrections: 'correct',
+  retractions: 'retract',
+}
+const partKinds = Object.keys(kindNames)
+
+function kindsOf(text: string): ChangeKind[] {
+  return text.split(',').map((word) => {
+    const name = word.trim()
+    const kind = kindNames[name] ?? Object.values(kindNames).find((own) => own === name)
+    if (kind === undefined) throw new InvalidArgumentError(`It must be one or more of ${partKinds.join(', ')}.`)
+    return kind
+  })
 }
 
 function rejectCommand(program: Command, exitWith: ExitWith): void {

@@ -30,7 +30,14 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   planPerson: { params: ofConnection, bodies: { 'By e-mail address': { person: 'ana.berg@acme.example' } } },
   runAccount: { params: ofRun },
   revertRun: { params: ofRun, bodies: { 'A column was shifted': { reason: 'the export had its columns shifted' } } },
-  approveRun: { params: ofRun, bodies: { 'A planned layoff': { digest, reason: 'the office in Bremen has closed' } } },
+  previewPart: { params: ofRun, bodies: { 'The leavers of one group': { kinds: ['leave'], groups: ['Sales'] } } },
+  approveRun: {
+    params: ofRun,
+    bodies: {
+      'A planned layoff': { digest, reason: 'the office in Bremen has closed' },
+      'The leavers alone': { digest, part: { kinds: ['leave'] }, reason },
+    },
+  },
   rejectRun: { params: ofRun, bodies: { 'A cut export': { reason: 'the export was cut off; HR sends it again' } } },
   cancelRun: { params: ofRun, bodies: { 'End it': {} } },
   listProblems: { query: { connection } },

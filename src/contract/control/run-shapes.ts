@@ -148,6 +148,8 @@ export const Run = z
       .describe(
         'The run of those changes of this held one that no failed guard puts in doubt, and that went on at once.',
       ),
+    partOf: z.string().nullable().describe('The held run of whose plan this run delivers the part that was approved.'),
+    parts: z.array(z.string()).readonly().describe('The runs of those parts of a held plan that were approved.'),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
     source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),

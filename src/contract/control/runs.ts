@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
 import { After, Limit, page, Search } from './lists.ts'
+import { PartSelection, PlanPart } from './plan-parts.ts'
 import { ChangeKind, ChangeView, KeptPlan, RejectView } from './plan-shapes.ts'
 import { PersonText, Values } from './plans.ts'
 import { Run, RunAccount, RunState, RunSummary } from './run-shapes.ts'
@@ -116,14 +117,31 @@ export const runOperations = operations({
     success: { 201: Run },
     errors: [400, 401, 403, 404, 409, 500, 503],
   },
+  previewPart: {
+    method: 'POST',
+    path: '/runs/:runId/part',
+    permission: 'viewer',
+    summary: 'Preview a part of a held plan. Changes nothing.',
+    params: ofRun,
+    query: z.object({ values: Values, limit: Limit.default(500).describe('How many changes are listed.') }),
+    body: PartSelection,
+    success: { 200: PlanPart },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
   approveRun: {
     method: 'POST',
     path: '/runs/:runId/approval',
     permission: 'approver',
     summary:
-      'Approve the plan of a held run, which the digest names. If the plan has moved, the response is the run that makes it again.',
+      'Approve the plan of a held run, which the digest names. If the plan has moved, the response is the run that makes it again. Of a part, the response is the run that delivers it; the rest stays held.',
     params: ofRun,
-    body: z.strictObject({ digest: z.string(), by: By, reason: Because, connection: OfConnection }),
+    body: z.strictObject({
+      digest: z.string().describe('Names the plan or, with `part`, the part.'),
+      part: PartSelection.optional(),
+      by: By,
+      reason: Because,
+      connection: OfConnection,
+    }),
     success: { 200: Run },
     errors: [400, 401, 403, 404, 409, 500, 503],
   },

@@ -1,8 +1,10 @@
 /** The one door to the shapes of the control API that other rooms use. */
+
 export { ClassifiedValue, ValueMeaning } from './classified-values.ts'
 export { EventState, InboxEvent } from './events.ts'
 export { BlockedPeopleCounts, ForeignTally, InDoubtCounts } from './people-counts.ts'
 export { Person } from './person-shapes.ts'
+export { PartSelection, PlanPart } from './plan-parts.ts'
 export {
   ChangeKind,
   ChangeView,

@@ -1,8 +1,14 @@
 import type { runOperations } from '../../contract/control/runs.ts'
-import type { ChangeKind } from '../../contract/control/shapes.ts'
+import type { ChangeKind, ChangeView } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { type AccountedChange, changesOf, rejectsOf, searchChanges } from '../../store/history/history.ts'
+import {
+  type AccountedChange,
+  changesOf,
+  changesOfPart,
+  rejectsOf,
+  searchChanges,
+} from '../../store/history/history.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
@@ -12,6 +18,7 @@ import {
   approveRun,
   cancelRun,
   hasMovedBasis,
+  previewPart,
   rejectRun,
   requestPerson,
   requestRevert,
@@ -55,19 +62,9 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
 
   async listChanges(ctx, { params: { runId }, query: { kind, search, after, limit, values } }) {
     const { connection } = await existingRun(ctx, runId)
-    const { db } = ctx.sync.store
     const scope = { list: 'changes', runId, kind, search, values: search === undefined ? undefined : values }
     const { changes, next } = await readChanges(ctx, runId, { kind, search, values, scope, after, limit })
-    // A retraction holds no record: the person is in the roster.
-    const retracted = values
-      ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
-      : []
-    const known = await rosterEntries(db, { connection, identityIds: retracted })
-    const label = labelOf(ctx.sync, connection)
-    const data = changes.map(({ change, origin }) =>
-      changeView(change, { values, label, origin, record: known.get(change.identityId)?.desired ?? null }),
-    )
-    return { status: 200, body: { data, next } }
+    return { status: 200, body: { data: await changeViews(ctx, { connection, changes, values }), next } }
   },
 
   async summarizeRun(ctx, { params: { runId }, query }) {
@@ -118,6 +115,13 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
     return { status: 201, body: await requestRevert(ctx.sync, { runId, ...body, ...ctx.actor, signal: ctx.signal }) }
   },
 
+  async previewPart(ctx, { params: { runId }, query: { values, limit }, body: selection }) {
+    const { connection } = await existingRun(ctx, runId)
+    const part = await previewPart(ctx.sync, { runId, selection })
+    const changes = await changesOfPart(ctx.sync.store.db, { runId, selection, limit })
+    return { status: 200, body: { runId, ...part, changes: await changeViews(ctx, { connection, changes, values }) } }
+  },
+
   async approveRun(ctx, { params: { runId }, body }) {
     return { status: 200, body: await approveRun(ctx.sync, { runId, ...body, ...ctx.actor }) }
   },
@@ -129,6 +133,24 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
   async cancelRun(ctx, { params: { runId } }) {
     return { status: 200, body: await cancelRun(ctx.sync, { runId, by: ctx.actor.by }) }
   },
+}
+
+type ShownChanges = {
+  readonly connection: string
+  readonly changes: readonly AccountedChange[]
+  readonly values: boolean
+}
+
+async function changeViews(ctx: ControlContext, { connection, changes, values }: ShownChanges): Promise<ChangeView[]> {
+  // A retraction holds no record: the person is in the roster.
+  const retracted = values
+    ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
+    : []
+  const known = await rosterEntries(ctx.sync.store.db, { connection, identityIds: retracted })
+  const label = labelOf(ctx.sync, connection)
+  return changes.map(({ change, origin }) =>
+    changeView(change, { values, label, origin, record: known.get(change.identityId)?.desired ?? null }),
+  )
 }
 
 type ChangesPage = {

@@ -26,7 +26,8 @@ export const auditActs = {
   'change.delivered':
     'the result for one person who leaves, returns, is corrected or retracted; "sent" stands for the record',
   'batch.delivered': 'the result for joiners and for people whose fields changed, by key',
-  'run.approved': 'a person approved the plan of a held run',
+  'run.approved': 'a person approved the plan of a held run, or a part of it ("of")',
+  'run.split': 'what stays held after a part of the plan was approved',
   'run.rejected': 'a person rejected the plan of a held run',
   'run.cancelled': 'a person cancelled a run',
   'values.removed':

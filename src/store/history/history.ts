@@ -4,6 +4,7 @@ import type { Origin, Reject, RosterEntry } from '../../identity/record.ts'
 import type { RejectedEvent } from '../inbox/inbox.ts'
 import { type OvertakenOf, overtakenOf } from '../inbox/overtaken.ts'
 import { laterKeys } from '../key-answers.ts'
+import { isInPart, type PartSelection } from '../plans/approved-part.ts'
 import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { type WaitingRow, waitingOf } from '../roster/waiting.ts'
@@ -44,6 +45,24 @@ export async function changesOf(
     .limit(limit)
   if (kind !== undefined) query = query.where('changes.kind', '=', kind)
   return (await query.execute()).map(toAccounted)
+}
+
+type PartQuery = {
+  readonly runId: string
+  readonly selection: PartSelection
+  readonly limit: number
+}
+
+/** Lists the first changes of a part of a plan: what harms most if it is wrong comes first, then by key. */
+export async function changesOfPart(db: Db, { runId, selection, limit }: PartQuery): Promise<AccountedChange[]> {
+  const rows = await accounted(db)
+    .where('changes.run_id', '=', runId)
+    .where(isInPart(selection))
+    .orderBy(sql`array_position(array['leave', 'return', 'retract', 'correct', 'join', 'update'], changes.kind)`)
+    .orderBy('changes.identity_id')
+    .limit(limit)
+    .execute()
+  return rows.map(toAccounted)
 }
 
 type ChangeSearch = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { type ChangeKind, changeKinds, type PlanCounts } from '../../identity/change.ts'
+import type { ChangeKind } from '../../identity/change.ts'
 import type { DesiredState } from '../../identity/decide/decide.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { splitEmployment } from '../../identity/decide/split-employment.ts'
@@ -8,7 +8,8 @@ import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, RosterEntry } from '../../identity/record.ts'
 import { rosterEntries } from '../roster/roster.ts'
 import type { Db } from '../schema.ts'
-import { stagedDigest, stagePeople, toChange } from './plans.ts'
+import { kindCounts, recordCounts } from './part-counts.ts'
+import { stagePeople, toChange } from './plans.ts'
 
 const peopleAtOnce = 1000
 
@@ -174,29 +175,7 @@ async function recordParts(tx: Db, { runId, id, kinds }: SplitRuns): Promise<voi
   const ofHeld = await kindCounts(tx, runId)
   const ofPart = await kindCounts(tx, id)
   const others = { unchanged: 0, rejected: 0, incomplete: 0 }
-  await recordCounts(tx, id, { ...ofPart, ...others }, peopleCountsOf('part'))
-  await recordCounts(tx, runId, { ...others, ...held.counts, ...ofHeld }, peopleCountsOf('held'))
+  await recordCounts(tx, id, { counts: { ...ofPart, ...others }, people: peopleCountsOf('part') })
+  await recordCounts(tx, runId, { counts: { ...others, ...held.counts, ...ofHeld }, people: peopleCountsOf('held') })
   await tx.updateTable('runs').set({ passed_part_run_id: id }).where('id', '=', runId).execute()
-}
-
-async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, ChangeKind>> {
-  // People who are sent again without a difference are not counted.
-  const { rows } = await sql<{ kind: ChangeKind; people: number }>`
-    select kind, count(*)::int as people from changes where run_id = ${runId} and (fields is null or fields <> '{}') group by kind`.execute(
-    tx,
-  )
-  const peopleByKind = new Map(rows.map(({ kind, people }) => [kind, people]))
-  return Object.fromEntries(changeKinds.map((kind) => [kind, peopleByKind.get(kind) ?? 0])) as Pick<
-    PlanCounts,
-    ChangeKind
-  >
-}
-
-async function recordCounts(tx: Db, runId: string, counts: PlanCounts, people: object): Promise<void> {
-  const digest = await stagedDigest(tx, runId)
-  await tx
-    .updateTable('runs')
-    .set({ counts: JSON.stringify(counts), people_counts: JSON.stringify(people), digest })
-    .where('id', '=', runId)
-    .execute()
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type CopyValue, copyRows } from '../../database/copy.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
@@ -188,19 +188,27 @@ export async function unstagePeople(db: Db, runId: string, identityIds: readonly
   }
 }
 
-/** The digest of a staged plan. */
-export async function stagedDigest(db: Db, runId: string, pageSize = 50_000): Promise<string> {
+type DigestOptions = { readonly pageSize?: number; readonly only?: RawBuilder<boolean> }
+
+const everyChange = sql<boolean>`true`
+
+/** The digest of a staged plan, or of the changes for which the condition `only` holds. */
+export async function stagedDigest(
+  db: Db,
+  runId: string,
+  { pageSize = 50_000, only = everyChange }: DigestOptions = {},
+): Promise<string> {
   const hasher = planHasher()
   for (let after = ''; ; ) {
     const { rows } = await sql<{ digests: string; last: string; people: number; unknown: boolean }>`
       select string_agg(digest, '' order by identity_id) as digests, max(identity_id) as last, count(*)::int as people,
         bool_or(digest is null) as unknown
       from (
-        select identity_id, digest from changes where run_id = ${runId} and identity_id > ${after}
+        select identity_id, digest from changes where run_id = ${runId} and identity_id > ${after} and ${only}
         order by identity_id limit ${pageSize}
       ) page having count(*) > 0`.execute(db)
     const [page] = rows
-    if (page?.unknown) return await digestOfChanges(db, runId)
+    if (page?.unknown) return await digestOfChanges(db, runId, only)
     if (page) hasher.addDigests(page.digests)
     if (!page || page.people < pageSize) return hasher.digest()
     after = page.last
@@ -208,20 +216,25 @@ export async function stagedDigest(db: Db, runId: string, pageSize = 50_000): Pr
 }
 
 /** The same from the changes, for a plan without stored digests. */
-async function digestOfChanges(db: Db, runId: string): Promise<string> {
+async function digestOfChanges(db: Db, runId: string, only: RawBuilder<boolean>): Promise<string> {
   const hasher = planHasher()
-  for await (const page of stagedChanges(db, runId)) for (const { change } of page) hasher.add(change)
+  for await (const page of stagedChanges(db, runId, { only })) for (const { change } of page) hasher.add(change)
   return hasher.digest()
 }
 
-/** A run's changes in key order, page by page. */
-export async function* stagedChanges(db: Db, runId: string, pageSize = 5000): AsyncGenerator<StagedChange[]> {
+/** A run's changes in key order, page by page; with `only` those for which the condition holds. */
+export async function* stagedChanges(
+  db: Db,
+  runId: string,
+  { pageSize = 5000, only = everyChange }: DigestOptions = {},
+): AsyncGenerator<StagedChange[]> {
   for (let after = ''; ; ) {
     const rows = await db
       .selectFrom('changes')
       .select(['identity_id', 'kind', 'record', 'fields', 'inferred', 'carried', 'reason', 'origin'])
       .where('run_id', '=', runId)
       .where('identity_id', '>', after)
+      .where(only)
       .orderBy('identity_id')
       .limit(pageSize)
       .execute()
@@ -514,7 +527,7 @@ const whereKnown = sql`
 /**
  * Marks held plans as outdated whose differences start from other facts than before. An accepted export affects every held plan; other
  * plans affect those with the same people, and a held plan of an export also if they bring older facts about people that it only lists. A
- * leaving date whose day has come, and the passed part of the held plan itself, do not count. Held retractions are never outdated.
+ * leaving date whose day has come, and the parts of the held plan itself, do not count. Held retractions are never outdated.
  */
 async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
@@ -541,7 +554,7 @@ async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection)
             where stated.value::timestamptz < held.as_of and entry.desired -> stated.key is distinct from roster.desired -> stated.key))
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
-        and held.passed_part_run_id is distinct from ours.id
+        and held.passed_part_run_id is distinct from ours.id and ours.part_of_run_id is distinct from held.id
       group by held.id
     )
     update runs set outdated_reason = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end

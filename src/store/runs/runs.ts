@@ -412,6 +412,12 @@ function runs(db: Db) {
         select coalesce(json_agg(json_build_object('id', id, 'connection', connection) order by connection), '[]')
         from runs linked where linked.linked_run_id = runs.id)`.as('also'),
     )
+    .select(
+      sql<Run['parts']>`(
+        select coalesce(json_agg(id order by created_at, id), '[]') from runs part where part.part_of_run_id = runs.id)`.as(
+        'parts',
+      ),
+    )
     .select((eb) =>
       eb
         .selectFrom('deliveries')
@@ -436,7 +442,9 @@ function runs(db: Db) {
 
 type Tally = Record<string, number>
 
-function toRun(row: RunRow & { tally: Tally | null; in_doubt: InDoubtCounts | null; also: Run['also'] }): Run {
+type SelectedRun = RunRow & Pick<Run, 'also' | 'parts'> & { tally: Tally | null; in_doubt: InDoubtCounts | null }
+
+function toRun(row: SelectedRun): Run {
   const tally = row.tally ?? {}
   const sent = (kind: string) => ({ requests: tally[`${kind}Requests`] ?? 0, people: tally[kind] ?? 0 })
   return {
@@ -462,6 +470,8 @@ function toRun(row: RunRow & { tally: Tally | null; in_doubt: InDoubtCounts | nu
     also: row.also,
     ridesWith: row.linked_run_id,
     wentOn: row.passed_part_run_id,
+    partOf: row.part_of_run_id,
+    parts: row.parts,
     warnings: row.warnings ?? [],
     verification: row.verification,
     blockedPeople: row.blocked_people,

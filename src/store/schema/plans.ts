@@ -31,6 +31,7 @@ type ChangesTable = {
   answered_at: Date | null
   answer: NullableJson<Answer>
   is_entry: Generated<boolean>
+  group_value: string | null
 }
 
 /** Plans, their deliveries, and the indexes of exports. */

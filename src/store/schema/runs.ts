@@ -99,6 +99,8 @@ type RunsTable = {
   held_part_run_id: string | null
   /** The run with the part of this held plan that is delivered at once. */
   passed_part_run_id: string | null
+  /** The held run from which an approver split this run off. */
+  part_of_run_id: string | null
   /** The run of the owner that started this run of a linked connection. */
   linked_run_id: string | null
   fields: NullableJson<readonly string[]>

@@ -95,6 +95,8 @@ export type SyncConnection = {
     readonly expireHours: number
     /** Whoever requested the run or changed the configuration may not approve it. */
     readonly twoPeople: boolean
+    /** A decision about a held plan needs a reason. Absent: it does not. */
+    readonly requireReason?: boolean
   }
   /** A digest of everything above and of how the feeds are read: a plan with another digest is made again. No secrets. */
   readonly configuration: string

@@ -170,7 +170,7 @@ describe.each(databases)('a plan that is staged on $name', ({ createDatabase }) 
     await stage.put(people)
     const changes = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => change)
 
-    const digests = [await stage.digest(), await stagedDigest(store.db, claim.run.id, 2)]
+    const digests = [await stage.digest(), await stagedDigest(store.db, claim.run.id, { pageSize: 2 })]
     await sql`update changes set digest = null where identity_id = 'E3'`.execute(store.db)
     digests.push(await stage.digest())
 

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
+import type { ChangeKind, PlanCounts } from '../../identity/change.ts'
+import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
+import type { Db } from '../schema.ts'
+import { type KindCounts, kindCounts, recordCounts } from './part-counts.ts'
+import { stagedDigest } from './plans.ts'
+
+/** Which changes of a held plan an approver splits off: those that fit every list that is given. */
+export type PartSelection = {
+  readonly kinds?: readonly ChangeKind[]
+  /** Null: people without a group. */
+  readonly groups?: readonly (string | null)[]
+  /** Keys. */
+  readonly people?: readonly string[]
+}
+
+/** In SQL, whether a change is in the part. */
+export function isInPart({ kinds, groups, people }: PartSelection): RawBuilder<boolean> {
+  const named = groups?.filter((group) => group !== null)
+  const ofGroup = named && sql`(changes.group_value is not null and changes.group_value = any(${named}::text[]))`
+  const withoutGroup = groups?.includes(null) ? sql`changes.group_value is null` : null
+  const conditions = [
+    ...(kinds ? [sql`changes.kind = any(${kinds}::text[])`] : []),
+    ...(ofGroup ? [withoutGroup ? sql`(${ofGroup} or ${withoutGroup})` : ofGroup] : []),
+    ...(people ? [sql`changes.identity_id = any(${people}::text[])`] : []),
+  ]
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
+}
+
+/** What a selection names and the plan does not have. */
+export type UnknownInPlan = {
+  readonly kinds: readonly ChangeKind[]
+  readonly groups: readonly (string | null)[]
+  readonly people: readonly string[]
+}
+
+/** Finds what a selection names and a plan does not have. */
+export async function unknownInPlan(db: Db, runId: string, selection: PartSelection): Promise<UnknownInPlan> {
+  const { kinds = [], groups = [], people = [] } = selection
+  const { rows } = await sql<UnknownInPlan>`
+    select
+      array(select name from unnest(${kinds}::text[]) name
+        where not exists (select from changes where run_id = ${runId} and kind = name)) as kinds,
+      array(select name from unnest(${groups}::text[]) name
+        where not exists (select from changes where run_id = ${runId} and group_value is not distinct from name)) as groups,
+      array(select name from unnest(${people}::text[]) name
+        where not exists (select from changes where run_id = ${runId} and identity_id = name)) as people`.execute(db)
+  return rows[0] ?? { kinds: [], groups: [], people: [] }
+}
+
+/** A part of a held plan, before it is split off. */
+export type PlanPart = {
+  /** Names the part: a digest of its changes. */
+  readonly digest: string
+  readonly counts: KindCounts
+  /** Its changes, also those that send a person again without a difference. */
+  readonly people: number
+  /** The changes of the plan, those of the part included. */
+  readonly peopleOfPlan: number
+  /** What stays held. */
+  readonly remaining: KindCounts
+}
+
+/** Reads what a part of a held plan would be. */
+export async function readPart(db: Db, runId: string, selection: PartSelection): Promise<PlanPart> {
+  const only = isInPart(selection)
+  const { people, peopleOfPlan } = await countPeople(db, runId, only)
+  return {
+    digest: await stagedDigest(db, runId, { only }),
+    counts: await kindCounts(db, runId, only),
+    people,
+    peopleOfPlan,
+    remaining: await kindCounts(db, runId, sql<boolean>`not ${only}`),
+  }
+}
+
+async function countPeople(db: Db, runId: string, only: RawBuilder<boolean>) {
+  const { rows } = await sql<{ people: number; peopleOfPlan: number }>`
+    select count(*) filter (where ${only})::int as people, count(*)::int as "peopleOfPlan"
+    from changes where run_id = ${runId}`.execute(db)
+  return rows[0] ?? { people: 0, peopleOfPlan: 0 }
+}
+
+/** Locks a held run, so that nobody else decides about it before this transaction ends. False: it is no longer held. */
+export async function lockHeldRun(tx: Db, runId: string): Promise<boolean> {
+  const { rows } = await sql`select from runs where id = ${runId} and state = 'held' for update`.execute(tx)
+  return rows.length > 0
+}
+
+type ApprovedPartInput = {
+  readonly runId: string
+  readonly selection: PartSelection
+  readonly now: Date
+}
+
+/**
+ * Moves a part of a held plan to a new planned run, in the transaction that locks the held run. The source, its events, rejected rows and
+ * what else the export states stay with the held run: the new run concerns only its own people. Returns the new run; its limits are
+ * counted by `recordPartCounts`. Throws if people of the plan are then in both runs or in none.
+ */
+export async function storeApprovedPart(tx: Db, { runId, selection, now }: ApprovedPartInput): Promise<string> {
+  const id = randomUUID()
+  const before = await countPeople(tx, runId, isInPart(selection))
+  await sql`
+    insert into runs (id, connection, feed, trigger, options, state, mode, as_of, rows, records, warnings, verification, guards,
+      configuration, basis, requested_by, part_of_run_id, created_at, started_at)
+    select ${id}, connection, feed, trigger, options - 'again' - 'plan' - 'joined', 'planned', 'delta', as_of, rows, 0, '[]', 'null', guards,
+      configuration, basis, requested_by, id, ${now}, ${now}
+    from runs where id = ${runId}`.execute(tx)
+  await sql`
+    update plan_entries set run_id = ${id} from changes
+    where plan_entries.run_id = ${runId} and changes.run_id = ${runId} and changes.identity_id = plan_entries.identity_id
+      and changes.identity_id in (select identity_id from changes where run_id = ${runId} and ${isInPart(selection)})`.execute(
+    tx,
+  )
+  await sql`update changes set run_id = ${id} where run_id = ${runId} and ${isInPart(selection)}`.execute(tx)
+  // A pair of keys is a question only while both are undecided.
+  await sql`
+    delete from key_change_candidates candidate using changes
+    where candidate.run_id = ${runId} and changes.run_id = ${id}
+      and changes.identity_id in (candidate.former, candidate.identity_id)`.execute(tx)
+  const all = sql<boolean>`true`
+  const [part, rest] = [await countPeople(tx, id, all), await countPeople(tx, runId, all)]
+  if (part.people !== before.people || part.people + rest.people !== before.peopleOfPlan)
+    throw new Error(`run ${runId}: ${part.people} and ${rest.people} people do not make ${before.peopleOfPlan}`)
+  return id
+}
+
+type PartCounts = {
+  readonly runId: string
+  readonly partId: string
+  /** How many people of the part each limit counts. */
+  readonly people: PeopleCounts
+}
+
+/** Records the counts and digests of a part and of what stays held. */
+export async function recordPartCounts(tx: Db, { runId, partId, people }: PartCounts): Promise<void> {
+  const held = await tx
+    .selectFrom('runs')
+    .select(['counts', 'people_counts'])
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow()
+  const others = { unchanged: 0, rejected: 0, incomplete: 0 }
+  const counts: PlanCounts = { ...others, ...(await kindCounts(tx, partId)) }
+  const rest: PlanCounts = { ...others, ...held.counts, ...(await kindCounts(tx, runId)) }
+  await recordCounts(tx, partId, { counts, people })
+  await recordCounts(tx, runId, { counts: rest, people: less(held.people_counts ?? noPeople, people) })
+}
+
+/** The counts of a plan without those of its part. */
+function less(whole: PeopleCounts, part: PeopleCounts): object {
+  const numbers = Object.entries(whole).map(([name, count]) => {
+    const other = part[name as keyof PeopleCounts] ?? 0
+    if (typeof count === 'number') return [name, Math.max(0, count - Number(other))]
+    const fields = Object.entries(count).map(([field, people]) => [
+      field,
+      Math.max(0, people - (Object(other)[field] ?? 0)),
+    ])
+    return [name, Object.fromEntries(fields.filter(([, people]) => people !== 0))]
+  })
+  return Object.fromEntries(numbers)
+}

@@ -1,0 +1,179 @@
+import { Failure } from '../../errors.ts'
+import { unknownPerson } from '../../identity/decide/decide.ts'
+import { newsOf } from '../../identity/decide/news.ts'
+import { tally } from '../../identity/decide/tally.ts'
+import { noNews, type PeopleCounts } from '../../identity/guards/facts.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
+import {
+  lockHeldRun,
+  type PartSelection,
+  type PlanPart,
+  readPart,
+  recordPartCounts,
+  storeApprovedPart,
+  unknownInPlan,
+} from '../../store/plans/approved-part.ts'
+import { stagedChanges } from '../../store/plans/plans.ts'
+import { rosterEntries } from '../../store/roster/roster.ts'
+import { getRun, moveRun, type Run } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
+import { reportStatement, statePopulation } from '../context/state-population.ts'
+import { mainRules } from '../plan/feeds.ts'
+import { planContext } from '../plan/plan-inputs.ts'
+import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
+import { type Decision, heldRun, refuseUnapprovable } from './approval-rules.ts'
+import { requireRun } from './requests.ts'
+
+type PartInput = {
+  readonly run: Run
+  readonly connection: SyncConnection
+  readonly decision: Decision
+  /** Names the part as the approver saw it. */
+  readonly digest: string
+  readonly selection: PartSelection
+}
+
+/**
+ * Approves a part of a held plan: a run of its own delivers it, and the rest stays held with what is left of the plan. Both are stored in
+ * one transaction, so a person is always in exactly one of them. Returns the run of the part.
+ */
+export async function approvePart(ctx: SyncContext, { connection, ...input }: PartInput): Promise<Run> {
+  const { run, decision, digest } = input
+  const now = ctx.now()
+  const accepted = await ctx.store.db.transaction().execute(async (tx) => {
+    const moved = await refuseUnapprovable(ctx, tx, { run, connection, decision, now })
+    if (!(await lockHeldRun(tx, run.id))) throw new Failure('conflict', `run ${run.id} is no longer held`)
+    if (moved !== null)
+      throw new Failure('conflict', `no part of run ${run.id} can be approved: ${moved}. ${planAgain(run)}`)
+    const part = await splitPart(tx, { ...input, connection, now })
+    return await acceptPart(ctx, tx, { ...input, part, connection, now })
+  })
+  if (accepted.statement) reportStatement(ctx, accepted.statement)
+  ctx.events.runApproved({ runId: accepted.part.id, connection: run.connection, by: decision.by, digest })
+  await continueAfterAccept(ctx, accepted.part, accepted.batches)
+  return await requireRun(ctx, accepted.part.id)
+}
+
+function planAgain({ connection }: Run): string {
+  return `"rollcall sync --connection ${connection}" plans again; then choose from that plan`
+}
+
+/** Returns what a part of a held plan would be. Throws as an approval would if the part is empty, all of the plan, or names what it lacks. */
+export async function previewPart(
+  ctx: SyncContext,
+  { runId, selection }: { readonly runId: string; readonly selection: PartSelection },
+): Promise<PlanPart> {
+  const run = await heldRun(ctx, { runId, by: '' })
+  return await requirePart(ctx.store.db, run, selection)
+}
+
+async function requirePart(db: Db, { id }: Run, selection: PartSelection): Promise<PlanPart> {
+  const { kinds, groups, people } = await unknownInPlan(db, id, selection)
+  const [kind] = kinds
+  if (kind !== undefined) throw new Failure('usage', `the plan of run ${id} has no change of the kind "${kind}"`)
+  if (groups.length > 0) throw new Failure('usage', unknownGroups(id, selection.groups ?? [], groups))
+  if (people.length > 0) throw new Failure('usage', unknownPeople(id, people))
+  const part = await readPart(db, id, selection)
+  if (part.people === 0)
+    throw new Failure(
+      'usage',
+      `nobody in the plan of run ${id} fits all that was chosen, so there is nothing to approve`,
+    )
+  if (part.people === part.peopleOfPlan)
+    throw new Failure('usage', `this part is the whole plan of run ${id}: approve the run without choosing a part`)
+  return part
+}
+
+const namedKeys = 5
+
+function unknownPeople(runId: string, keys: readonly string[]): string {
+  const more = keys.length > namedKeys ? `, and ${keys.length - namedKeys} more` : ''
+  return `the plan of run ${runId} has no change for ${keys.slice(0, namedKeys).join(', ')}${more}`
+}
+
+/** A group may be any value of a column, so it is not quoted. */
+function unknownGroups(runId: string, named: readonly (string | null)[], unknown: readonly (string | null)[]): string {
+  const positions = named.flatMap((group, at) => (unknown.includes(group) ? [at + 1] : []))
+  const which = named.length === 1 ? 'the group' : `group ${positions.join(', ')} of the ${named.length}`
+  return `the plan of run ${runId} has nobody in ${which} that was chosen; compare the spelling with the groups of the plan`
+}
+
+type SplitInput = Omit<PartInput, 'decision'> & { readonly now: Date }
+
+/** Moves the part to a run of its own, and counts both. Throws if it is not the part that the approver saw. */
+async function splitPart(tx: Db, { run, connection, digest, selection, now }: SplitInput): Promise<Run> {
+  await requirePart(tx, run, selection)
+  const partId = await storeApprovedPart(tx, { runId: run.id, selection, now })
+  const people = await countedPeople(tx, { run, partId, connection, now })
+  await recordPartCounts(tx, { runId: run.id, partId, people })
+  const part = await getRun(tx, partId)
+  if (part === null) throw new Error(`run ${partId} was not stored`)
+  if (part.digest !== digest)
+    throw new Failure(
+      'conflict',
+      `this part of run ${run.id} is ${part.digest} now, not ${digest}: other people fit, or something else is planned for them; look at the part again`,
+    )
+  return part
+}
+
+type CountInput = {
+  readonly run: Run
+  readonly partId: string
+  readonly connection: SyncConnection
+  readonly now: Date
+}
+
+/** How many people of a part each limit counts. The roster is that before the part. */
+async function countedPeople(tx: Db, { run, partId, connection, now }: CountInput): Promise<PeopleCounts> {
+  const asOf = run.asOf ?? now.toISOString()
+  const context = planContext({ mode: 'delta', asOf }, mainRules(connection), now)
+  const rules = { today: context.today, removes: connection.records !== undefined }
+  const counted = tally()
+  for await (const page of stagedChanges(tx, partId)) {
+    const identityIds = page.map(({ change }) => change.identityId)
+    const known = await rosterEntries(tx, { connection: run.connection, identityIds })
+    for (const { change } of page) {
+      const entry = known.get(change.identityId) ?? unknownPerson(change.identityId, context)
+      const news = change.kind === 'retract' || change.carried ? noNews : newsOf(entry, change.record, rules)
+      counted.add({ entry: null, change, isAbsent: false, news }, 'untouched')
+    }
+  }
+  return counted.people()
+}
+
+type AcceptInput = Omit<PartInput, 'run'> & { readonly run: Run; readonly part: Run; readonly now: Date }
+
+/** Accepts the plan of a part, so that its changes are due. */
+async function acceptPart(
+  ctx: SyncContext,
+  tx: Db,
+  { run, part, connection, decision, digest, selection, now }: AcceptInput,
+) {
+  const { by, reason: because = null } = decision
+  const about = { connection: run.connection, by, now }
+  const reason = because !== null && { reason: because }
+  const chosen = chosenIn(selection)
+  await recordAuditEntry(tx, {
+    ...about,
+    act: 'run.approved',
+    runId: part.id,
+    details: { digest, of: run.id, ...chosen, ...reason },
+  })
+  const rest = await getRun(tx, run.id)
+  const details = { part: part.id, before: run.digest, digest: rest?.digest, counts: rest?.counts ?? {}, ...reason }
+  await recordAuditEntry(tx, { ...about, act: 'run.split', runId: run.id, details })
+  const batches = await acceptPlan(tx, part, connection, now)
+  await moveRun(tx, { id: part.id, to: batches > 0 ? 'delivering' : 'unchanged', now, by, because })
+  const ended = { runId: part.id, connection: run.connection }
+  return { part, batches, statement: batches === 0 ? await statePopulation(ctx, tx, ended) : null }
+}
+
+/** What was chosen, for the audit trail, which holds no values of people. */
+function chosenIn({ kinds, groups, people }: PartSelection) {
+  return {
+    ...(kinds && { kinds }),
+    ...(groups && { groups: groups.length }),
+    ...(people && { people: people.length }),
+  }
+}
