@@ -41,7 +41,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     // Their addresses are those of the roster.
     await removeFromFindings(tx, { connection, identityId })
     await sql`
-      update roster set desired = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
+      update roster set desired = ${onlyLeaving}, field_times = null, group_value = null, forgotten_at = ${now},
         retracted_reason = case when retracted_at is null then null else 'forgotten' end
       where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await sql`
@@ -50,7 +50,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
         and roster.connection = acknowledged.connection and roster.identity_id = acknowledged.identity_id
         and roster.retracted_at is null`.execute(tx)
     await sql`
-      update plan_entries entry set desired = ${onlyLeaving}, field_times = null from runs
+      update plan_entries entry set desired = ${onlyLeaving}, field_times = null, group_value = null from runs
       where entry.identity_id = ${identityId} and runs.id = entry.run_id and runs.connection = ${connection}`.execute(
       tx,
     )

@@ -123,7 +123,7 @@ const ofJoiner = sql`(
       where changes.kind = 'join' and field <> 'identityId' and json_typeof(stated) <> 'null')`
 
 /** In SQL, the columns of a change without values. The leaving date stays. The message of an answer may quote values. */
-export const withoutValues = sql`record = null, digest = null, answer = changes.answer - 'message',
+export const withoutValues = sql`record = null, digest = null, group_value = null, answer = changes.answer - 'message',
   fields = (
     select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
     from jsonb_each(coalesce(changes.fields, ${ofJoiner})) as stored(name, value))`
@@ -136,7 +136,7 @@ async function stripChanges(
   tx: Db,
   { runId, after }: { runId: string; after: string },
 ): Promise<{ readonly rows: number; readonly to: string }> {
-  const withValues = sql`run_id = ${runId} and identity_id > ${after} and (record is not null or answer ? 'message'
+  const withValues = sql`run_id = ${runId} and identity_id > ${after} and (record is not null or group_value is not null or answer ? 'message'
         or exists (select 1 from jsonb_each(fields) as stored(name, value) where name <> 'separatedAt' and not value ? 'gone'))`
   const { rows } = await sql<{ rows: number; to: string | null }>`
     with portion as materialized (

@@ -36,7 +36,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'what HR states of a person, with the times of the facts',
       removedWhen: known,
       columns: named(
-        'desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator field_times',
+        'desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator field_times group_value',
       ),
     },
     {
@@ -117,7 +117,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'roster entries that a plan would write',
       removedWhen: 'the plan is accepted or dropped',
       columns: named(
-        'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator as_of employment_as_of export_is_silent field_times absences',
+        'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator as_of employment_as_of export_is_silent field_times absences group_value',
       ),
     },
   ],
@@ -126,7 +126,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'the sent record, its differences and their digest',
       removedWhen: values,
-      columns: named('record fields digest'),
+      columns: named('record fields digest group_value'),
     },
     {
       holds: 'words',
@@ -385,7 +385,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'runs: counts, verdicts with the first keys, digests, names of sources, reasons',
       removedWhen: history,
       columns: named(
-        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification blocked_people counts guards people_counts known_people digest outdated_reason held_part_run_id created_at started_at finished_at decided_by decided_at configuration basis passed_part_run_id linked_run_id requested_by expires_at decided_reason values_removed_at',
+        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification blocked_people counts guards people_counts known_people digest outdated_reason held_part_run_id part_of_run_id created_at started_at finished_at decided_by decided_at configuration basis passed_part_run_id linked_run_id requested_by expires_at decided_reason values_removed_at',
       ),
     },
   ],
