@@ -50,9 +50,6 @@ export const ApprovalSettings = z
       .describe(
         'Whether the approver must be another person than whoever requested the run or brought in the configuration.',
       ),
-    requireReason: z
-      .boolean()
-      .default(false)
-      .describe('Whether approving or rejecting a held plan takes a reason.'),
+    requireReason: z.boolean().default(false).describe('Whether approving or rejecting a held plan takes a reason.'),
   })
   .describe('What an approval of a held plan needs.')
