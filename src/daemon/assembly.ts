@@ -35,7 +35,7 @@ type AssemblyOptions = {
   /** Who started this process. Default: the user of this machine. */
   readonly startedBy?: string
   /** How a daemon process describes itself to the others; left out by commands. */
-  readonly card?: ProcessInfo
+  readonly processInfo?: ProcessInfo
   /** Whether this process traces the runs it works on. Default: true for a daemon process. */
   readonly tracesRuns?: boolean
   /** Read-only: takes no lease, and opens the queue and the platform client only when they are used. */
@@ -49,14 +49,14 @@ export async function assemble(
     events: log,
     now,
     startedBy = userName(),
-    card,
-    tracesRuns = card !== undefined,
+    processInfo,
+    tracesRuns = processInfo !== undefined,
     isReadOnly = false,
   }: AssemblyOptions,
 ): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
   const traces =
-    tracesRuns && config.traces ? opening.use(await openTraces(config.traces, { card, events: log })) : noTraces
+    tracesRuns && config.traces ? opening.use(await openTraces(config.traces, { processInfo, events: log })) : noTraces
   const events = withTraces(log, traces)
   const opened = opening.use(await openStore(config, { events, now }))
   const { store, audit } = await openAudit(opened, { config, events, now })
@@ -65,7 +65,7 @@ export async function assemble(
   // If the job tables exist, opening the queue creates nothing and can wait.
   const canWait = isReadOnly && (config.queue !== null || (await hasJobTables(store.pool)))
   const queue = opening.use(canWait ? lazyQueue(await queueAddress(config, store), openQueue) : await openQueue())
-  const lease = isReadOnly ? noLease : opening.use(await takeLease(store, card))
+  const lease = isReadOnly ? noLease : opening.use(await takeLease(store, processInfo))
   const openClient = async () => (await import('./platform.ts')).openPlatform(config, store, { events })
   const platform = opening.use(isReadOnly ? lazyPlatform(config, openClient) : await openClient())
   const connections = new Map(

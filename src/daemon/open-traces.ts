@@ -5,15 +5,15 @@ import { version } from '../version.ts'
 import type { Config } from './config/config.ts'
 import type { Secret } from './config/secret.ts'
 
-type TraceContext = { readonly card: ProcessInfo | undefined; readonly events: Events }
+type TraceContext = { readonly processInfo: ProcessInfo | undefined; readonly events: Events }
 
 /** Starts to send traces to the configured collector, labelled with the roles of this process. */
 export async function openTraces(
   { headers, ...settings }: NonNullable<Config['traces']>,
-  { card, events }: TraceContext,
+  { processInfo, events }: TraceContext,
 ): Promise<Traces & AsyncDisposable> {
   const { startTraces } = await import('../telemetry/otlp.ts')
-  const process = { 'rollcall.roles': card?.roles.join(',') ?? 'command' }
+  const process = { 'rollcall.roles': processInfo?.roles.join(',') ?? 'command' }
   return await startTraces({ ...settings, version, process, headers: () => readHeaders(headers) }, events)
 }
 

@@ -13,7 +13,7 @@ import { settingsDigests } from './config/settings-digests.ts'
 type ProcessStart = { readonly roles: readonly ProcessRole[]; readonly since: Date }
 
 /** How this process describes itself to the other processes of its store. */
-export function processCard(config: Config, { roles, since }: ProcessStart): ProcessInfo {
+export function buildProcessInfo(config: Config, { roles, since }: ProcessStart): ProcessInfo {
   const settings = settingsDigests(config)
   return { roles, host: hostname(), pid: process.pid, version, since: since.toISOString(), settings }
 }
@@ -42,16 +42,20 @@ export function requireAllRoles({ database }: Pick<Config, 'database'>, roles: r
 }
 
 /** Emits an event when the settings of other processes begin or cease to differ from those of this one. */
-export function watchSettings(sync: SyncContext, card: ProcessInfo, { pauseMs }: { pauseMs: number }): AsyncDisposable {
+export function watchSettings(
+  sync: SyncContext,
+  processInfo: ProcessInfo,
+  { pauseMs }: { pauseMs: number },
+): AsyncDisposable {
   let reported = ''
   const compare = async (): Promise<void> => {
     const others = (await processes(sync.store.db)).filter(({ lease }) => lease !== sync.lease.id)
-    const differing = [...new Set(others.flatMap((other) => differences(card.settings, other.settings)))].sort()
+    const differing = [...new Set(others.flatMap((other) => differences(processInfo.settings, other.settings)))].sort()
     const text = differing.join(', ')
     if (text === reported) return
     reported = text
     const hosts = others.flatMap((other) =>
-      differences(card.settings, other.settings).length > 0 ? [`${other.host} ${other.pid}`] : [],
+      differences(processInfo.settings, other.settings).length > 0 ? [`${other.host} ${other.pid}`] : [],
     )
     if (differing.length > 0) sync.events.settingsDiffer({ settings: differing, processes: hosts })
     else sync.events.settingsAgree({ processes: others.length })

@@ -34,7 +34,7 @@ import { serveMetrics } from './metrics/serve.ts'
 import { withOutages } from './outages.ts'
 import { openPlatform } from './platform.ts'
 import { type PermissionResult, testPermissions } from './probe/key-permissions.ts'
-import { processCard, watchSettings } from './processes.ts'
+import { buildProcessInfo, watchSettings } from './processes.ts'
 import { openFirstLists } from './proposal/first-list.ts'
 import { openFirstScims } from './proposal/first-scim.ts'
 import { openFirstVisits } from './proposal/first-visit.ts'
@@ -100,10 +100,10 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
   for (const setting of config.outdated) events.settingOutdated({ setting })
 
   await using opening = new AsyncDisposableStack()
-  const card = processCard(config, { roles, since: now() })
-  const assembly = opening.use(await assemble(config, { events, now, card }))
+  const processInfo = buildProcessInfo(config, { roles, since: now() })
+  const assembly = opening.use(await assemble(config, { events, now, processInfo }))
   const parts: ProcessParts = { config, options, assembly, roles, metrics, now, events }
-  const activity = opening.use(await startActivity(parts, card))
+  const activity = opening.use(await startActivity(parts, processInfo))
   const servers = opening.use(await (roles.includes('api') ? startApiServers(parts) : startProbes(parts)))
   events.daemonStarted({ address: servers.url, connections: config.connections.size, roles })
   if (roles.includes('api') && config.connections.size === 0)
@@ -118,14 +118,17 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
 }
 
 /** Starts what the process does without being asked. */
-async function startActivity({ assembly, options, roles }: ProcessParts, card: ProcessInfo): Promise<AsyncDisposable> {
+async function startActivity(
+  { assembly, options, roles }: ProcessParts,
+  processInfo: ProcessInfo,
+): Promise<AsyncDisposable> {
   const { settingsCheckMs = 30_000 } = options
   const { config, sync } = assembly
   await removeAbandonedSpools(incomingFolder(config)).catch((error: unknown) =>
     sync.events.unexpected({ during: 'removing copies of lists', error }),
   )
   await using starting = new AsyncDisposableStack()
-  starting.use(watchSettings(sync, card, { pauseMs: settingsCheckMs }))
+  starting.use(watchSettings(sync, processInfo, { pauseMs: settingsCheckMs }))
   starting.use(await startWork(assembly, roles))
   if (roles.includes('scheduler')) {
     starting.use(await startSchedules(assembly))

@@ -97,7 +97,7 @@ async function ordinaryLife(story: Story, dice: Dice): Promise<Usual> {
   const daemon = await story.daemon()
   const openingMs = Math.round(performance.now() - startedMs)
   await story.night(dice)
-  await story.ask(daemon)
+  await story.requestRun(daemon)
   await daemon.atRest()
   const events = daemon.events.length
   await daemon.kill()
@@ -121,13 +121,13 @@ async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stag
 
   async function work({ start, atRest }: CrashDaemon): Promise<void> {
     await start()
-    if (!story.hasRequestedRun) await story.ask(daemon)
+    if (!story.hasRequestedRun) await story.requestRun(daemon)
     while (findings.length === 0) {
       await atRest()
       findings.push(...(await story.findings(daemon)))
       if (await decides(daemon)) continue
       await story.night(dice, { unlisted: dice.chance(1 / 2) })
-      await story.ask(daemon)
+      await story.requestRun(daemon)
     }
   }
 
@@ -138,8 +138,8 @@ async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stag
     if (!causes.includes('unlistedValues') || dice.chance(1 / 3)) {
       await story.approve(running)
     } else {
-      await story.classStatuses(running)
-      await story.ask(running)
+      await story.classifyStatuses(running)
+      await story.requestRun(running)
     }
     return true
   }
@@ -156,7 +156,7 @@ async function randomMoment(daemon: CrashDaemon, dice: Dice, { openingMs, events
 async function lastLife(story: Story, dice: Dice) {
   await story.tidyNight(dice)
   const daemon = await story.daemon()
-  await story.ask(daemon)
+  await story.requestRun(daemon)
   await daemon.atRest()
   const control = await daemon.control()
   const { data } = await control.listRuns({ query: { limit: 1000 } })

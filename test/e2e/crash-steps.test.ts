@@ -30,8 +30,8 @@ const operations = ['updateHrisUserIdentity', 'upsertHrisUserIdentities'] as con
 /** Steps of a plan that is held for a status, with what is done to come there. */
 const decisions: readonly { when: string; step: string; act: (story: Story, daemon: CrashDaemon) => Promise<void> }[] =
   [
-    { when: 'the plan is held', step: 'run.held', act: (story, daemon) => story.ask(daemon) },
-    { when: 'a status is classed', step: 'value.classified', act: (story, daemon) => story.classStatuses(daemon) },
+    { when: 'the plan is held', step: 'run.held', act: (story, daemon) => story.requestRun(daemon) },
+    { when: 'a status is classed', step: 'value.classified', act: (story, daemon) => story.classifyStatuses(daemon) },
     { when: 'a held plan is approved', step: 'run.approved', act: (story, daemon) => story.approve(daemon) },
   ]
 
@@ -53,7 +53,7 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     story = await openStory(host, size)
     daemon = await story.daemon()
     await story.night(dice)
-    await story.ask(daemon)
+    await story.requestRun(daemon)
     await daemon.atRest()
   })
   afterAll(() => story[Symbol.asyncDispose]())
@@ -62,7 +62,7 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     await story.night(dice)
     await daemon.dieAt(step, 'nth' in rest ? rest.nth : 1)
 
-    const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
+    const [end] = await Promise.all([daemon.ended, story.requestRun(daemon)])
     daemon = await story.daemon()
     await daemon.atRest()
 
@@ -79,7 +79,7 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
       let held: Awaited<typeof applied> | null = null
       while (held === null) {
         await story.night(dice)
-        await story.ask(daemon)
+        await story.requestRun(daemon)
         held = await Promise.race([applied, daemon.atRest().then(() => null)])
       }
       const end = await daemon.kill()
@@ -94,7 +94,7 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
 
   test.each(decisions)('when $when loses nobody', async ({ step, act }) => {
     await story.night(dice, { unlisted: true })
-    await story.ask(daemon)
+    await story.requestRun(daemon)
     await daemon.atRest()
     const held = await outcomeOf(story, daemon)
     await daemon.dieAt(step)
@@ -103,8 +103,8 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     daemon = await story.daemon()
     await daemon.atRest()
     const between = await story.findings(daemon)
-    await story.classStatuses(daemon)
-    await story.ask(daemon)
+    await story.classifyStatuses(daemon)
+    await story.requestRun(daemon)
     await daemon.atRest()
 
     expect(held).toEqual({ heldFor: ['unlistedValues'], findings: [] })
@@ -116,11 +116,11 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     const person = story.hr.rows().find(({ id, leavingDate }) => !leavingDate && !story.faults.has(id))
     await daemon.dieAt('run.read')
     story.hr.leave(person?.id ?? '', '2021-01-15')
-    await story.dropExport()
+    await story.writeExport()
 
-    const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
+    const [end] = await Promise.all([daemon.ended, story.requestRun(daemon)])
     story.hr.comeBack(person?.id ?? '', person?.start ?? '')
-    await story.dropExport()
+    await story.writeExport()
     daemon = await story.daemon()
     await daemon.atRest()
 
@@ -133,7 +133,7 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     await story.night(dice)
     await daemon.dieAt('step.stored:cleared')
 
-    const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
+    const [end] = await Promise.all([daemon.ended, story.requestRun(daemon)])
     const between = await datesOnPlatform(story)
     daemon = await story.daemon()
     await daemon.atRest()

@@ -74,7 +74,7 @@ describe.concurrent.each(sizes(redisDatabase))(
       expect(visitor.eventsReceived).toBeGreaterThan(nights.length)
       await visitor[Symbol.asyncDispose]()
       await story.tidyNight(dice)
-      await story.ask(daemon)
+      await story.requestRun(daemon)
       await daemon.atRest()
       expect(await daemon.kill('SIGTERM')).toBe(0)
 
@@ -100,13 +100,13 @@ describe.concurrent.each(sizes(redisDatabase))(
 /** HR tells of a day, and an operator decides about what is held. */
 async function night(story: Story, daemon: CrashDaemon, dice: Dice): Promise<void> {
   await story.night(dice, { unlisted: dice.chance(1 / 8) })
-  await story.ask(daemon)
+  await story.requestRun(daemon)
   await daemon.atRest()
   const causes = await story.heldFor(daemon)
   if (causes.length === 0) return
   if (causes.includes('unlistedValues')) {
-    await story.classStatuses(daemon)
-    await story.ask(daemon)
+    await story.classifyStatuses(daemon)
+    await story.requestRun(daemon)
   } else {
     await story.approve(daemon)
   }

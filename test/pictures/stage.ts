@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { company, nextNight, type Person, toCsv } from '../../src/cli/demo/company.ts'
 import { controlOverSocket } from '../../src/cli/session/control-client.ts'
-import { restingStates } from '../../src/contract/control/shapes.ts'
+import { endedOrHeldStates } from '../../src/contract/control/shapes.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { readAddress } from '../../src/daemon/control/address-file.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
@@ -20,7 +20,7 @@ const days = 94
 /** How many rows the last export of the story has lost. */
 const lostRows = 8
 const noDate = '2026-02-31'
-const resting: ReadonlySet<string> = new Set(restingStates)
+const resting: ReadonlySet<string> = new Set(endedOrHeldStates)
 const minuteMs = 60_000
 const password = 'correct horse battery'
 const host = '127.0.0.1'

@@ -82,7 +82,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderAnswered: AnsweredKeys,
   renderChanges: z.array(ChangeView),
   renderCheck: z.object({ name: text, message: text, level: z.enum(['ok', 'warning', 'rejected', 'failed']) }),
-  renderClassed: ClassifiedValue,
+  renderClassified: ClassifiedValue,
   renderDoctored: z.object({ file: text, parts: z.array(z.object({ name: z.literal('status.json'), failed: text })) }),
   renderEvents: z.array(InboxEvent),
   renderAccounts: AccountComparison.extend({ unreadable: z.int() }),

@@ -18,14 +18,14 @@ export async function acceptStatus(value: string | undefined, options: AcceptSta
         renderValues(values, paint),
       )
     } else {
-      output.printResult(await control.classValue({ params, body: { value, as, by } }), renderClassed)
+      output.printResult(await control.classifyValue({ params, body: { value, as, by } }), renderClassified)
     }
     return 0
   })
 }
 
 /** Confirms the meaning of a value. */
-export function renderClassed({ field, value, as }: ClassifiedValue, paint: Paint): string {
+export function renderClassified({ field, value, as }: ClassifiedValue, paint: Paint): string {
   return `${paint('green', '✔')} ${field} "${escapeText(value)}" means ${as} from now on; the next run uses it (rollcall sync)`
 }
 

@@ -1,6 +1,6 @@
 import {
   type ChangeView,
-  isResting,
+  isEndedOrHeld,
   type RejectView,
   type Run,
   type RunSummary,
@@ -52,7 +52,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
     },
     render: (one, paint) => [renderRun(one, paint), '', progressText(one, paint)].join('\n'),
     changes: (now, before, paint) => (mark(now) === mark(before) ? [] : [progressText(now, paint)]),
-    isOver: (one) => isResting(one),
+    isOver: (one) => isEndedOrHeld(one),
   })
   if (stopExit !== null) return stopExit
   return latest === null ? 0 : exitCodeOf(latest)

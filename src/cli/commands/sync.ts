@@ -5,7 +5,7 @@ import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import { peopleNotInStep } from '../render/tallies.ts'
 import { formatInstant, type Paint, pluralize } from '../render/text.ts'
-import { exitCodeOf, followAndReport, restingRunIds, waitForEnd } from '../session/follow-run.ts'
+import { endedOrHeldRunIds, exitCodeOf, followAndReport, waitForEnd } from '../session/follow-run.ts'
 import { resolvePersonInSource } from '../session/person-name.ts'
 import { readPlanFile } from '../session/plan-file.ts'
 import { accountOf } from '../session/run-account.ts'
@@ -34,11 +34,11 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
     if (person !== undefined) return await syncPerson(session, { ...options, person })
     const connection = requireConnection(plan ?? options, session.config)
     const body = { full, verify, by, ...(plan && { plan: plan.kept }) }
-    const restingBefore = await restingRunIds(session, connection)
+    const endedOrHeldBefore = await endedOrHeldRunIds(session, connection)
     const run = await session.control.startRun({ params: { connection }, body })
     const { paused } = await session.control.getPause({ params: { connection } })
     if (paused) session.output.printMessage(pausedNote(connection, paused))
-    const exit = await followAndReport(session, run, options.wait, { restingBefore })
+    const exit = await followAndReport(session, run, options.wait, { endedOrHeldBefore })
     return exit === 0 && options.strict ? await exitOfPeople(session, connection) : exit
   })
 }

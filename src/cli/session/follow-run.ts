@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isResting, type Run } from '../../contract/control/shapes.ts'
+import { isEndedOrHeld, type Run } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
 import { createProgress, noProgress, type Progress } from '../render/progress.ts'
@@ -21,10 +21,10 @@ const maxOthers = 20
 
 type FollowedRun = {
   /**
-   * The result of `restingRunIds` before the run was requested. Runs that are not among them are reported too, such as that of due leaving
+   * The result of `endedOrHeldRunIds` before the run was requested. Runs that are not among them are reported too, such as that of due leaving
    * dates.
    */
-  readonly restingBefore?: ReadonlySet<string> | null
+  readonly endedOrHeldBefore?: ReadonlySet<string> | null
 }
 
 /** Follows a run until it ends or is held, prints the result, and returns the exit code. */
@@ -32,7 +32,7 @@ export async function followAndReport(
   session: Session,
   run: Run,
   waitSeconds: number,
-  { restingBefore = null }: FollowedRun = {},
+  { endedOrHeldBefore = null }: FollowedRun = {},
 ): Promise<number> {
   const { control, output } = session
   const ended = await waitForEnd(session, run, waitSeconds)
@@ -50,9 +50,9 @@ export async function followAndReport(
   const knownIds = new Set([
     ...idsOf(known),
     ...(ended.wentOn === null ? [] : [ended.wentOn]),
-    ...(restingBefore ?? []),
+    ...(endedOrHeldBefore ?? []),
   ])
-  const others = restingBefore === null ? noOthers : await endedOthers(session, ended, knownIds, waitSeconds)
+  const others = endedOrHeldBefore === null ? noOthers : await endedOthers(session, ended, knownIds, waitSeconds)
   const also = [...alongside, ...others.runs]
   output.printResult(also.length === 0 ? ended : { ...ended, alongside: also }, renderOutcomes)
   const exits = [ended, ...also].map(exitCodeOf)
@@ -69,9 +69,9 @@ const noOthers: Others = { runs: [], failure: null }
  * The ids of the runs that have ended or are held, of a connection and of those linked to it; null if a daemon is running, which finishes
  * the other runs. A command without a daemon reads this first and reports every later run: one that ended at once may have failed.
  */
-export async function restingRunIds(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
+export async function endedOrHeldRunIds(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
   if ((await session.control.about({})).daemon !== null) return null
-  return new Set((await newestRuns(session, connection)).filter(isResting).map(({ id }) => id))
+  return new Set((await newestRuns(session, connection)).filter(isEndedOrHeld).map(({ id }) => id))
 }
 
 /** Waits for the runs that are not known yet. Without a daemon, nothing would finish them after the command. */
@@ -143,7 +143,7 @@ export async function followRun(
   let run = first
   for (;;) {
     progress.show(run)
-    if (isResting(run)) return run
+    if (isEndedOrHeld(run)) return run
     const idleMs = lastProgress.idleMs(run)
     if (idleMs > maxIdleMs) {
       const { working, platform, delay } = await findWorkingRun(control, run)

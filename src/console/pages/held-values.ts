@@ -36,7 +36,7 @@ export function valueActions(site: Site): void {
 
 const classifyValue: Action = {
   section: 'runs',
-  operation: 'classValue',
+  operation: 'classifyValue',
   ask: async (context, fields) => {
     const run = await heldRun(context, fields)
     const [value, field] = [fields('value'), fields('field')]
@@ -63,7 +63,7 @@ const classifyValue: Action = {
     const as = ValueMeaning.safeParse(fields('as')).data
     if (as === undefined) throw new Failure('usage', 'choose what the value means')
     const params = { connection: run.connection }
-    const classified = await context.control.classValue({ params, body: { value: fields('value'), as } })
+    const classified = await context.control.classifyValue({ params, body: { value: fields('value'), as } })
     return {
       to: decisionHref(run),
       done: `From now on, a person with “${classified.value}” ${meaningName(classified.as)}. After an approval, Rollcall makes the held plan again.`,
@@ -86,7 +86,7 @@ export async function valuesCard(run: Run, context: PageContext, unlisted: reado
     aside: actionLink({
       href: valuesHref(run),
       name: 'Another value …',
-      notAllowed: context.notAllowed('classValue'),
+      notAllowed: context.notAllowed('classifyValue'),
     }),
     content: html`<p>Say what each value means. Without an answer, an approval ignores the value.</p>
 ${table({ caption: 'Values that wait for a meaning', columns: openColumns(run, context), rows: open, empty: 'Every value of this plan has a meaning now.' })}
@@ -106,7 +106,7 @@ function openColumns(run: Run, { notAllowed }: PageContext): readonly Column<Unl
           href: valuesHref(run, one),
           name: 'Say what it means …',
           label: `Say what “${one.value}” means`,
-          notAllowed: notAllowed('classValue'),
+          notAllowed: notAllowed('classifyValue'),
         }),
     },
   ]
@@ -125,7 +125,7 @@ function answerColumns(run: Run, { notAllowed }: PageContext): readonly Column<C
           href: valuesHref(run, { field, value }),
           name: 'Change …',
           label: `Change the meaning of “${value}”`,
-          notAllowed: notAllowed('classValue'),
+          notAllowed: notAllowed('classifyValue'),
         }),
     },
   ]

@@ -1,5 +1,5 @@
 import { feedText } from '../../contract/control/feed-texts.ts'
-import { isResting, type Run, type Verification } from '../../contract/control/shapes.ts'
+import { isEndedOrHeld, type Run, type Verification } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { actionLink, filterForm, selectField, textField } from '../../web/forms.ts'
@@ -59,13 +59,13 @@ ${factsPart(run)}`
       title: `Run of ${run.connection}`,
       content,
       section: 'runs',
-      ...(!isResting(run) && { follows: { connection: run.connection } }),
+      ...(!isEndedOrHeld(run) && { follows: { connection: run.connection } }),
     }
   })
 
   site.sharedPart('/runs/:runId/progress', async (context, fields) => {
     const run = await runOf(context, fields)
-    return isResting(run) ? null : progressPart(run, context)
+    return isEndedOrHeld(run) ? null : progressPart(run, context)
   })
 
   site.action('/runs/:runId/cancellation', {
@@ -133,7 +133,7 @@ function actionsFor(run: Run, context: PageContext): Renderable {
   if (run.state === 'held') {
     return html`${actionLink({ href: `${href}/decision`, name: 'Review the plan', kind: 'main' })}`
   }
-  if (!isResting(run)) {
+  if (!isEndedOrHeld(run)) {
     return actionLink({
       href: `${href}/cancellation`,
       name: 'Cancel',
@@ -185,7 +185,7 @@ ${
 }
 ${run.state === 'delivering' && all > 0 && html`<progress max="${all}" value="${run.confirmed + run.problems}" aria-label="Changes done">${run.confirmed + run.problems} of ${all}</progress>`}
 </section>`
-  const href = isResting(run) ? null : `${runHref(run.id)}/progress`
+  const href = isEndedOrHeld(run) ? null : `${runHref(run.id)}/progress`
   return live({ id: 'run-progress', href, everySeconds: renewSeconds, content })
 }
 
@@ -234,7 +234,7 @@ function momentsOf(run: Run, now: Date): TimelineEntry[] {
           tone: 'wait',
         }
       : null,
-    isResting(run) || state === 'waiting' ? null : { at: 'now', title: runStates[state].name, tone: 'busy' },
+    isEndedOrHeld(run) || state === 'waiting' ? null : { at: 'now', title: runStates[state].name, tone: 'busy' },
     finishedAt === null
       ? null
       : { at: formatInstant(finishedAt), title: runStates[state].name, tone: runStates[state].tone },

@@ -33,7 +33,7 @@ export const classifiedValueOperations = operations({
     success: { 200: z.object({ data: z.array(ClassifiedValue) }) },
     errors: [400, 401, 404, 500, 503],
   },
-  classValue: {
+  classifyValue: {
     method: 'POST',
     path: '/connections/:connection/values',
     permission: 'operator',

@@ -68,7 +68,7 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   getStatement: { params: ofConnection, query: { at: '2026-11-20' } },
   listStatementPeople: { params: ofConnection, query: { side: 'stated', part: 'deferred', values: false } },
   listValues: { params: ofConnection },
-  classValue: {
+  classifyValue: {
     params: ofConnection,
     bodies: { 'A status that means employed': { value: 'On leave', as: 'employed' } },
   },

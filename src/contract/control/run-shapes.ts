@@ -30,8 +30,8 @@ export const RunState = z.enum([
 ])
 export type RunState = z.infer<typeof RunState>
 
-/** The states in which nothing happens by itself any more: those that end a run, and `held`, which waits for a person. */
-export const restingStates = [
+/** The final states of a run, and `held`, which waits for a person. */
+export const endedOrHeldStates = [
   'held',
   'unchanged',
   'finished',
@@ -42,14 +42,17 @@ export const restingStates = [
   'cancelled',
 ] as const satisfies readonly RunState[]
 
-/** True once nothing happens to the run by itself any more. */
-export function isResting({ state }: { readonly state: RunState }): boolean {
-  return restingStates.some((resting) => resting === state)
+/** True if the run has ended, or is held until a person decides. */
+export function isEndedOrHeld({ state }: { readonly state: RunState }): boolean {
+  return endedOrHeldStates.some((ended) => ended === state)
 }
 
 const RunOptions = z.object({
-  plan: KeptPlan.optional().describe('The plan that the run must come to; with any other it fails.'),
-  joined: z.unknown().optional().describe('What was asked for while this run waited. It becomes a run of its own.'),
+  plan: KeptPlan.optional().describe('The plan that the run has to produce; it fails if the plan differs.'),
+  joined: z
+    .unknown()
+    .optional()
+    .describe('Requests that arrived while this run waited. They become a run of their own.'),
   full: z.boolean().optional().describe('Send everybody again, also those without a difference.'),
   verify: z.boolean().optional().describe('Read the list of the platform first and repair every difference.'),
   sample: z

@@ -21,13 +21,13 @@ export {
 } from './plan-shapes.ts'
 export { BlockedPerson, FailureView, Problem } from './problems.ts'
 export {
-  isResting,
+  endedOrHeldStates,
+  isEndedOrHeld,
   RevertAccount,
   Run,
   RunAccount,
   RunState,
   RunSummary,
-  restingStates,
   Verification,
 } from './run-shapes.ts'
 export { About, ConnectionStatus, Status } from './status.ts'

@@ -15,7 +15,7 @@ export const classifiedValueHandlers: Handlers<typeof classifiedValueOperations,
     return { status: 200, body: { data: values.map(classifiedValueView) } }
   },
 
-  async classValue(ctx, { params: { connection }, body: { value, as } }) {
+  async classifyValue(ctx, { params: { connection }, body: { value, as } }) {
     requireConnection(ctx, connection)
     const { by } = ctx.actor
     return {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { controlExamples } from '../../contract/control/examples.ts'
 import { live } from '../../contract/control/live.ts'
-import { restingStates } from '../../contract/control/shapes.ts'
+import { endedOrHeldStates } from '../../contract/control/shapes.ts'
 import type { OperationTable } from '../../contract/operation.ts'
 import { type Area, openapi } from '../../http/openapi.ts'
 import { compressed } from '../../http/server/app.ts'
@@ -50,14 +50,13 @@ The body of an error has \`message\`, which is for people, and where there is on
 
 ## Lists
 
-A list answers \`{ "data": [...], "next": "..." }\`. Give \`next\` as \`after\`, with the same filters, for the page behind it; null means that
-nothing follows. \`limit\` is at most 1000. A text that was not given out for this list is refused with 400. However long a list is, each page
-costs the same.
+A list returns \`{ "data": [...], "next": "..." }\`. Send \`next\` as \`after\`, with the same filters, to get the next page; on the last page it is
+null. \`limit\` is at most 1000. Any other value of \`after\` is refused with 400. Each page costs the same, however long the list is.
 
 ## Runs
 
-A run goes on by itself after the request that asked for it was answered. Ask for it until its state is ${restingStates.slice(0, -1).join(', ')}
-or ${restingStates.at(-1)}, or watch \`${controlPrefix}/events/live\`, which tells what happens as it happens. A held run waits for a person: an approval repeats the digest of the
+A request for a run returns at once, and the run continues. Read it until its state is ${endedOrHeldStates.slice(0, -1).join(', ')}
+or ${endedOrHeldStates.at(-1)}, or watch \`${controlPrefix}/events/live\`, which sends every change of state. A held run waits for a person: an approval repeats the digest of the
 plan, so that nobody approves another plan than the one that was read.
 `.trim()
 

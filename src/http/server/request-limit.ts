@@ -4,8 +4,8 @@ import { Refusal } from '../refusal.ts'
 import { type LimitState, leakyBuckets } from './leaky-bucket.ts'
 
 /**
- * How requests are limited. `minute`: so many in a minute, which begins with the first request. `leaky`: a bucket that holds a tenth of
- * them and leaks evenly.
+ * How requests are limited. `minute`: a number of requests per minute, which begins with the first request. `leaky`: a bucket that holds a
+ * tenth of that number and leaks evenly.
  */
 export type LimitKind = 'minute' | 'leaky'
 
@@ -15,7 +15,7 @@ type LimitOptions = { readonly prefix: string; readonly requestsPerMinute: numbe
 type Limiter = {
   readonly name: string
   readonly policy: string
-  /** The limit in words, for whom it refuses. */
+  /** The limit in words, for the message of a refusal. */
   readonly text: string
   readonly take: (address: string) => Promise<LimitState>
 }
@@ -39,7 +39,7 @@ export function limitRequests(
     const { isWithin, remaining, resetSeconds, retrySeconds } = await take(request.ip)
     reply.headers({ 'ratelimit-policy': policy, ratelimit: `"${name}";r=${remaining};t=${resetSeconds}` })
     if (isWithin) return
-    throw new Refusal(429, `no more than ${text} are taken from one address`, {
+    throw new Refusal(429, `one address may send at most ${text}`, {
       headers: { 'retry-after': `${retrySeconds}` },
     })
   })

@@ -16,14 +16,14 @@ type LimitDefinition = {
 /** Every limit. The schema of the settings, the verdicts, their pages and their tests are derived from it. */
 export const limitDefinitions = {
   leavers: {
-    counts: 'People who would be separated, and those who join as left already',
+    counts: 'People who would be separated, and new people who have left already',
     verdictText: 'people would be separated',
     against: 'those employed',
     count: 5,
     share: 0.05,
   },
   joiners: {
-    counts: 'People who would join those who are known. Not in the first plan of a connection',
+    counts: 'New people. Not in the first plan of a connection',
     verdictText: 'people would join',
     against: 'those employed',
     count: 25,
@@ -44,28 +44,28 @@ export const limitDefinitions = {
     share: 0.5,
   },
   sameStart: {
-    counts: 'In the first plan of a connection: people who start on one and the same day',
+    counts: 'In the first plan of a connection: people with the same first day',
     verdictText: 'people start on',
     against: 'those in the plan with a start',
     count: 25,
     share: 0.5,
   },
   sameLeaving: {
-    counts: 'In the first plan of a connection: people who have left on one and the same day',
+    counts: 'In the first plan of a connection: people who left on the same day',
     verdictText: 'people who have left did so on',
     against: 'those in the plan with a leaving date that has come',
     count: 10,
     share: 0.5,
   },
   returns: {
-    counts: 'People who left and would come back',
+    counts: 'People who would return',
     verdictText: 'people who left would come back',
     against: 'those employed',
     count: 5,
     share: 0.02,
   },
   redates: {
-    counts: 'People who would get another leaving date',
+    counts: 'People whose leaving date would change',
     verdictText: 'people would get another leaving date',
     against: 'those employed',
     count: 5,
@@ -79,28 +79,28 @@ export const limitDefinitions = {
     share: 0.05,
   },
   emailChanges: {
-    counts: 'People whose e-mail address changes',
+    counts: 'People whose e-mail address would change',
     verdictText: 'people would get another e-mail address',
     against: 'those employed',
     count: 10,
     share: 0.1,
   },
   fieldChanges: {
-    counts: 'People who would get another value in a field, for each of the other fields by itself',
+    counts: 'People whose value would change, counted separately for each other field',
     verdictText: 'people would get another',
     against: 'those employed',
     count: 20,
     share: 0.2,
   },
   blanks: {
-    counts: 'People who would lose their value of a field, for each of the other fields by itself',
+    counts: 'People whose value would be cleared, counted separately for each other field',
     verdictText: 'people would lose their',
     against: 'those employed',
     count: 5,
     share: 0.05,
   },
   rejectedRows: {
-    counts: 'Rows that are rejected or hold a cell that cannot be read, and that no accepted export had',
+    counts: 'Rows that are rejected or have an unreadable cell, and were not in an accepted export',
     verdictText: 'rows are rejected or hold a cell that cannot be read',
     against: 'all rows',
     count: 5,
@@ -108,7 +108,7 @@ export const limitDefinitions = {
   },
   shrink: {
     counts:
-      'Rows, or bytes of cells, that a snapshot has fewer than the last accepted one. For bytes, count stands for the average size of that many rows',
+      'Rows, or bytes of cells, missing compared with the last accepted snapshot. For bytes, count is multiplied by the average size of a row',
     verdictText: 'of the last accepted export are gone',
     against: 'the last accepted snapshot',
     count: 5,

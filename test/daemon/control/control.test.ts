@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { socketEndpoint } from '../../../src/cli/session/control-client.ts'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
-import { isResting, type Run } from '../../../src/contract/control/shapes.ts'
+import { isEndedOrHeld, type Run } from '../../../src/contract/control/shapes.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { readAddress } from '../../../src/daemon/control/address-file.ts'
@@ -59,7 +59,7 @@ async function ended(client: ControlClient, runId: string): Promise<Run> {
   return await vi.waitUntil(
     async () => {
       const answer = await client.getRun({ params: { runId } })
-      return answer.status === 200 && isResting(answer.body) && answer.body
+      return answer.status === 200 && isEndedOrHeld(answer.body) && answer.body
     },
     { timeout: 120_000 },
   )

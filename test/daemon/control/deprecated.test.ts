@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
-import { isResting } from '../../../src/contract/control/shapes.ts'
+import { isEndedOrHeld } from '../../../src/contract/control/shapes.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
@@ -33,7 +33,7 @@ async function openDaemon() {
   const ended = await vi.waitUntil(
     async () => {
       const answer = await client.getRun({ params: { runId } })
-      return answer.status === 200 && isResting(answer.body) && answer.body
+      return answer.status === 200 && isEndedOrHeld(answer.body) && answer.body
     },
     { timeout: 120_000 },
   )

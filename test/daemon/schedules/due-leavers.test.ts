@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { localControl } from '../../../src/cli/session/command-context.ts'
-import { followAndReport, restingRunIds } from '../../../src/cli/session/follow-run.ts'
+import { endedOrHeldRunIds, followAndReport } from '../../../src/cli/session/follow-run.ts'
 import type { Session } from '../../../src/cli/session/session.ts'
 import { assemble } from '../../../src/daemon/assembly.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
@@ -70,10 +70,10 @@ test('without a daemon, a command sends the leaving dates that are due, also of 
     printMessage: () => {},
   }
   const session = { config, control, output, signal } as unknown as Session
-  const restedBefore = await restingRunIds(session, 'acme')
+  const endedOrHeldBefore = await endedOrHeldRunIds(session, 'acme')
   const run = await control.startRun({ params: { connection: 'acme' }, body: {} })
 
-  const exit = await followAndReport(session, run, 60, { restingBefore: restedBefore })
+  const exit = await followAndReport(session, run, 60, { endedOrHeldBefore: endedOrHeldBefore })
 
   expect([first.exit, exit]).toEqual([0, 66])
   expect(await leavingDate()).toBe(`${tomorrow}T00:00:00.000Z`)

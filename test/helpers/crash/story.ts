@@ -26,18 +26,18 @@ export type Size = {
   readonly open: (stack: AsyncDisposableStack) => Promise<{ readonly database?: string; readonly queue?: string }>
 }
 
-/** Small batches, so that a night has several; of those of the leavers some travel together and some person by person. */
+/** Small batches, so that a night has several. Leavers go in batches in some nights and one by one in others. */
 const connection = `    delivery: { batchSize: 4, updateWave: 2 }
     guards: ${JSON.stringify({ ...noLimits, rejectedRows: undefined })}
 `
 
 /** Maximum number of people before HR stops hiring, so that later nights do not take longer. */
 const maxPeople = 200
-/** How long it may take until the end of a process is known whose connections have ended. */
-const dyingMs = 5000
-/** How many people HR begins with. */
+/** Maximum time between the last response of a killed process and the report of its end. */
+const maxDeathNoticeMs = 5000
+/** The number of people at the beginning. */
 const staff = 30
-/** A long time ago, so that no leaving date lies ahead. */
+/** In the past, so that no leaving date is in the future. */
 const firstDay = Temporal.PlainDate.from('2021-03-01')
 
 /** The three sizes. Jobs in Redis have a database of their own there, which `redisDatabase` names. */
@@ -57,51 +57,51 @@ export function sizes(redisDatabase: number): readonly Size[] {
 
 type Employee = Hr['people'] extends ReadonlyMap<string, infer E> ? E : never
 
-/** A company over many nights whose daemon dies again and again. */
+/** A company over many nights whose daemon is killed again and again. */
 export type Story = AsyncDisposable & {
   /** Where the store and the jobs are; a store without a server is in `store`. */
   readonly storage: { readonly database?: string; readonly queue?: string; readonly store: string }
   readonly hr: Hr
-  /** What is wrong with whose row in HR's next export. */
+  /** The faults in HR's next export, by person. */
   readonly faults: Faults
   readonly client: PlatformClient
   /** Stands between the daemon and the platform. */
   readonly proxy: FaultProxy
   /**
-   * HR goes on: people join, change, leave, return; leaving dates are corrected; rows are spoiled and mended; then it drops an export.
-   * With `unlisted` it has a status more that no list holds, so that the plan is held.
+   * Simulates a day in HR: people join, change, leave, return; leaving dates are corrected; faults of rows come and go. Then writes an
+   * export. With `unlisted` it contains a status that is in no list, so that the plan is held.
    */
   night(dice: Dice, options?: { readonly unlisted?: boolean }): Promise<void>
-  /** HR mends every row, and drops an export. */
+  /** Simulates a day in HR, corrects every row, and writes an export. */
   tidyNight(dice: Dice): Promise<void>
-  /** HR drops an export. */
-  dropExport(): Promise<void>
-  /** The next daemon, ready to start. The one before must have ended by then. */
+  /** Writes HR's next export. */
+  writeExport(): Promise<void>
+  /** The next daemon, not started yet. The previous one must have ended. */
   next(): CrashDaemon
-  /** The next daemon, serving. */
+  /** The next daemon, started. */
   daemon(): Promise<CrashDaemon>
   /** Whether a run has been requested since the last night. */
   readonly hasRequestedRun: boolean
-  /** Asks for a run. A daemon that dies meanwhile is no failure. */
-  ask(daemon: CrashDaemon): Promise<void>
-  /** The guards that hold a plan; none where no plan is held. */
+  /** Requests a run. The daemon may be killed meanwhile. */
+  requestRun(daemon: CrashDaemon): Promise<void>
+  /** The guards that hold a plan; empty if no plan is held. */
   heldFor(daemon: CrashDaemon): Promise<string[]>
-  /** An operator classifies the statuses of the last export. A daemon that dies meanwhile is no failure. */
-  classStatuses(daemon: CrashDaemon): Promise<void>
-  /** An operator approves what is held. A daemon that dies meanwhile is no failure. */
+  /** Classifies the unlisted statuses of the last export, as an operator. The daemon may be killed meanwhile. */
+  classifyStatuses(daemon: CrashDaemon): Promise<void>
+  /** Approves the held run, as an operator. The daemon may be killed meanwhile. */
   approve(daemon: CrashDaemon): Promise<void>
-  /** What has to be on the platform if every export so far was accepted; people for whom either of two states is right are left out. */
+  /** The expected people on the platform if every export was accepted, without people for whom two states are right. */
   expected(): ReadonlyMap<string, ExpectedPerson>
   /**
-   * What is wrong on the platform; empty when everything has arrived that was in the exports which a daemon found, or the person is
-   * named. It has to serve.
+   * Differences between the platform and the exports that a daemon read, without people whom the daemon names to an operator. The daemon
+   * must be running.
    */
   findings(daemon: CrashDaemon): Promise<string[]>
-  /** What is wrong on the platform and in the store, in which nothing may be held; no daemon may run. */
+  /** The same, read from the store while no daemon runs; a held run is a finding too. */
   account(): Promise<string[]>
 }
 
-/** `server`: what the configuration says below `server` besides the address. */
+/** `server`: further settings of the configuration below `server`. */
 export async function openStory(host: Host, size: Size, { server = '' }: { server?: string } = {}): Promise<Story> {
   await using opening = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
@@ -128,16 +128,16 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
       return hasRequestedRun
     },
     async night(dice, { unlisted = false } = {}) {
-      const leavers = goOn(hr, dice, clerks.faults)
+      const leavers = simulateDay(hr, dice, clerks.faults)
       clerks.addFaults(dice, { leavers, unlisted })
-      await story.dropExport()
+      await story.writeExport()
     },
     async tidyNight(dice) {
-      goOn(hr, dice, clerks.faults)
+      simulateDay(hr, dice, clerks.faults)
       clerks.correctAll()
-      await story.dropExport()
+      await story.writeExport()
     },
-    async dropExport() {
+    async writeExport() {
       hasRequestedRun = false
       const faults = new Map(clerks.faults)
       await work.writeExport(written({ night: { asOf: '', csv: '', rows: hr.rows() }, faults }))
@@ -154,8 +154,8 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
       await daemon.start()
       return daemon
     },
-    async ask(daemon) {
-      await unlessItDies(daemon, async (control) => {
+    async requestRun(daemon) {
+      await ignoreKill(daemon, async (control) => {
         await control.startRun({ params: { connection: 'acme' }, body: {} })
         hasRequestedRun = true
       })
@@ -164,15 +164,15 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
       const { guards = [] } = (await heldRun(await daemon.control())) ?? {}
       return (guards ?? []).flatMap(({ name, ok }) => (ok ? [] : [name]))
     },
-    async classStatuses(daemon) {
+    async classifyStatuses(daemon) {
       const last = exports.at(-1)
-      await unlessItDies(daemon, async (control) => {
+      await ignoreKill(daemon, async (control) => {
         for (const { value, as } of last ? unlistedIn(last) : [])
-          await control.classValue({ params: { connection: 'acme' }, body: { value, as, by: 'ops' } })
+          await control.classifyValue({ params: { connection: 'acme' }, body: { value, as, by: 'ops' } })
       })
     },
     async approve(daemon) {
-      await unlessItDies(daemon, async (control) => {
+      await ignoreKill(daemon, async (control) => {
         const held = await heldRun(control)
         if (held)
           await control.approveRun({ params: { runId: held.id }, body: { digest: held.digest ?? '', by: 'ops' } })
@@ -193,7 +193,7 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
       const { db } = database
       const held = (await listRuns(db, { limit: 1000 })).filter(({ state }) => state === 'held')
       return [
-        ...held.map(({ id }) => `run ${id} is held still`),
+        ...held.map(({ id }) => `run ${id} is still held`),
         ...(await compared({ accepted: await acceptedExports(db), held: [], named: await namedInStore(db), db })),
       ]
     },
@@ -240,28 +240,28 @@ async function heldRun(control: Control) {
   return data.find(({ state }) => state === 'held')
 }
 
-/** Asks something of a daemon, which may be killed meanwhile. */
-async function unlessItDies(daemon: CrashDaemon, act: (control: Control) => Promise<void>): Promise<void> {
+/** Sends requests to a daemon, and ignores an error if the daemon was killed meanwhile. */
+async function ignoreKill(daemon: CrashDaemon, act: (control: Control) => Promise<void>): Promise<void> {
   try {
     await act(await daemon.control())
   } catch (error) {
-    const end = await Promise.race([daemon.ended, sleep(dyingMs, 'alive', { ref: false })])
+    const end = await Promise.race([daemon.ended, sleep(maxDeathNoticeMs, 'alive', { ref: false })])
     if (end !== 'SIGKILL') throw error
   }
 }
 
-/** What HR learns on one day; no one is met by two things at once. Answers who leaves. */
-function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
+/** Simulates a day in HR, with at most one change per person. Returns the keys of the leavers. */
+function simulateDay(hr: Hr, dice: Dice, faults: Faults): string[] {
   const today = firstDay.add({ days: hr.nights.length })
   const lately = () => today.subtract({ days: dice.integer(1, 20) }).toString()
-  const met = new Set<string>()
+  const changed = new Set<string>()
   const chooseFrom = (count: number, fits: (person: Employee) => boolean): Employee[] => {
-    const people = [...hr.people.values()].filter((person) => fits(person) && !met.has(person.id))
+    const people = [...hr.people.values()].filter((person) => fits(person) && !changed.has(person.id))
     const chosen = Array.from(
       { length: Math.min(count, people.length) },
       () => people.splice(dice.integer(0, people.length - 1), 1)[0],
     )
-    for (const person of chosen) if (person) met.add(person.id)
+    for (const person of chosen) if (person) changed.add(person.id)
     return chosen.flatMap((person) => person ?? [])
   }
 
@@ -269,8 +269,8 @@ function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
   const corrected = chooseFrom(dice.integer(2, 3), hasLeft)
   const returners = chooseFrom(dice.integer(1, 2), (person) => hasLeft(person) || !person.listed)
   const movers = chooseFrom(dice.integer(3, 5), ({ listed }) => listed)
-  // The last one of an export stays in it, else it looks cut off.
-  const mayVanish = (person: Employee) => isEmployed(person) && person.id <= nameOf(staff) && !faults.has(person.id)
+  // The last person of an export stays in it, otherwise it looks truncated.
+  const mayVanish = (person: Employee) => isEmployed(person) && person.id <= keyOf(staff) && !faults.has(person.id)
   const vanished = chooseFrom(dice.integer(0, 1), mayVanish)
   for (const { id } of leavers) hr.leave(id, lately())
   for (const { id, leavingDate } of corrected) hr.correct(id, otherThan(leavingDate, lately))
@@ -278,7 +278,7 @@ function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
   for (const { id } of movers) hr.change(id, { title: `Title ${hr.nights.length}.${dice.integer(0, 99)}` })
   for (const { id } of vanished) hr.vanish(id)
   const joiners = hr.people.size < maxPeople ? dice.integer(2, 4) : 0
-  for (let i = 0; i < joiners; i++) hr.hire(nameOf(hr.people.size + 1))
+  for (let i = 0; i < joiners; i++) hr.hire(keyOf(hr.people.size + 1))
   return leavers.map(({ id }) => id)
 }
 
@@ -295,7 +295,7 @@ function otherThan(known: string | undefined, draw: () => string): string {
   return drawn === known ? otherThan(known, draw) : drawn
 }
 
-/** As HR numbers people, also those of its first day. */
-function nameOf(number: number): string {
+/** The key of the nth person. */
+function keyOf(number: number): string {
   return `E${String(number).padStart(4, '0')}`
 }

@@ -27,10 +27,10 @@ const changing: readonly (OperationName | null)[] = [
   'deleteHrisUserIdentity',
 ]
 const firstDay = Temporal.PlainDate.from('2026-11-20')
-const patientMs = 30_000
-const impatientMs = 500
-/** More hours than any trouble keeps a batch waiting for. */
-const mostHours = 30
+const timeoutMs = 30_000
+const shortTimeoutMs = 500
+/** Longer than any fault delays a batch. */
+const maxHours = 30
 
 export type StoryOptions = {
   readonly people?: number
@@ -43,8 +43,8 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
   const { key, client } = await host.tenant()
   const { at } = opening.use(await createPostgresDatabase())
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
-  const clientTo = (baseUrl: string, timeoutMs = patientMs): PlatformClient =>
-    createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs })
+  const clientTo = (baseUrl: string, requestTimeoutMs = timeoutMs): PlatformClient =>
+    createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs: requestTimeoutMs })
   const world = opening.use(
     await openWorld({
       at,
@@ -61,13 +61,13 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
   hr.leave('E0005', '2026-11-10')
   let nights = 0
   let stopping = new AbortController()
-  let meanwhile = (): void => {}
+  let beforeEachDelivery = (): void => {}
   const kept = opening.move()
 
-  /** Works off whatever is queued. What fails is gone from the queue, and due in the store; bugs reach the test. */
+  /** Runs all queued jobs. A failed job leaves the queue, and its work stays due in the store; the test sees bugs. */
   async function drain(): Promise<void> {
     for (let job = world.jobs.shift(); job; job = world.jobs.shift()) {
-      if (job.name !== 'run') meanwhile()
+      if (job.name !== 'run') beforeEachDelivery()
       await world.workOn(job, stopping.signal).catch((error: unknown) => {
         if (!(error instanceof Postponed || error instanceof Failure || stopping.signal.aborted)) throw error
       })
@@ -83,25 +83,25 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     Object.assign(sync, { platform: { ...sync.platform, ...platform } })
   }
 
-  // The platform's wishes are waited for by the world's clock, and failures open no circuit unless a test is about that.
-  const plainPace: RateLimiter = {
+  // Pauses follow the clock of the test. Failures open no circuit, except in tests about the circuit.
+  const unlimitedRate: RateLimiter = {
     send: async (request) => await request(),
     pause: async () => {},
     readBudget: async () => ({ remaining: 1, remainingMs: 0, isOpen: false }),
     get lowPriority() {
-      return plainPace
+      return unlimitedRate
     },
   }
-  use({ rateLimiter: plainPace })
+  use({ rateLimiter: unlimitedRate })
 
   return {
     world,
     proxy,
     hr,
-    /** Past the proxy. */
+    /** Sends requests to the platform without the proxy. */
     client,
 
-    /** HR's next export is read, and delivered as far as it goes. */
+    /** Reads HR's next export, and delivers what the faults let through. */
     async night(options: { verify?: boolean } = {}): Promise<Run> {
       const day = firstDay.add({ days: nights++ })
       const { rows, asOf } = hr.night(`${day}T01:00:00.000Z`)
@@ -112,8 +112,8 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       return await world.runOf(id)
     },
 
-    /** Moves the clock by this many minutes, then does what the daemon does every minute. */
-    async goBy(minutes: number): Promise<void> {
+    /** Moves the clock on, then does what the daemon does every minute. */
+    async advanceMinutes(minutes: number): Promise<void> {
       world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
       await sweep(sync)
       await makeOwedStatements(sync)
@@ -121,18 +121,18 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       await drain()
     },
 
-    /** Lets hours go by until the run has ended; answers what became of it. */
+    /** Moves the clock on until the run has ended, for at most 30 hours; returns the run. */
     async end({ id }: Run): Promise<Run> {
-      for (let hours = 0; hours < mostHours; hours++) {
+      for (let hours = 0; hours < maxHours; hours++) {
         const run = await world.runOf(id)
         if (run.state !== 'delivering') return run
-        await this.goBy(61)
+        await this.advanceMinutes(61)
       }
       return await world.runOf(id)
     },
 
-    /** From now on every request that would change somebody meets this. */
-    trouble(fault: Fault | ((request: ReceivedRequest) => Fault)): void {
+    /** From now on this fault happens to every request that changes a person. */
+    setFault(fault: Fault | ((request: ReceivedRequest) => Fault)): void {
       proxy.fault((request) => {
         if (!changing.includes(request.operation)) return pass
         return typeof fault === 'function' ? fault(request) : fault
@@ -140,10 +140,10 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     },
 
     /** From now on requests go to this address. */
-    reach: (baseUrl: string) => use({ client: clientTo(baseUrl) }),
+    useAddress: (baseUrl: string) => use({ client: clientTo(baseUrl) }),
 
-    /** From now on an answer is waited for briefly only. */
-    impatient: () => use({ client: clientTo(proxy.baseUrl, impatientMs) }),
+    /** From now on requests time out early. */
+    useShortTimeout: () => use({ client: clientTo(proxy.baseUrl, shortTimeoutMs) }),
 
     /** From now on failures open a circuit. */
     useCircuit(circuit: CircuitOptions): void {
@@ -155,9 +155,9 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     /** Aborts the work that is under way. */
     stop: () => stopping.abort(),
 
-    /** Happens before each delivery. */
-    beforeDelivery(happens: () => void): void {
-      meanwhile = happens
+    /** Sets what is called before each delivery. */
+    beforeDelivery(callback: () => void): void {
+      beforeEachDelivery = callback
     },
 
     /** Puts the connection into the configuration, or takes it out. */
@@ -165,20 +165,20 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       Object.assign(sync, { connections: new Map(isConfigured ? [[connection.name, connection]] : []) })
     },
 
-    /** All is well again here and on the way, with a process that has just started. */
+    /** Ends all faults, as after a restart of the process. */
     async heal(): Promise<void> {
       stopping = new AbortController()
-      meanwhile = () => {}
-      use({ client: clientTo(proxy.baseUrl), rateLimiter: plainPace })
+      beforeEachDelivery = () => {}
+      use({ client: clientTo(proxy.baseUrl), rateLimiter: unlimitedRate })
       this.configure(true)
       await proxy.heal()
       proxy.forget()
     },
 
-    /** Closed together with the story. */
+    /** Registers what is closed together with the story. */
     use: <T extends AsyncDisposable>(opened: T): T => kept.use(opened),
 
-    /** Somebody else writes to the platform. */
+    /** Writes a person to the platform, as another tool would. */
     async platformHolds(record: IdentityRecord): Promise<void> {
       await client.upsertHrisUserIdentities({ params: { connectionId: await targetId() }, body: [record] })
     },
@@ -188,7 +188,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       await client.deleteHrisUserIdentity({ params })
     },
 
-    /** Adds a connection of the same name, and has the right one looked up again. Answers how that one goes away. */
+    /** Adds a second connection of the same name, and forgets the id of the right one. Returns a function that deletes the second one. */
     async rivalConnection(): Promise<() => Promise<unknown>> {
       const made = await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['HRIS'] } })
       await sync.store.db.updateTable('connections').set({ target_id: null }).execute()
@@ -196,7 +196,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       return () => client.deleteCustomConnection({ params: { connectionId } })
     },
 
-    /** Another process that lives has begun to look the connection up. Answers how it ends. */
+    /** Claims the look-up of the connection, as another live process would. Returns a function that releases it. */
     async lookedUpElsewhere(): Promise<() => Promise<unknown>> {
       const { db } = sync.store
       const lease = kept.use(await takeLease(sync.store))
@@ -205,22 +205,22 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       return () => releaseTarget(db, { connection: connection.name, lease })
     },
 
-    /** The requests that would change somebody, since the trouble began or ended. */
+    /** The requests that would change a person, since the last `heal`. */
     changes: (): Passed[] => proxy.requests.filter(({ operation }) => changing.includes(operation)),
 
-    /** How often each of them named whom. */
+    /** How many of these requests named each person. */
     timesSent(): Record<string, number> {
       const named = this.changes().flatMap(({ identityIds }) => identityIds)
       return Object.fromEntries([...Map.groupBy(named, (id) => id)].map(([id, times]) => [id, times.length]))
     },
 
-    /** Who stands in the problems as refused. */
+    /** The keys of the people in the table of problems. */
     async refused(): Promise<string[]> {
       const rows = await sync.store.db.selectFrom('problems').select('identity_id').orderBy('identity_id').execute()
       return rows.map(({ identity_id }) => identity_id)
     },
 
-    /** What stands about the batches of a run. */
+    /** The stored batches of a run. */
     async batchesOf({ id }: Run) {
       return await sync.store.db
         .selectFrom('deliveries')
@@ -241,7 +241,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     findings: () => judge({ client, expected: hr.expected(), db: sync.store.db }),
 
     /** People whose record on the platform differs from HR's newest data. */
-    async unlike(): Promise<string[]> {
+    async differingPeople(): Promise<string[]> {
       const onPlatform = await peopleOn(client)
       return [...hr.expected()]
         .filter(([id, person]) => !isAs(onPlatform.get(id), person, [person.separatedAt]))
@@ -249,7 +249,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     },
 
     /** People whose record on the platform matches neither last night's data nor today's; a date may be missing in between. */
-    async astray(): Promise<string[]> {
+    async unexplainedPeople(): Promise<string[]> {
       const before = hr.expected(hr.nights.slice(0, -1))
       const now = hr.expected()
       return [...(await peopleOn(client)).values()]
@@ -266,8 +266,8 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
 
 export type Story = Awaited<ReturnType<typeof openStory>>
 
-/** Somebody joins, changes, leaves, comes back, is corrected: everything that can happen, in two batches. */
-export function everythingHappens({ hr }: Story): void {
+/** One change of each kind (join, update, leave, return, correct), in two batches. */
+export function changeOfEachKind({ hr }: Story): void {
   hr.hire('J0001', { start: '2026-11-21' })
   hr.change('E0002', { title: 'Director' })
   hr.leave('E0003', '2026-11-19')

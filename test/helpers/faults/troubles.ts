@@ -50,7 +50,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
     {
       name: 'clearing a leaving date is answered with success and changes nothing',
       options: { delivery: { updateWave: 0 } },
-      begin: (story) => story.trouble((request) => (clearsDate(request) ? nothingChanged(request) : faults.pass)),
+      begin: (story) => story.setFault((request) => (clearsDate(request) ? nothingChanged(request) : faults.pass)),
       refused: ['E0005'],
       // Known as cleared by then: set, cleared once more, set.
       timesSentAgain: { E0005: 3 },
@@ -58,13 +58,13 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
   ],
   batch_refused: [400, 422].map((status) => ({
     name: `${status} for every batch with a certain person`,
-    begin: (story) => story.trouble((request) => refusing(status, request.identityIds.includes('E0002'))),
+    begin: (story) => story.setFault((request) => refusing(status, request.identityIds.includes('E0002'))),
     refused: ['E0002'],
   })),
   batch_too_large: [
     {
       name: '413 for every batch of more than one',
-      begin: (story) => story.trouble((request) => refusing(413, request.identityIds.length > 1)),
+      begin: (story) => story.setFault((request) => refusing(413, request.identityIds.length > 1)),
     },
   ],
   splitting_paused: [
@@ -73,7 +73,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
       options: { people: 120 },
       begin(story) {
         for (const id of story.hr.people.keys()) story.hr.change(id, { title: 'Unwanted' })
-        story.trouble((request) => refusing(400, request.operation === 'upsertHrisUserIdentities'))
+        story.setFault((request) => refusing(400, request.operation === 'upsertHrisUserIdentities'))
       },
       waitMs: 1000,
       requests: 1 + 100 + 4,
@@ -81,7 +81,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
   ],
   person_refused: [400, 413].map((status) => ({
     name: `${status} for the update of a certain person`,
-    begin: (story) => story.trouble((request) => refusing(status, request.identityIds.includes('E0003'))),
+    begin: (story) => story.setFault((request) => refusing(status, request.identityIds.includes('E0003'))),
     refused: ['E0003'],
   })),
   person_missing: [
@@ -105,7 +105,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
       name: 'the first failure opens the circuit',
       begin(story) {
         story.useCircuit({ failures: 1, firstMs: hourMs, maxMs: hourMs })
-        story.trouble(faults.answer({ status: 500 }))
+        story.setFault(faults.answer({ status: 500 }))
       },
     },
   ],
@@ -132,12 +132,12 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
     name: `${status} to another server`,
     async begin(story) {
       const elsewhere = story.use(await startHrServer(json({})))
-      story.trouble(faults.redirect({ status, to: elsewhere.url }))
+      story.setFault(faults.redirect({ status, to: elsewhere.url }))
     },
   })),
   not_connected: [{ name: 'the connection is refused', begin: ({ proxy }) => proxy.line('refused') }],
   name_unknown: [
-    { name: 'the name has no address', begin: (story) => story.reach('https://platform.invalid/public/v2') },
+    { name: 'the name has no address', begin: (story) => story.useAddress('https://platform.invalid/public/v2') },
   ],
   tls_failed: [
     {
@@ -145,12 +145,12 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
       async begin(story) {
         const folder = story.use(await temporaryFolder())
         const { server } = await makeCertificates(folder.path)
-        story.reach(story.use(await startHrServer(json({}), server)).url)
+        story.useAddress(story.use(await startHrServer(json({}), server)).url)
       },
     },
     {
       name: 'a server that does not speak TLS',
-      begin: (story) => story.reach(story.proxy.baseUrl.replace('http:', 'https:')),
+      begin: (story) => story.useAddress(story.proxy.baseUrl.replace('http:', 'https:')),
     },
   ],
   timed_out: [
@@ -160,7 +160,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
     {
       name: 'the connection is accepted without a word',
       async begin(story) {
-        story.impatient()
+        story.useShortTimeout()
         await story.proxy.line('silent')
       },
     },
@@ -173,7 +173,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
     {
       name: 'the process is told to stop while the platform works',
       begin: (story) =>
-        story.trouble({
+        story.setFault({
           name: 'stop',
           async play({ forward }) {
             await forward()
@@ -217,7 +217,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
 
 /** Every request that would change somebody meets the fault. */
 function changing(name: string, fault: Fault): Trouble {
-  return { name, begin: (story) => story.trouble(fault) }
+  return { name, begin: (story) => story.setFault(fault) }
 }
 
 function answering(name: string, status: number, headers: Readonly<Record<string, string>> = {}): Trouble {
@@ -228,8 +228,8 @@ function hanging(name: string, fault: Fault): Trouble {
   return {
     name,
     begin(story) {
-      story.impatient()
-      story.trouble(fault)
+      story.useShortTimeout()
+      story.setFault(fault)
     },
   }
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Control, controlOverSocket } from '../../../src/cli/session/control-client.ts'
-import { isResting } from '../../../src/contract/control/shapes.ts'
+import { isEndedOrHeld } from '../../../src/contract/control/shapes.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -107,7 +107,7 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
     atRest: (control, runs = 1) =>
       until('every run had come to rest', async () => {
         const { data } = await control.listRuns({ query: { limit: 100 } })
-        const resting = data.filter(isResting)
+        const resting = data.filter(isEndedOrHeld)
         const requested = data.filter(({ trigger }) => trigger !== 'repair')
         return requested.length >= runs && resting.length === data.length ? requested[0]?.state : undefined
       }),

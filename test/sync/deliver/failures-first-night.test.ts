@@ -22,7 +22,7 @@ describe('a first night, before the connection exists', () => {
     ['silence', faults.hang({ forwarded: true })],
   ])('its creation is answered with %s: it is created once', async (_name, fault) => {
     await using story = await openStory(host)
-    story.impatient()
+    story.useShortTimeout()
     story.proxy.fault(({ operation }) => (operation === 'createCustomConnection' ? fault : faults.pass))
     const run = await story.night()
     await story.heal()
@@ -45,7 +45,7 @@ describe('a first night, before the connection exists', () => {
     'every request is answered with %s: nothing is created, and everybody arrives afterwards',
     async (_name, fault) => {
       await using story = await openStory(host)
-      story.impatient()
+      story.useShortTimeout()
       story.proxy.fault(() => fault)
       const run = await story.night()
       const made = story.proxy.requests.filter(({ applied }) => applied !== null)
@@ -66,7 +66,7 @@ test.each(['refused', 'reset', 'silent'] as const)(
   'every connection %s on the first night: everybody comes once it is over',
   async (line) => {
     await using story = await openStory(host)
-    story.impatient()
+    story.useShortTimeout()
     await story.proxy.line(line)
     const run = await story.night()
     await story.heal()
@@ -97,7 +97,7 @@ describe('the key goes to the configured address only', () => {
     const { server } = await makeCertificates(folder.path)
     await using stranger = await startHrServer(json({ data: [], pagination: {} }), server)
     await using story = await openStory(host)
-    story.reach(stranger.url)
+    story.useAddress(stranger.url)
 
     const run = await story.night()
 
@@ -122,7 +122,7 @@ describe('a list that is read to verify', () => {
 
     expect(story.changes()).toEqual([])
     await story.heal()
-    await story.goBy(61)
+    await story.advanceMinutes(61)
     expect(story.changes()).toEqual([])
     expect(await story.findings()).toEqual([])
   })

@@ -31,7 +31,7 @@ async function attempts(story: Story): Promise<{ state: string; requests: number
   const requests = [story.changes().length]
   while (run.state === 'delivering') {
     const sent = story.changes().length
-    await story.goBy(1)
+    await story.advanceMinutes(1)
     requests.push(story.changes().length - sent)
     run = await story.world.runOf(run.id)
   }

@@ -20,12 +20,12 @@ test('the next run finds and repairs a request that reached the platform long af
   await using story = await openStory(host)
   await story.night()
   story.hr.correct('E0005', '2026-11-05')
-  story.impatient()
+  story.useShortTimeout()
   const holding = story.proxy.hold(isUpdateOf('E0005'), 'arrived')
   const run = await story.night()
   const clearing = await holding
   const late = story.proxy.requests.at(-1)
-  story.reach(story.proxy.baseUrl)
+  story.useAddress(story.proxy.baseUrl)
   const ended = await story.end(run)
   const corrected = (await peopleOn(story.client)).get('E0005')?.separatedAt
 
@@ -44,11 +44,11 @@ test('a change that was applied without an answer before its run was cancelled i
   await using story = await openStory(host)
   await story.night()
   story.hr.change('E0002', { title: 'Director' })
-  story.trouble(faults.resetAfter)
+  story.setFault(faults.resetAfter)
   const run = await story.night()
   // Answers that are certain do not end the doubt about the earlier one.
   await story.proxy.line('refused')
-  await story.goBy(1)
+  await story.advanceMinutes(1)
   await cancelRun(story.world.sync, { runId: run.id, by: 'ana' })
   await story.heal()
   story.hr.change('E0002', { title: 'Engineer' })
@@ -62,11 +62,11 @@ test('a certain answer does not end the doubt about an earlier request', async (
   await using story = await openStory(host)
   await story.night()
   story.hr.change('E0002', { title: 'Director' })
-  story.trouble(faults.resetAfter)
+  story.setFault(faults.resetAfter)
   const run = await story.night()
   story.proxy.fault(() => faults.answer({ status: 429 }))
-  await story.goBy(1)
-  story.trouble(faults.answer({ status: 400 }))
+  await story.advanceMinutes(1)
+  story.setFault(faults.answer({ status: 400 }))
   await story.end(run)
   await story.heal()
   story.hr.change('E0002', { title: 'Engineer' })
@@ -81,7 +81,7 @@ test('one of several concurrent requests without an answer leaves the batch unce
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
-  story.trouble((request) =>
+  story.setFault((request) =>
     isUpdateOf('E0002')(request) ? faults.answer({ status: 429 }) : faults.delayed(100, faults.resetAfter),
   )
   const run = await story.night()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DeliveryAction, type DeliveryFailureCode, deliveryFailures } from '../../../src/contract/failures.ts'
-import { everythingHappens, openStory } from '../../helpers/faults/story.ts'
+import { changeOfEachKind, openStory } from '../../helpers/faults/story.ts'
 import { type Trouble, troubles } from '../../helpers/faults/troubles.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
@@ -29,7 +29,7 @@ function after(...actions: DeliveryAction[]): readonly Row[] {
 async function inTrouble({ options, begin }: Trouble) {
   const story = await openStory(host, options)
   await story.night()
-  everythingHappens(story)
+  changeOfEachKind(story)
   const end = await begin(story)
   story.proxy.forget()
   const run = await story.night()
@@ -48,7 +48,7 @@ function onceEach(identityIds: readonly string[]): Record<string, number> {
 /** The trouble is over, and time passes. Returns how often each person was sent. */
 async function recovered({ story, run, recover }: Awaited<ReturnType<typeof inTrouble>>) {
   const refused = await story.refused()
-  const behind = (await story.unlike()).filter((id) => !refused.includes(id))
+  const behind = (await story.differingPeople()).filter((id) => !refused.includes(id))
   await recover()
   const { state } = await story.end(run)
   const timesSent = story.timesSent()
@@ -63,7 +63,7 @@ describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
     const { story, run } = met
     const batches = (await story.batchesOf(run)).filter(({ last_code }) => last_code === code)
     const sent = story.changes().length
-    const astray = await story.astray()
+    const astray = await story.unexplainedPeople()
 
     const { state, behind, timesSent } = await recovered(met)
 
@@ -93,7 +93,7 @@ describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
     const { story, run } = met
     const batches = (await story.batchesOf(run)).filter(({ last_code }) => last_code === code)
     const sent = story.changes().length
-    const astray = await story.astray()
+    const astray = await story.unexplainedPeople()
 
     const { state, behind, timesSent, isWithProblems } = await recovered(met)
 
@@ -121,12 +121,12 @@ describe.each(after('block'))('$code ($name)', ({ code, trouble }) => {
     const blocked = await story.blocked()
     const sent = story.changes().length
     story.proxy.forget()
-    await story.goBy(14)
+    await story.advanceMinutes(14)
     const sentBefore = story.changes().length
-    await story.goBy(2)
+    await story.advanceMinutes(2)
     const probed = await story.blocked()
     const probes = story.changes().length
-    const astray = await story.astray()
+    const astray = await story.unexplainedPeople()
 
     const { state, behind, timesSent } = await recovered(met)
 
@@ -148,7 +148,7 @@ describe.each(after('problem', 'split'))('$code ($name)', ({ trouble }) => {
   test('closes everybody in the same night, the refused people as problems that pass the next night', async () => {
     await using met = await inTrouble(trouble)
     const { story, run } = met
-    const astray = await story.astray()
+    const astray = await story.unexplainedPeople()
     const problems = await story.refused()
     await met.recover()
 

@@ -43,7 +43,7 @@ function lookedUpKeys({ proxy }: Story): string[] {
 
 /** A night in which the first request that changes somebody has no answer, though it was applied; the next one is answered. */
 async function doubtfulNight(story: Story) {
-  story.trouble(faults.resetAfter)
+  story.setFault(faults.resetAfter)
   const run = await story.night()
   await story.heal()
   const ended = await story.end(run)
@@ -52,11 +52,11 @@ async function doubtfulNight(story: Story) {
 }
 
 /** HR exports again in the same night. */
-async function nextExport({ hr, world, goBy }: Story, at: string) {
+async function nextExport({ hr, world, advanceMinutes }: Story, at: string) {
   const { rows, asOf } = hr.night(at)
   world.setExport(rows, asOf)
   const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
-  await goBy(0)
+  await advanceMinutes(0)
   return await world.runOf(id)
 }
 
@@ -70,7 +70,7 @@ test('people of a request without an answer are looked up after 1, 5 and 15 minu
 
   const read: number[] = []
   for (let minute = 1; minute <= 40; minute++) {
-    await story.goBy(1)
+    await story.advanceMinutes(1)
     if (lookedUpKeys(story).length > 0) read.push(minute)
   }
 
@@ -86,26 +86,26 @@ test('the next look-up finds and repairs a late return that brought a leaver bac
   await using story = await openStory(host)
   await story.night()
   story.hr.comeBack('E0004', '2026-11-20')
-  story.impatient()
+  story.useShortTimeout()
   const holding = story.proxy.hold(({ identityIds }) => identityIds.includes('E0004'), 'arrived')
   const returning = await story.night()
   const late = await holding
   await cancelRun(story.world.sync, { runId: returning.id, by: 'ana' })
-  story.reach(story.proxy.baseUrl)
+  story.useAddress(story.proxy.baseUrl)
   story.hr.leave('E0004', '2026-10-01')
   const leaving = await nextExport(story, '2026-11-21T01:30:00.000Z')
   const counts = await inDoubt(story)
-  await story.goBy(2)
+  await story.advanceMinutes(2)
   const lateRequest = story.proxy.requests.find(({ applied, operation }) => applied === null && operation !== null)
 
   late.release()
   await expect.poll(() => lateRequest?.applied).toBe(200)
   const undone = (await peopleOn(story.client)).get('E0004')?.separatedAt
-  await story.goBy(3)
+  await story.advanceMinutes(3)
   const mended = (await peopleOn(story.client)).get('E0004')?.separatedAt
   const countsAfterRepair = await inDoubt(story)
-  await story.goBy(10)
-  await story.goBy(15)
+  await story.advanceMinutes(10)
+  await story.advanceMinutes(15)
 
   expect(leaving.state).toBe('finished')
   expect(counts).toMatchObject({ people: 1, leavers: 1 })
@@ -118,26 +118,26 @@ test('the next look-up finds and repairs a late return that brought a leaver bac
 
 test('leavers are looked up before all others', async () => {
   await using story = await openStory(host)
-  story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
+  story.setFault((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
   await story.heal()
   await story.end(run)
   lookedUpKeys(story)
 
-  await story.goBy(1)
+  await story.advanceMinutes(1)
 
   expect(lookedUpKeys(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
 })
 
 test('many people are read from pages of the list', async () => {
   await using story = await openStory(host, { people: 40 })
-  story.trouble((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
+  story.setFault((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
   await story.heal()
   await story.end(run)
   lookedUpKeys(story)
 
-  await story.goBy(1)
+  await story.advanceMinutes(1)
 
   const requests = story.proxy.requests.map(({ operation }) => operation)
   expect(requests).toEqual(['getHrisUserIdentity', 'getHrisUserIdentity', 'listHrisUserIdentities'])
@@ -149,15 +149,15 @@ test('while the platform does not answer, people stay in doubt and are looked up
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
   await doubtfulNight(story)
-  await story.goBy(14)
+  await story.advanceMinutes(14)
   story.proxy.fault(() => faults.answer({ status: 503 }))
   lookedUpKeys(story)
 
-  for (let minute = 0; minute < 20; minute++) await story.goBy(1)
+  for (let minute = 0; minute < 20; minute++) await story.advanceMinutes(1)
   const meanwhile = lookedUpKeys(story)
   await story.heal()
-  await story.goBy(1)
-  await story.goBy(15)
+  await story.advanceMinutes(1)
+  await story.advanceMinutes(15)
 
   expect(meanwhile.length).toBeGreaterThanOrEqual(19)
   expect(await inDoubt(story)).toBeNull()
@@ -169,7 +169,7 @@ test('people of a batch are in doubt once they are closed, although the rest of 
   story.hr.leave('E0002', '2026-11-18')
   story.hr.leave('E0003', '2026-11-19')
   const isOf = (id: string) => (request: ReceivedRequest) => request.identityIds.includes(id)
-  story.trouble((request) => (isOf('E0003')(request) ? faults.delayed(100, faults.resetAfter) : faults.pass))
+  story.setFault((request) => (isOf('E0003')(request) ? faults.delayed(100, faults.resetAfter) : faults.pass))
   await story.night()
 
   const counts = await inDoubt(story)
