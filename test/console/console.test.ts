@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blockConnection, unblockConnection } from '../../src/store/connections/connections.ts'
-import { stateDeparture, withdrawDeparture } from '../../src/sync/requests/stated-departures.ts'
+import { stateDeparture } from '../../src/sync/requests/stated-departures.ts'
+import { withdrawDeparture } from '../../src/sync/requests/withdrawn-departures.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 import { type Company, openCompany } from './company.ts'

@@ -10,7 +10,7 @@ const delivered = { due: [], confirmed: {}, retracted: null, heldBack: null } as
 const stated = {
   ...{ leavingDate: '2026-11-20', reason: 'dismissed', by: 'ana', at: '2026-11-20T03:00:00.000Z', applies: true },
   ...{ isEmergency: false, approvedBy: null, leavingDateOfHr: null, isExpired: false },
-  ...{ isAccepted: true, isInferredByHr: false },
+  ...{ isAccepted: true, isInferredByHr: false, isLearned: false, proposal: null },
 }
 
 test.each<[string, Partial<Person>]>([

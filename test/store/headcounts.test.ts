@@ -43,7 +43,9 @@ test('the cached headcount equals the roster after everything that changes it', 
     typeof recordLearned
   >[1]['learned']
   const knownUntil = world.clock.now
-  await db.transaction().execute((tx) => recordLearned(tx, { connection: 'acme', learned, knownUntil }))
+  await db
+    .transaction()
+    .execute((tx) => recordLearned(tx, { connection: 'acme', learned, canStateDepartures: true, knownUntil }))
   await look()
 
   for (const { cached, actual } of results.slice(1)) expect(cached).toEqual(actual)

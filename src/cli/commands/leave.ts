@@ -50,16 +50,18 @@ export async function leave(name: string | undefined, options: LeaveOptions): Pr
 
 /** Confirms that a departure is stated, waits for a second person, or is withdrawn. */
 export function renderStatedDeparture(
-  { identityId, leavingDate, applies, run }: StatementResult & { readonly run: Run | null },
+  { identityId, leavingDate, applies, waits, run }: StatementResult & { readonly run: Run | null },
   paint: Paint,
 ): string {
   const person = escapeText(identityId)
   const statement =
     leavingDate === null
       ? `what HR says of ${person} applies again`
-      : applies
-        ? `${person} leaves on ${leavingDate}; a leaving date of HR replaces that day once it has come`
-        : `${person} leaves on ${leavingDate} once a second person states it too`
+      : applies && waits
+        ? `${person} still leaves on ${leavingDate}, until a second person withdraws it too`
+        : applies
+          ? `${person} leaves on ${leavingDate}; a leaving date of HR replaces that day once it has come`
+          : `${person} leaves on ${leavingDate} once a second person states it too`
   return [`${paint('green', '✔')} ${statement}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 

@@ -1,10 +1,11 @@
-import { statementNote } from '../../contract/control/person-texts.ts'
 import type { Person } from '../../contract/control/shapes.ts'
-import { actionLink, checkField, textField } from '../../web/forms.ts'
+import { actionLink, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { day, formatInstant } from '../../web/words.ts'
-import type { Action, Fields, PageContext, Site } from '../site/site.ts'
-import { capital, personHref, reasonField, runHref } from '../site/words.ts'
+import type { Action, PageContext, Site } from '../site/site.ts'
+import { personHref, reasonField, runHref } from '../site/words.ts'
+import { departureButtons, stateDeparture, withdrawDeparture } from './departure-actions.ts'
+import { personId, personParams, readPerson } from './person-form.ts'
 
 /** Adds the actions on one person: sync, hold a departure back, state one, retract, and the way back from each. */
 export function personActions(site: Site): void {
@@ -26,23 +27,7 @@ ${
     ? actionLink({ href: to('end-hold-back'), name: 'End hold-back', notAllowed: context.notAllowed('endHoldBack') })
     : actionLink({ href: to('hold-back'), name: 'Hold back', notAllowed: context.notAllowed('holdBack') })
 }
-${
-  isComplete(person, context.now)
-    ? null
-    : actionLink({
-        href: to('state-departure'),
-        name: person.statedDeparture ? 'State it too' : 'State departure',
-        notAllowed: context.notAllowed('stateDeparture'),
-      })
-}
-${
-  person.statedDeparture &&
-  actionLink({
-    href: to('withdraw-departure'),
-    name: 'Withdraw departure',
-    notAllowed: context.notAllowed('withdrawDeparture'),
-  })
-}
+${departureButtons(person, context, to)}
 ${
   person.retracted
     ? actionLink({
@@ -57,17 +42,6 @@ ${
         notAllowed: context.notAllowed('retractPerson'),
       })
 }`
-}
-
-/** Whether the person has left, or nobody has to state the departure any more. */
-function isComplete({ statedDeparture: stated, desired }: Person, now: Date): boolean {
-  if (stated === null) return typeof desired?.separatedAt === 'string' && desired.separatedAt <= now.toISOString()
-  return stated.applies && (!stated.isEmergency || stated.approvedBy !== null)
-}
-
-/** Reads the person that the address or the form names. With `values`, the look at personal values is recorded. */
-export async function readPerson({ control }: PageContext, fields: Fields, query = { values: false }): Promise<Person> {
-  return await control.getPerson({ params: personId(fields), query })
 }
 
 const syncPerson: Action = {
@@ -140,74 +114,6 @@ function heldBackText({ heldBack }: Person): Html {
 <p>${leaving ? html`HR says that they left on ${day(leaving.separatedAt)}. Rollcall plans that departure at once.` : 'HR states no departure, so nothing is sent now.'}</p>`
 }
 
-const stateDeparture: Action = {
-  section: 'people',
-  operation: 'stateDeparture',
-  ask: async (context, fields) => {
-    const person = await readPerson(context, fields)
-    const { identityId, statedDeparture: stated } = person
-    const { connections } = await context.control.status({})
-    const { twoPeople = false } = connections.find(({ name }) => name === person.connection) ?? {}
-    const lastDay = textField({
-      name: 'on',
-      label: 'Last day',
-      type: 'date',
-      value: fields('on'),
-      hint: 'Default: today.',
-    })
-    const emergency = checkField({
-      name: 'emergency',
-      label: 'Emergency: do not wait for the second person',
-      hint: 'Every channel is alerted until a second person has stated it too.',
-      checked: fields('emergency') === '1',
-    })
-    return {
-      title: `State the departure of ${identityId}?`,
-      explanation: html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date of HR replaces that day once it has come. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
-${stated && html`<p>${capital(statementNote(stated))}.</p>`}
-${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
-      fields: html`${stated === null && lastDay}${reasonField(fields)}${twoPeople && !stated?.applies && emergency}`,
-      button: 'State the departure',
-      danger: true,
-      hidden: personParams(person),
-      cancel: personHref(person),
-    }
-  },
-  perform: async ({ control }, fields) => {
-    const params = personId(fields)
-    const on = fields('on')
-    const { leavingDate, applies } = await control.stateDeparture({
-      params,
-      body: { ...(on !== '' && { on }), reason: fields('reason'), emergency: fields('emergency') === '1' },
-    })
-    const waits = applies ? '' : ' once a second person states it too'
-    return { to: personHref(params), done: `${params.identityId} leaves on ${leavingDate}${waits}.` }
-  },
-}
-
-const withdrawDeparture: Action = {
-  section: 'people',
-  operation: 'withdrawDeparture',
-  ask: async (context, fields) => {
-    const person = await readPerson(context, fields)
-    const { statedDeparture: stated } = person
-    return {
-      title: `Withdraw the departure of ${person.identityId}?`,
-      explanation: html`${stated && html`<p>${capital(statementNote(stated))}.</p>`}
-<p>What HR says applies again. A person whom HR states as employed comes back at once.</p>`,
-      fields: reasonField(fields),
-      button: 'Withdraw the departure',
-      hidden: personParams(person),
-      cancel: personHref(person),
-    }
-  },
-  perform: async ({ control }, fields) => {
-    const params = personId(fields)
-    await control.withdrawDeparture({ params, body: { reason: fields('reason') } })
-    return { to: personHref(params), done: `HR’s data about ${params.identityId} applies again.` }
-  },
-}
-
 const retract: Action = {
   section: 'people',
   operation: 'retractPerson',
@@ -254,14 +160,4 @@ const withdrawRetraction: Action = {
     const run = await control.withdrawRetraction({ params, body: {} })
     return { to: runHref(run.id), done: `${params.identityId} is being sent again.` }
   },
-}
-
-type PersonId = { readonly connection: string; readonly identityId: string }
-
-function personParams({ connection, identityId }: PersonId): Readonly<Record<string, string>> {
-  return { connection, key: identityId }
-}
-
-function personId(fields: Fields): PersonId {
-  return { connection: fields('connection'), identityId: fields('key') }
 }

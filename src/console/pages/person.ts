@@ -22,7 +22,8 @@ import {
   shortId,
   valueText,
 } from '../site/words.ts'
-import { personActions, personButtons, readPerson } from './person-actions.ts'
+import { personActions, personButtons } from './person-actions.ts'
+import { readPerson } from './person-form.ts'
 
 /** The page of a person: HR’s data beside the platform’s, departures, history and actions. */
 export function personPages(site: Site): void {

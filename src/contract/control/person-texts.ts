@@ -47,7 +47,9 @@ function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: Not
 
 /** Who states a departure, and what it waits for. */
 export function statementNote(stated: Omit<StatedDeparture, 'identityId'>): string {
-  const { leavingDate, by, reason, applies, isEmergency, isExpired, isAccepted, approvedBy } = stated
+  const { leavingDate, by, reason, applies, isEmergency, isExpired, isAccepted, approvedBy, isLearned } = stated
+  if (isLearned)
+    return `left on ${leavingDate}, as only the platform showed after the restore: state the departure again if an operator had stated it, or withdraw it`
   const second =
     approvedBy !== null
       ? ` and ${approvedBy}`
@@ -59,7 +61,14 @@ export function statementNote(stated: Omit<StatedDeparture, 'identityId'>): stri
           ? ', who has to state it again, or another person'
           : ' and waits for a second person'
   const unsent = applies && !isAccepted ? ', not sent yet' : ''
-  return `leaves on ${leavingDate}, stated by ${by}${second}${unsent}, ${statementOfHr(stated)}: ${reason}`
+  return `leaves on ${leavingDate}, stated by ${by}${second}${unsent}, ${statementOfHr(stated)}: ${reason}${proposalNote(stated)}`
+}
+
+function proposalNote({ proposal }: Pick<StatedDeparture, 'proposal'>): string {
+  if (proposal === null) return ''
+  const { by, leavingDate, reason } = proposal
+  const change = leavingDate === null ? `${by} withdraws it` : `${by} states ${leavingDate} instead`
+  return `; ${change} and waits for a second person: ${reason}`
 }
 
 /** Whether HR states a departure that an operator states. */

@@ -19,6 +19,16 @@ export const StatedDeparture = z
     isExpired: z.boolean().describe('It does not apply, and has to be stated again.'),
     isAccepted: z.boolean().describe('An accepted plan holds it. False: its day or its plan has not come.'),
     isInferredByHr: z.boolean().describe('HR says without a leaving date that the person has left.'),
+    isLearned: z.boolean().describe('Only the platform had it after a restore: nobody knows who stated it.'),
+    proposal: z
+      .object({
+        leavingDate: Day.nullable().describe('Another last day; null: the departure is withdrawn.'),
+        by: z.string(),
+        reason: z.string(),
+        until: z.iso.datetime().describe('From then on it has to be proposed again.'),
+      })
+      .nullable()
+      .describe('What one person proposes, until a second one does the same.'),
   })
   .meta({ id: 'StatedDeparture' })
 export type StatedDeparture = z.infer<typeof StatedDeparture>
@@ -28,7 +38,8 @@ export const StatementResult = z
   .object({
     identityId: z.string(),
     leavingDate: Day.nullable().describe('Null: no departure is stated any more.'),
-    applies: z.boolean().describe('False: it waits for a second person, or was withdrawn.'),
+    applies: z.boolean().describe('False: this day does not apply yet, or the departure was withdrawn.'),
+    waits: z.boolean().describe('What was asked waits for a second person.'),
     runId: z.string().nullable().describe('The run of the roster that follows at once; null if nothing changes yet.'),
   })
   .meta({ id: 'StatementResult' })

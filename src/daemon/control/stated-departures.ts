@@ -1,12 +1,8 @@
 import type { StatedDeparture, statedDepartureOperations } from '../../contract/control/stated-departures.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import {
-  type ListedDeparture,
-  listStatedDepartures,
-  stateDeparture,
-  withdrawDeparture,
-} from '../../sync/requests/stated-departures.ts'
+import { type ListedDeparture, listStatedDepartures, stateDeparture } from '../../sync/requests/stated-departures.ts'
+import { withdrawDeparture } from '../../sync/requests/withdrawn-departures.ts'
 import type { WithActor } from './with-permissions.ts'
 
 type StatedDepartureHandlers = Handlers<typeof statedDepartureOperations, { readonly sync: SyncContext } & WithActor>
@@ -21,12 +17,14 @@ export const statedDepartureHandlers: StatedDepartureHandlers = {
     return { status: 201, body: await stateDeparture(sync, { ...params, ...body, ...actor }) }
   },
 
-  async withdrawDeparture({ sync, actor: { by } }, { params, body }) {
-    return { status: 200, body: await withdrawDeparture(sync, { ...params, ...body, by }) }
+  async withdrawDeparture({ sync, actor }, { params, body }) {
+    return { status: 200, body: await withdrawDeparture(sync, { ...params, ...body, ...actor }) }
   },
 }
 
 /** A stated departure, as the control API shows it. */
-export function statedDepartureView({ statedAt, principal: _, ...stated }: ListedDeparture): StatedDeparture {
-  return { ...stated, at: statedAt.toISOString() }
+export function statedDepartureView({ statedAt, principal: _, proposal, ...stated }: ListedDeparture): StatedDeparture {
+  if (proposal === null) return { ...stated, at: statedAt.toISOString(), proposal }
+  const { leavingDate, by, reason, until } = proposal
+  return { ...stated, at: statedAt.toISOString(), proposal: { leavingDate, by, reason, until: until.toISOString() } }
 }

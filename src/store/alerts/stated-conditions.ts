@@ -1,6 +1,6 @@
 import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
+import { openStatements } from '../open-statements.ts'
 import type { Db } from '../schema.ts'
-import { openStatements } from '../stated-departures.ts'
 import type { Condition, ConditionSettings } from './condition.ts'
 
 /** Departures that one person stated as an emergency, until a second one states or withdraws them. */
@@ -17,19 +17,21 @@ export async function emergency(db: Db, settings: ConditionSettings): Promise<Co
 
 /** Stated departures that wait for a second person, that were not sent, or that HR contradicts. */
 export async function statedDepartures(db: Db, settings: ConditionSettings): Promise<Condition[]> {
-  return (await openStatements(db, settings)).flatMap(({ name, waiting, unsent, contradicted, times }) => {
+  return (await openStatements(db, settings)).flatMap(({ name, waiting, unsent, contradicted, broughtBack, times }) => {
     if (times === null) return []
     const { since, newest } = times
-    const people = waiting + unsent + contradicted
-    const waits = `${pluralize(waiting, 'stated departure')} ${waiting === 1 ? 'waits' : 'wait'} to be stated by a second person, or again if it expired or the store was restored`
+    const people = waiting + unsent + contradicted + broughtBack
+    const waits = `${pluralize(waiting, 'stated departure')} ${waiting === 1 ? 'waits' : 'wait'} to be stated by a second person, or again if it expired or the store was restored, or to be changed by one`
     const contradicts = `HR still states ${pluralizePeople(contradicted)} as employed whose departure an operator states: ask HR, then withdraw it, or have HR write it`
     const isDue = `${pluralize(unsent, 'stated departure')} ${unsent === 1 ? 'is' : 'are'} due and not sent: look at the newest runs of the roster`
+    const isBack = `${pluralizePeople(broughtBack)} had left since the backup, as only the platform showed, and HR brought them back: state the departure again if an operator had stated it, or withdraw it`
     const reason = [
       ...(waiting > 0 ? [waits] : []),
       ...(unsent > 0 ? [isDue] : []),
       ...(contradicted > 0 ? [contradicts] : []),
+      ...(broughtBack > 0 ? [isBack] : []),
     ].join('; ')
     const about = { connection: name, kind: 'stated_departures', since, people, leavers: people, runId: null } as const
-    return { ...about, code: `${unsent} ${contradicted} ${newest.toISOString()}`, reason }
+    return { ...about, code: `${unsent} ${contradicted} ${broughtBack} ${newest.toISOString()}`, reason }
   })
 }

@@ -54,7 +54,7 @@ export const auditActs = {
   'hold_back.ended': 'a person ended a hold-back before its day',
   'departure.stated': 'a person stated a departure before HR; "waits": for a second person; "emergency": without one',
   'departure.approved': 'a second person stated the same departure',
-  'departure.withdrawn': 'a person withdrew a stated departure',
+  'departure.withdrawn': 'a person withdrew a stated departure; "waits": for a second person',
   'departure.confirmed': 'the leaving date of HR replaced a stated departure',
   'people.searched': 'a person searched for people and saw personal values; the entry counts the people',
   'events.retried': 'a person retried rejected events',

@@ -4,6 +4,7 @@ import type { IdentityRecord } from '../../identity/record.ts'
 import { clockBound } from '../has-come.ts'
 import type { Db } from '../schema.ts'
 import { changeRoster } from './connections.ts'
+import { storeLearnedDepartures } from './learned-departures.ts'
 
 /** The installation that a store belongs to. */
 export type Installation = {
@@ -96,13 +97,20 @@ export type Learned = {
 type LearnedPeople = {
   readonly connection: string
   readonly learned: readonly Learned[]
+  /** Operators can state departures of the connection. */
+  readonly canStateDepartures: boolean
   readonly knownUntil: Date
 }
 
 /** Stores records of the platform as `desired`, with the time of the backup. Facts that are newer than the backup win as usual. */
-export async function recordLearned(tx: Db, { connection, learned, knownUntil }: LearnedPeople): Promise<void> {
+export async function recordLearned(
+  tx: Db,
+  { connection, learned, canStateDepartures, knownUntil }: LearnedPeople,
+): Promise<void> {
   if (learned.length === 0) return
   await changeRoster(tx, connection)
+  const leavers = canStateDepartures ? learned.filter(({ isNewLeaver }) => isNewLeaver) : []
+  await storeLearnedDepartures(tx, { connection, leavers, knownUntil })
   await sql`
     update roster set desired = learned.record, inferred = learned."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),

@@ -1,5 +1,6 @@
 import type { Migration } from '../../database/database.ts'
 import { approvalParts } from './approval-parts.ts'
+import { departureProposals } from './departure-proposals.ts'
 import { effectiveComparisons } from './effective-comparisons.ts'
 import { accessTables } from './initial/access.ts'
 import { alertTables } from './initial/alerts.ts'
@@ -40,4 +41,4 @@ const initial: Migration = {
 }
 
 /** In order of their numbers. Once released, a migration never changes; a later release adds the next number. */
-export const migrations: readonly Migration[] = [initial, effectiveComparisons, approvalParts]
+export const migrations: readonly Migration[] = [initial, effectiveComparisons, approvalParts, departureProposals]

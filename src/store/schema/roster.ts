@@ -119,6 +119,12 @@ export type RosterTables = EffectiveTables & {
     applies: boolean
     is_emergency: boolean
     approved_by: string | null
+    proposed_date: string | null
+    proposed_by: string | null
+    proposed_principal: string | null
+    proposed_reason: string | null
+    proposed_until: Date | null
+    is_learned: Generated<boolean>
   }
   key_answers: {
     connection: string

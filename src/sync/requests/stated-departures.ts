@@ -2,14 +2,15 @@ import { Failure } from '../../errors.ts'
 import { isLeaver } from '../../identity/employment.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
-import { holdBacks, makePersonDue } from '../../store/hold-backs.ts'
+import { claimLearnedDeparture } from '../../store/connections/learned-departures.ts'
+import { holdBacks } from '../../store/hold-backs.ts'
 import { markPlansOutdated, resolveKey } from '../../store/key-answers.ts'
 import { rosterEntry } from '../../store/roster/roster.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import {
   approveStatedDeparture,
-  dropStatedDeparture,
+  proposeDeparture,
   type StatedDeparture,
   statedDeparture,
   statedDepartures,
@@ -19,6 +20,7 @@ import { requireConnection, type SyncConnection, type SyncContext } from '../con
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
 import { readDay, todayOf, zoneOf } from './days.ts'
+import { openProposal, proposalEnd, refuseSamePerson, textOfProposal } from './departure-proposals.ts'
 import { refuseRecords } from './separations.ts'
 import { isSamePerson, whySamePerson } from './two-people.ts'
 
@@ -40,19 +42,21 @@ type Statement = Person & {
 }
 
 /**
- * The person, the last day (null: the statement was withdrawn), whether it applies or waits for a second person, and the roster run that
- * follows at once, if any.
+ * The person, the last day (null: the statement was withdrawn), whether that applies, whether what was asked waits for a second person, and
+ * the roster run that follows at once, if any.
  */
-type StatementResult = {
+export type StatementResult = {
   readonly identityId: string
   readonly leavingDate: string | null
   readonly applies: boolean
+  readonly waits: boolean
   readonly runId: string | null
 }
 
 /**
  * States the departure of a person before HR does. A roster run, which needs no export, sends it on its day. It applies until HR states a
- * leaving date or an approver withdraws it. Under `approvals.twoPeople` a second person approves it by stating the same.
+ * leaving date or an approver withdraws it. Under `approvals.twoPeople` a second person approves it by stating the same, also another day
+ * for a departure that applies.
  */
 export async function stateDeparture(ctx: SyncContext, statement: Statement): Promise<StatementResult> {
   const connection = requireConnection(ctx, statement.connection)
@@ -61,13 +65,19 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
   const result = await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection.name)
     const person = { connection: connection.name, identityId: await resolveKey(tx, statement) }
-    const entry = await employedEntry(tx, connection, { person, now })
     const known = await statedDeparture(tx, person)
-    const open = known === null || hasExpired(known, connection, now) ? null : known
+    // After a restore a person has left on the platform whose departure is stated anew.
+    const mayHaveLeft = known !== null && (known.isLearned || !known.applies)
+    const entry = await employedEntry(tx, connection, { person, mayHaveLeft, now })
+    const open = known === null || known.isLearned || hasExpired(known, connection, now) ? null : known
     const { twoPeople } = connection.approvals
+    const at = { person, entry, statement, connection, now }
+    if (twoPeople && open?.applies) {
+      const proposed = await answerProposal(tx, open, at)
+      if (proposed !== null) return proposed
+    }
     const isSecond = twoPeople && open !== null && !isSamePerson(open, statement)
     if (open !== null) refuseAgain(open, { statement, isSecond, twoPeople })
-    const at = { person, entry, statement, connection, now }
     return isSecond ? await approveStated(tx, open, at) : await storeStated(tx, known, at)
   })
   const { identityId, runId } = result
@@ -94,24 +104,20 @@ async function storeStated(tx: Db, known: StatedDeparture | null, at: StatementA
   const leavingDate = dayFor(statement.on ?? known?.leavingDate, todayOf(connection, now))
   refuseBeforeHire(entry, leavingDate)
   const applies = emergency || !twoPeople
-  const beginsAt = Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds
-  // A roster run before the statement does not count as one that has sent it.
-  const dueAt = new Date(Math.max(beginsAt, now.getTime()))
-  await storeStatedDeparture(tx, {
-    ...person,
-    leavingDate,
-    dueAt,
-    reason,
-    by,
-    principal,
-    applies,
-    isEmergency: emergency,
-    now,
-  })
+  const dueAt = dueAtOf(connection, leavingDate, now)
+  const stated = { ...person, leavingDate, dueAt, reason, by, principal, applies, isEmergency: emergency }
+  await storeStatedDeparture(tx, { ...stated, approvedBy: null, now })
+  if (known?.isLearned && applies) await claimLearnedDeparture(tx, person)
   const details = { on: leavingDate, reason, ...(emergency && { emergency }), ...(!applies && { waits: true }) }
   await recordAuditEntry(tx, { act: 'departure.stated', ...person, by, details, now })
   const runId = applies ? await planAt(tx, leavingDate, at) : null
-  return { identityId: person.identityId, leavingDate, applies, runId }
+  return { identityId: person.identityId, leavingDate, applies, waits: !applies, runId }
+}
+
+/** The beginning of a last day. A roster run before `now` does not count as one that has sent the departure. */
+function dueAtOf(connection: SyncConnection, leavingDate: string, now: Date): Date {
+  const beginsAt = Temporal.PlainDate.from(leavingDate).toZonedDateTime(zoneOf(connection)).epochMilliseconds
+  return new Date(Math.max(beginsAt, now.getTime()))
 }
 
 async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Promise<StatementResult> {
@@ -122,7 +128,52 @@ async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Pr
   const details = { on: leavingDate, statedBy: open.by, reason }
   await recordAuditEntry(tx, { act: 'departure.approved', ...person, by, details, now })
   const runId = applies ? null : await planAt(tx, leavingDate, at)
-  return { identityId: person.identityId, leavingDate, applies: true, runId }
+  return { identityId: person.identityId, leavingDate, applies: true, waits: false, runId }
+}
+
+/**
+ * Under `approvals.twoPeople`, proposes another day for a departure that applies, or carries it out as the second person. The present day,
+ * stated again, drops what is proposed. Null: none of these.
+ */
+async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): Promise<StatementResult | null> {
+  const { person, entry, statement, connection, now } = at
+  const { by, principal, reason, emergency = false } = statement
+  const proposal = openProposal(open, now)
+  const leavingDate = dayFor(statement.on ?? proposal?.leavingDate ?? open.leavingDate, todayOf(connection, now))
+  const about = { ...person, by, now }
+  if (leavingDate === open.leavingDate) {
+    if (proposal === null || statement.on === undefined) return null
+    await proposeDeparture(tx, person, null)
+    const details = { on: leavingDate, reason, drops: textOfProposal(proposal) }
+    await recordAuditEntry(tx, { act: 'departure.stated', ...about, details })
+    if (open.isEmergency && open.approvedBy === null && !isSamePerson(open, statement)) return null
+    return { identityId: person.identityId, leavingDate, applies: true, waits: false, runId: null }
+  }
+  if (emergency)
+    throw new Failure(
+      'usage',
+      'another day for a departure that applies waits for a second person: leave --emergency out',
+    )
+  refuseBeforeHire(entry, leavingDate)
+  if (proposal?.leavingDate !== leavingDate) {
+    const until = proposalEnd(connection, now)
+    await proposeDeparture(tx, person, { leavingDate, by, principal, reason, until })
+    await recordAuditEntry(tx, { act: 'departure.stated', ...about, details: { on: leavingDate, reason, waits: true } })
+    return { identityId: person.identityId, leavingDate, applies: false, waits: true, runId: null }
+  }
+  refuseSamePerson(
+    proposal,
+    statement,
+    `${proposal.by} states already that ${person.identityId} leaves on ${leavingDate}`,
+  )
+  const dueAt = dueAtOf(connection, leavingDate, now)
+  const first = { by: proposal.by, principal: proposal.principal, reason: proposal.reason }
+  const stated = { ...person, ...first, leavingDate, dueAt, applies: true, isEmergency: false, approvedBy: by }
+  await storeStatedDeparture(tx, { ...stated, now })
+  const details = { on: leavingDate, statedBy: proposal.by, reason }
+  await recordAuditEntry(tx, { act: 'departure.approved', ...about, details })
+  const runId = await planAt(tx, leavingDate, at)
+  return { identityId: person.identityId, leavingDate, applies: true, waits: false, runId }
 }
 
 /** Marks held plans that mention the person as outdated, and requests a roster run if the day has come or had come. Returns that run. */
@@ -139,51 +190,35 @@ async function planAt(
   return await addWaitingRun(tx, { ...run, requestedBy: [{ by, principal }] })
 }
 
-/** Withdraws a stated departure: what HR says of the person applies again. */
-export async function withdrawDeparture(
-  ctx: SyncContext,
-  { reason, by, ...named }: Person & { readonly reason: string; readonly by: string },
-): Promise<StatementResult> {
-  const { name: connection } = requireConnection(ctx, named.connection)
-  const now = ctx.now()
-  const { identityId, runId } = await ctx.store.db.transaction().execute(async (tx) => {
-    await refuseWhilePlanning(tx, connection)
-    const person = { connection, identityId: await resolveKey(tx, named) }
-    if (!(await dropStatedDeparture(tx, person)))
-      throw new Failure('not_found', `no departure of person ${named.identityId} is stated`)
-    await recordAuditEntry(tx, { act: 'departure.withdrawn', ...person, by, details: { reason }, now })
-    const outdated = `the departure of 1 person of it is no longer stated, by ${by}`
-    await markPlansOutdated(tx, { connection, identityIds: [person.identityId], reason: outdated })
-    if (!(await makePersonDue(tx, { ...person, now }))) return { ...person, runId: null }
-    const run = { connection, feed: 'roster', trigger: 'operator', options: {}, now } as const
-    return { ...person, runId: await addWaitingRun(tx, run) }
-  })
-  ctx.events.departureStated({ connection, identityId, by, statement: 'withdrawn' })
-  if (runId !== null) await sweep(ctx)
-  return { identityId, leavingDate: null, applies: false, runId }
-}
-
-/** A stated departure, and whether it has to be stated again because no second person came in time. */
+/**
+ * A stated departure, without a proposal that has expired. `isExpired`: it has to be stated again, because no second person came in time or
+ * nobody knows who stated it.
+ */
 export type ListedDeparture = StatedDeparture & { readonly isExpired: boolean }
 
 /** The departures of a connection that operators state. */
 export async function listStatedDepartures(ctx: SyncContext, name: string): Promise<ListedDeparture[]> {
   const connection = requireConnection(ctx, name)
   const all = await statedDepartures(ctx.store.db, connection.name)
-  return all.map((stated) => ({ ...stated, isExpired: hasExpired(stated, connection, ctx.now()) }))
+  return all.map((stated) => listed(stated, connection, ctx.now()))
 }
 
 /** The stated departure of a person; null if there is none. */
 export async function statedDepartureOf(ctx: SyncContext, person: Person): Promise<ListedDeparture | null> {
   const stated = await statedDeparture(ctx.store.db, person)
-  return stated && { ...stated, isExpired: hasExpired(stated, requireConnection(ctx, person.connection), ctx.now()) }
+  return stated && listed(stated, requireConnection(ctx, person.connection), ctx.now())
+}
+
+function listed(stated: StatedDeparture, connection: SyncConnection, now: Date): ListedDeparture {
+  const isExpired = stated.isLearned || hasExpired(stated, connection, now)
+  return { ...stated, proposal: connection.approvals.twoPeople ? openProposal(stated, now) : null, isExpired }
 }
 
 /** The entry of a person whose departure can be stated. Refuses one who is unknown, has left, is retracted or held back. */
 async function employedEntry(
   tx: Db,
   connection: SyncConnection,
-  { person, now }: { readonly person: Person; readonly now: Date },
+  { person, mayHaveLeft, now }: { readonly person: Person; readonly mayHaveLeft: boolean; readonly now: Date },
 ): Promise<RosterEntry> {
   const { identityId } = person
   const today = todayOf(connection, now)
@@ -196,7 +231,7 @@ async function employedEntry(
   if (entry.retracted) throw new Failure('conflict', `person ${identityId} was retracted at ${entry.retracted.at}`)
   const { desired, inferred, isByOperator } = entry
   const separatedAt = desired.separatedAt ?? null
-  if (!isByOperator && isLeaver({ separatedAt, inferred }, today))
+  if (!isByOperator && !mayHaveLeft && isLeaver({ separatedAt, inferred }, today))
     throw new Failure('conflict', `person ${identityId} has left on ${separatedAt?.slice(0, dayLength)} already`)
   const [held] = await holdBacks(tx, { ...person, today })
   if (held)

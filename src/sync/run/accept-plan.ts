@@ -1,5 +1,6 @@
 import type { Verdict } from '../../identity/change.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
+import { dropConfirmedLearned } from '../../store/connections/learned-departures.ts'
 import { recordSourceDecision, type SourceOutcome } from '../../store/connections/sources.ts'
 import { dropStated } from '../../store/foreign/people.ts'
 import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
@@ -52,13 +53,22 @@ export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, n
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
   // The other runs do not read what HR states.
   const readsHr = run.feed === 'source' || run.feed === 'webhook' || run.feed === 'person'
-  for (const { identityId, ...details } of readsHr ? await confirmStatedDepartures(tx, committed) : [])
+  const stating = { connection: run.connection, dropsLeavers: dropsLeavers(connection), now }
+  for (const { identityId, ...details } of readsHr ? await confirmStatedDepartures(tx, stating) : [])
     await recordAuditEntry(tx, { act: 'departure.confirmed', by: rollcall, ...leavers, identityId, details })
+  if (readsHr) await dropConfirmedLearned(tx, run.connection)
   if (!connection.records) await acknowledgeVerifiedLeavers(tx, leavers)
   await dropSolvedProblems(tx, run.connection)
   await dropStated(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
   return batches
+}
+
+/** Whether the source states departures by leaving people out, and no column of it could state one. */
+function dropsLeavers({ feeds: { source } }: SyncConnection): boolean {
+  if (source === undefined || source.absence === 'ignore') return false
+  const { fields, status, action } = source.mapping
+  return fields.separatedAt === undefined && status === undefined && action === undefined
 }
 
 /** How the changes of a run reach the platform. A session replaces the whole set, so a delta never uses one by itself. */

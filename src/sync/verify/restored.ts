@@ -68,7 +68,9 @@ export async function learnAfterRestore(
     const verified = findings.flatMap((finding) => ('verified' in finding ? [finding.verified] : []))
     const learned = findings.flatMap((finding) => ('learned' in finding ? [finding.learned] : []))
     await recordVerification(tx, { connection: connection.name, people: verified })
-    if (restored) await recordLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
+    const canStateDepartures = connection.records === undefined
+    const { knownUntil } = restored ?? {}
+    if (knownUntil) await recordLearned(tx, { connection: connection.name, learned, canStateDepartures, knownUntil })
   }
 }
 

@@ -7,11 +7,8 @@ import { listRuns } from '../../../src/store/runs/runs.ts'
 import { populationChange } from '../../../src/store/statement/movements.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
-import {
-  listStatedDepartures,
-  stateDeparture,
-  withdrawDeparture,
-} from '../../../src/sync/requests/stated-departures.ts'
+import { listStatedDepartures, stateDeparture } from '../../../src/sync/requests/stated-departures.ts'
+import { withdrawDeparture } from '../../../src/sync/requests/withdrawn-departures.ts'
 import { approveRun, requestDueRuns, requestRun, retractPerson } from '../../../src/sync/sync.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 

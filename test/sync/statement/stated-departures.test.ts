@@ -3,7 +3,8 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { makeStatement } from '../../../src/store/statement/make.ts'
 import { everybodyIn, statementAt } from '../../../src/store/statement/read.ts'
 import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
-import { stateDeparture, withdrawDeparture } from '../../../src/sync/requests/stated-departures.ts'
+import { stateDeparture } from '../../../src/sync/requests/stated-departures.ts'
+import { withdrawDeparture } from '../../../src/sync/requests/withdrawn-departures.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host

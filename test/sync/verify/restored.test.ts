@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Identity } from '../../../src/contract/platform/hris-user-identities.ts'
 import { openDatabase } from '../../../src/database/database.ts'
 import type { IdentityRecord, RosterEntry } from '../../../src/identity/record.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { dumpStore } from '../../../src/store/backup/dump.ts'
 import { readBackup, writeBackup } from '../../../src/store/backup/file.ts'
 import { loadStore } from '../../../src/store/backup/load.ts'
@@ -12,11 +13,8 @@ import { beginInstallation } from '../../../src/store/connections/installation.t
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import {
-  listStatedDepartures,
-  stateDeparture,
-  withdrawDeparture,
-} from '../../../src/sync/requests/stated-departures.ts'
+import { listStatedDepartures, stateDeparture } from '../../../src/sync/requests/stated-departures.ts'
+import { withdrawDeparture } from '../../../src/sync/requests/withdrawn-departures.ts'
 import type { Endpoint } from '../../../src/sync/target/endpoint.ts'
 import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
@@ -158,6 +156,57 @@ test('a restore neither confirms nor repeats a stated departure', async () => {
     ['E0001', 'E0003'],
   ])
   expect(await separated()).toEqual(['E0001', 'E0003', 'E0004'])
+})
+
+test('after a restore, an alert asks about a departure that an operator may have stated since the backup', async () => {
+  await using folder = await temporaryFolder()
+  await using testDatabase = await createPostgresDatabase()
+  const { client } = await host.tenant()
+  const file = join(folder.path, 'rollcall.backup')
+  const people = staff(20)
+  const ana = { connection: 'acme', reason: 'dismissed', by: 'ana', principal: 'token:ana' }
+  {
+    await using world = await openWorld({ client })
+    await world.night(people)
+    await backUp(world, file)
+    for (const identityId of ['E0001', 'E0002', 'E0003']) await stateDeparture(world.sync, { ...ana, identityId })
+    await world.drain()
+  }
+
+  await putBack(testDatabase.at, file)
+  await using world = await openWorld({ at: testDatabase.at, client })
+  const separated = async () => {
+    const restored = await peopleOn(client)
+    return ['E0001', 'E0002', 'E0003'].filter((key) => restored.get(key)?.separatedAt)
+  }
+  const alerts = async () => {
+    const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+    const settings = { ...none, connections: ['acme'], now: world.clock.now }
+    return (await conditions(world.sync.store.db, settings)).map(({ reason }) => reason)
+  }
+  world.clock.now = new Date('2026-11-21T05:00:00.000Z')
+  await world.minute()
+  await world.minute()
+  const quiet = await alerts()
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0001' })
+  await world.drain()
+  const atOnce = await separated()
+  const written = change(people, { id: 'E0002', status: 'Inactive' })
+  await world.night(written, { asOf: '2026-11-21T06:00:00.000Z' })
+  const afterExport = [await separated(), await alerts()]
+  await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
+  await world.drain()
+
+  expect([quiet, atOnce]).toEqual([[], ['E0001', 'E0002', 'E0003']])
+  expect(afterExport).toEqual([
+    ['E0001', 'E0002'],
+    [
+      expect.stringMatching(
+        /^1 person had left since the backup, as only the platform showed, and HR brought them back/,
+      ),
+    ],
+  ])
+  expect([await separated(), await alerts()]).toEqual([['E0001', 'E0002', 'E0003'], []])
 })
 
 test.each(['direct', 'session'] as const)(

@@ -1,0 +1,156 @@
+import { statementNote } from '../../contract/control/person-texts.ts'
+import type { Person } from '../../contract/control/shapes.ts'
+import { actionLink, checkField, textField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { seesValues } from '../site/control.ts'
+import type { Action, Fields, PageContext } from '../site/site.ts'
+import { capital, nameOf, personHref, reasonField } from '../site/words.ts'
+import { personId, personParams, readPerson } from './person-form.ts'
+
+/** The buttons about a departure that operators state. `to`: the address of an action. */
+export function departureButtons(person: Person, context: PageContext, to: (action: string) => string): Html {
+  return html`${
+    hasLeft(person, context.now)
+      ? null
+      : actionLink({
+          href: to('state-departure'),
+          name: statementNames[statementKind(person)].link,
+          notAllowed: context.notAllowed('stateDeparture'),
+        })
+  }
+${
+  person.statedDeparture &&
+  actionLink({
+    href: to('withdraw-departure'),
+    name: isWithdrawn(person.statedDeparture) ? 'Withdraw it too' : 'Withdraw departure',
+    notAllowed: context.notAllowed('withdrawDeparture'),
+  })
+}`
+}
+
+/** Whether HR says that the person has left. */
+function hasLeft({ statedDeparture: stated, desired }: Person, now: Date): boolean {
+  return stated === null && typeof desired?.separatedAt === 'string' && desired.separatedAt <= now.toISOString()
+}
+
+/** What an approver does by the form: states a departure, states it as the second person, or states another day of it. */
+type StatementKind = 'first' | 'second' | 'correction'
+
+const statementNames: Readonly<Record<StatementKind, { readonly link: string; readonly title: string }>> = {
+  first: { link: 'State departure', title: 'State the departure' },
+  second: { link: 'State it too', title: 'State the departure too' },
+  correction: { link: 'Correct the day', title: 'Correct the last day' },
+}
+
+function statementKind({ statedDeparture: stated }: Pick<Person, 'statedDeparture'>): StatementKind {
+  if (stated === null || stated.isLearned || stated.isExpired) return 'first'
+  if (!stated.applies || (stated.isEmergency && stated.approvedBy === null)) return 'second'
+  return typeof stated.proposal?.leavingDate === 'string' ? 'second' : 'correction'
+}
+
+function isWithdrawn({ proposal }: Pick<NonNullable<Person['statedDeparture']>, 'proposal'>): boolean {
+  return proposal !== null && proposal.leavingDate === null
+}
+
+/** States a departure, also as the second person, or another day of it. */
+export const stateDeparture: Action = {
+  section: 'people',
+  operation: 'stateDeparture',
+  ask: async (context, fields) => {
+    const person = await readPerson(context, fields, { values: seesValues(context.caller) })
+    const { connections } = await context.control.status({})
+    const { twoPeople = false } = connections.find(({ name }) => name === person.connection) ?? {}
+    const kind = statementKind(person)
+    return {
+      title: `${statementNames[kind].title} of ${person.identityId}?`,
+      explanation: html`${whoIs(person)}${statementSoFar(person)}${statementTexts[kind](twoPeople)}`,
+      fields: statementFields(person, { kind, twoPeople, fields }),
+      button: statementNames[kind].title,
+      danger: true,
+      hidden: personParams(person),
+      cancel: personHref(person),
+    }
+  },
+  perform: async ({ control }, fields) => {
+    const params = personId(fields)
+    const on = fields('on')
+    const { leavingDate, waits } = await control.stateDeparture({
+      params,
+      body: { ...(on !== '' && { on }), reason: fields('reason'), emergency: fields('emergency') === '1' },
+    })
+    const condition = waits ? ' once a second person states it too' : ''
+    return { to: personHref(params), done: `${params.identityId} leaves on ${leavingDate}${condition}.` }
+  },
+}
+
+/** The name of a person, for callers who may see it: a key alone is easily mistaken. */
+function whoIs({ desired, confirmed }: Person): Html | null {
+  const name = nameOf(desired ?? confirmed)
+  return name === null ? null : html`<p><strong>${name}</strong></p>`
+}
+
+function statementSoFar({ statedDeparture: stated }: Person): Html | null {
+  return stated && html`<p>${capital(statementNote(stated))}.</p>`
+}
+
+const statementTexts: Readonly<Record<StatementKind, (twoPeople: boolean) => Html>> = {
+  first: (twoPeople) =>
+    html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date of HR replaces that day once it has come. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
+${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
+  second: () => html`<p>Once a second person states the same, it applies at once.</p>`,
+  correction: (twoPeople) =>
+    html`<p>Rollcall sends the other day. Until a day that lies ahead, the person is employed again.</p>
+${twoPeople && html`<p>A second person has to state the same day. Until then, the present one applies.</p>`}`,
+}
+
+type StatementForm = { readonly kind: StatementKind; readonly twoPeople: boolean; readonly fields: Fields }
+
+function statementFields({ statedDeparture: stated }: Person, { kind, twoPeople, fields }: StatementForm): Html {
+  const known = stated?.proposal?.leavingDate ?? stated?.leavingDate ?? ''
+  const lastDay = textField({
+    name: 'on',
+    label: 'Last day',
+    type: 'date',
+    value: fields('on') || known,
+    ...(kind === 'first' && { hint: 'Default: today.' }),
+    required: kind === 'correction',
+  })
+  const emergency = checkField({
+    name: 'emergency',
+    label: 'Emergency: do not wait for the second person',
+    hint: 'Every channel is alerted until a second person has stated it too.',
+    checked: fields('emergency') === '1',
+  })
+  const canBeAlone = twoPeople && !stated?.applies
+  return html`${kind !== 'second' && lastDay}${reasonField(fields)}${canBeAlone && emergency}`
+}
+
+/** Withdraws a stated departure. */
+export const withdrawDeparture: Action = {
+  section: 'people',
+  operation: 'withdrawDeparture',
+  ask: async (context, fields) => {
+    const person = await readPerson(context, fields, { values: seesValues(context.caller) })
+    const { connections } = await context.control.status({})
+    const { twoPeople = false } = connections.find(({ name }) => name === person.connection) ?? {}
+    const { statedDeparture: stated } = person
+    return {
+      title: `Withdraw the departure of ${person.identityId}?`,
+      explanation: html`${whoIs(person)}${statementSoFar(person)}
+<p>What HR says applies again. A person whom HR states as employed comes back at once.</p>
+${twoPeople && stated?.applies && !isWithdrawn(stated) && html`<p>A departure that applies is withdrawn by two people: until the second one has withdrawn it too, it stays.</p>`}`,
+      fields: reasonField(fields),
+      button: 'Withdraw the departure',
+      hidden: personParams(person),
+      cancel: personHref(person),
+    }
+  },
+  perform: async ({ control }, fields) => {
+    const params = personId(fields)
+    const { waits } = await control.withdrawDeparture({ params, body: { reason: fields('reason') } })
+    const done = waits
+      ? `The departure of ${params.identityId} stays until a second person has withdrawn it too.`
+      : `HR’s data about ${params.identityId} applies again.`
+    return { to: personHref(params), done }
+  },
+}
