@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { removeAbandonedSpools } from '../connectors/http/lists/spool.ts'
+import { releaseAbandonedDownloads } from '../connectors/remote/spool.ts'
 import { serveConsole } from '../console/serve.ts'
 import { control } from '../contract/control/control.ts'
 import { processRoles } from '../contract/control/process-roles.ts'
@@ -124,9 +125,10 @@ async function startActivity(
 ): Promise<AsyncDisposable> {
   const { settingsCheckMs = 30_000 } = options
   const { config, sync } = assembly
-  await removeAbandonedSpools(incomingFolder(config)).catch((error: unknown) =>
-    sync.events.unexpected({ during: 'removing copies of lists', error }),
-  )
+  for (const clean of [removeAbandonedSpools, releaseAbandonedDownloads])
+    await clean(incomingFolder(config)).catch((error: unknown) =>
+      sync.events.unexpected({ during: 'removing copies of exports', error }),
+    )
   await using starting = new AsyncDisposableStack()
   starting.use(watchSettings(sync, processInfo, { pauseMs: settingsCheckMs }))
   starting.use(await startWork(assembly, roles))

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 const busy = 5
@@ -19,4 +20,20 @@ export function takeFileLock(path: string, { timeoutMs }: { readonly timeoutMs: 
     if (error instanceof Error && 'errcode' in error && error.errcode === busy) return null
     throw error
   }
+}
+
+/** A lock that this process has, and its file. */
+export type HeldLock = Disposable & { readonly path: string }
+
+/**
+ * Takes the lock on a new file, for as long as what it stands for is in use: other processes remove what has a lock that nobody holds, and
+ * the file of the lock. `newPath`: a path that nobody uses.
+ */
+export function takeNewFileLock(newPath: () => string, takeLock = takeFileLock): HeldLock {
+  const path = newPath()
+  const lock = takeLock(path, { timeoutMs: 0 })
+  // Another process may have taken the lock, and removed it, before this one had it.
+  if (lock !== null && existsSync(path)) return { path, [Symbol.dispose]: () => lock[Symbol.dispose]() }
+  lock?.[Symbol.dispose]()
+  return takeNewFileLock(newPath, takeLock)
 }

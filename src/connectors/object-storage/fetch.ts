@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
-import { type ExportFile, exportFileAt } from '../file/export-file.ts'
+import { exportFileAt } from '../file/export-file.ts'
 import { unreadable, writingTo } from '../file/failures.ts'
-import { openSpooled, writeWhole } from '../remote/spool.ts'
+import { type LocalCopy, openSpooled, writeWhole } from '../remote/spool.ts'
 import type { ObjectFile } from './choice.ts'
 import type { ObjectStore } from './store.ts'
 
-const orphanMarginMs = 60_000
 const maxTextBytes = 64 * 1024
 
 type DownloadOptions = {
   readonly spoolDir: string
-  readonly idleTimeoutMs: number
 }
 
 /**
@@ -22,16 +20,16 @@ type DownloadOptions = {
 export async function download(
   store: ObjectStore,
   file: ObjectFile,
-  { spoolDir, idleTimeoutMs }: DownloadOptions,
-): Promise<ExportFile> {
+  { spoolDir }: DownloadOptions,
+): Promise<LocalCopy> {
   const identity = createHash('sha256')
     .update(JSON.stringify([store.id, file.version]))
     .digest('hex')
-  const spooled = await openSpooled(spoolDir, { identity, orphanedAfterMs: idleTimeoutMs + orphanMarginMs })
+  const spooled = await openSpooled(spoolDir, identity)
   try {
     await fetchRest(store, file, { local: spooled.handle, spoolDir })
-    const path = await writingTo(spoolDir, () => spooled.complete())
-    return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs }
+    const { path, remove } = await writingTo(spoolDir, () => spooled.complete())
+    return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs, remove }
   } catch (error) {
     // The part is kept only if another attempt can help. An error here matters less than the one above.
     const canResume = !(error instanceof Failure) || error.retry

@@ -10,7 +10,7 @@ import type { ObjectStorageSource } from './settings.ts'
 /** Reads exports from a bucket. */
 export function objectStorageConnector(source: ObjectStorageSource, context: ConnectorContext): Connector {
   const { secret, spoolDir } = context
-  const { prefix, idleTimeoutMs } = source
+  const { prefix } = source
   return remoteConnector<ObjectFile, ObjectFile>(source, context, async (caller) => {
     await using opening = new AsyncDisposableStack()
     const limits = opening.use(startLimits(source, caller))
@@ -19,7 +19,7 @@ export function objectStorageConnector(source: ObjectStorageSource, context: Con
     return {
       signal: limits.signal,
       folder: folderOf(store, source),
-      download: (file) => download(store, file, { spoolDir, idleTimeoutMs }),
+      download: (file) => download(store, file, { spoolDir }),
       readText: (companion) => readText(store, companion),
       archive: (request) => archiveObject(store, { prefix, ...request }),
       [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -13,6 +13,7 @@ import {
   type RemoteFolder,
 } from './choice.ts'
 import { type ExportSettings, type FetchedExport, readFetched, requireSideFile } from './fetched.ts'
+import type { LocalCopy } from './spool.ts'
 
 /** Which export to archive or delete. */
 export type ArchiveRequest = {
@@ -30,7 +31,7 @@ type RemoteSession<File extends ExportFile, Companion extends Dated> = AsyncDisp
   readonly signal: AbortSignal
   readonly folder: RemoteFolder<File, Companion>
   /** Fetches an export to this machine, and continues an attempt that broke off. */
-  readonly download: (file: File) => Promise<ExportFile>
+  readonly download: (file: File) => Promise<LocalCopy>
   /** The text of a side file. */
   readonly readText: (companion: Companion, name: string) => Promise<string>
   readonly archive: (request: ArchiveRequest) => Promise<void>

@@ -1,17 +1,17 @@
-import { rm } from 'node:fs/promises'
 import type { ConnectorContext, Reading } from '../connector.ts'
 import { openExport } from '../export/open-export.ts'
 import { companionNames } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { checkChecksum, checkRowCount, type SideFileStatement } from '../file/side-file.ts'
+import type { LocalCopy } from './spool.ts'
 
 /** An export that was fetched from a server. */
 export type FetchedExport = {
   /** The file on the server. */
   readonly file: ExportFile
   /** The copy on this machine. */
-  readonly local: ExportFile
+  readonly local: LocalCopy
   /** When its rows were true, an ISO instant. */
   readonly asOf: string
   /** More new exports wait to be read after this one. */
@@ -37,7 +37,7 @@ export async function readFetched(
     const identity = { name, bytes, version, ...(more ? { more } : {}), ...end }
     return { mode: source.mode, asOf, source: identity, ...opened, rows }
   }
-  const close = () => rm(local.path, { force: true })
+  const close = () => local.remove()
   try {
     if (stated) await checkChecksum(local, stated, options.signal)
     return { ...(await read()), reopen: read, close }

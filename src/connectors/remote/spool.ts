@@ -1,12 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../../errors.ts'
+import { takeFileLock, takeNewFileLock } from '../../system/file-lock.ts'
+import type { ExportFile } from '../file/export-file.ts'
 import { writingTo } from '../file/failures.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
-const spoolName = /^[0-9a-f]{64}(\.[0-9a-f-]{36})?\.(part|fetching|export)$/
+const lockEnding = '.lock'
+const partName = /^[0-9a-f]{64}\.part$/
+/** A download and the reading of its copy have a lock, which ends with their process. */
+const ownName = /^([0-9a-f]{64}\.[0-9a-f-]{36})\.(?:fetching|export|lock)$/
+
+/** An export that was fetched to this machine, for one reading. */
+export type LocalCopy = ExportFile & { readonly remove: () => Promise<void> }
+
+/** A complete download. `remove` deletes it. */
+type CompleteDownload = Pick<LocalCopy, 'path' | 'remove'>
 
 /**
  * The file that a download is written to: the part of an earlier attempt at the same remote state, or an empty file. A part is claimed
@@ -18,47 +30,44 @@ type SpooledDownload = {
   /** Stores the part for a later attempt. */
   readonly keep: () => Promise<void>
   readonly discard: () => Promise<void>
-  /** Gives the complete file its final name and returns its path. */
-  readonly complete: () => Promise<string>
+  /** Gives the complete file its final name. */
+  readonly complete: () => Promise<CompleteDownload>
 }
 
-/** `identity`: the digest of the remote file and its state. A part untouched for `orphanedAfterMs` belongs to no running download. */
-type DownloadIdentity = { readonly identity: string; readonly orphanedAfterMs: number }
-
-/** Opens the file for a download, and removes parts that no download continues. */
-export async function openSpooled(spoolDir: string, download: DownloadIdentity): Promise<SpooledDownload> {
-  const { identity } = download
+/** Opens the file for a download, and removes what no download continues. `identity`: the digest of the remote file and its state. */
+export async function openSpooled(spoolDir: string, identity: string): Promise<SpooledDownload> {
   return writingTo(spoolDir, async () => {
     await mkdir(spoolDir, { recursive: true, mode: 0o700 })
-    await prune(spoolDir, identity)
-    const stem = join(spoolDir, `${identity}.${randomUUID()}`)
+    await releaseAbandoned(spoolDir)
+    await removeParts(spoolDir, (name, ageMs) => ageMs > dayMs || !name.startsWith(identity))
+    await using opening = new AsyncDisposableStack()
+    const newLock = () => join(spoolDir, `${identity}.${randomUUID()}${lockEnding}`)
+    const lock = opening.use(takeNewFileLock(newLock))
+    opening.defer(() => rm(lock.path, { force: true }))
+    const stem = lock.path.slice(0, -lockEnding.length)
     const path = `${stem}.fetching`
-    for (const part of await findParts(spoolDir, download)) {
-      if (await claim(part, path)) break
-    }
+    await claim(partOf(spoolDir, identity), path)
     const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
-    return {
-      path,
-      handle,
-      keep: async () => {
-        try {
-          await handle.sync()
-        } finally {
-          await handle.close()
-        }
-        await rename(path, join(spoolDir, `${identity}.part`))
-      },
-      discard: async () => {
-        await handle.close()
-        await rm(path, { force: true })
-      },
-      complete: async () => {
-        await handle.close()
-        await rename(path, `${stem}.export`)
-        return `${stem}.export`
-      },
-    }
+    opening.defer(() => handle.close())
+    const opened = opening.move()
+    return spooledAt({ path, handle, part: partOf(spoolDir, identity), whole: `${stem}.export` }, opened)
   })
+}
+
+/**
+ * Makes what processes left that died, in the folders of all connections below `folder`, ready for the next download, and removes what
+ * none would continue.
+ */
+export async function releaseAbandonedDownloads(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return []
+    throw error
+  })
+  for (const entry of entries) {
+    if (!entry.isDirectory()) continue
+    await releaseAbandoned(join(folder, entry.name))
+    await removeParts(join(folder, entry.name), (_name, ageMs) => ageMs > dayMs)
+  }
 }
 
 /** Writes all of `block` at `position`. One call to the system may write less. */
@@ -69,30 +78,70 @@ export async function writeWhole(local: FileHandle, block: Buffer, position: num
   }
 }
 
-/** Removes old files, and all parts of other states: a server that shows a new state each time must not fill the disk. */
-async function prune(spoolDir: string, identity: string): Promise<void> {
-  for (const name of await readdir(spoolDir)) {
-    if (!spoolName.test(name)) continue
-    const path = join(spoolDir, name)
-    const age = await ageMs(path)
-    const isPartOfAnother = name.endsWith('.part') && !name.startsWith(identity)
-    if (isPartOfAnother || (age !== undefined && age > dayMs)) await rm(path, { force: true })
+type SpooledFile = {
+  readonly path: string
+  readonly handle: FileHandle
+  readonly part: string
+  readonly whole: string
+}
+
+/** `opened`: closes the handle, removes the lock and releases it. */
+function spooledAt({ path, handle, part, whole }: SpooledFile, opened: AsyncDisposableStack): SpooledDownload {
+  return {
+    path,
+    handle,
+    keep: async () => {
+      await using _released = opened
+      await handle.sync()
+      await rename(path, part)
+    },
+    discard: async () => {
+      await using _released = opened
+      await rm(path, { force: true })
+    },
+    complete: async () => {
+      await handle.close()
+      await rename(path, whole)
+      const remove = async () => {
+        await using _released = opened
+        await rm(whole, { force: true })
+      }
+      return { path: whole, remove }
+    },
   }
 }
 
-/** Parts of the same remote state: those that were stored, and those whose process was killed. */
-async function findParts(spoolDir: string, { identity, orphanedAfterMs }: DownloadIdentity): Promise<string[]> {
-  const parts: string[] = []
-  for (const name of await readdir(spoolDir)) {
-    if (!spoolName.test(name) || !name.startsWith(identity) || name.endsWith('.export')) continue
-    const path = join(spoolDir, name)
-    const age = await ageMs(path)
-    if (name.endsWith('.part') || (age !== undefined && age > orphanedAfterMs)) parts.push(path)
+/** Removes the copies of processes that died, and makes parts of their downloads. */
+async function releaseAbandoned(spoolDir: string): Promise<void> {
+  const stems = new Set((await readdir(spoolDir)).flatMap((name) => ownName.exec(name)?.[1] ?? []))
+  for (const name of stems) {
+    const stem = join(spoolDir, name)
+    using lock = takeFileLock(`${stem}${lockEnding}`, { timeoutMs: 0 })
+    if (lock === null) continue
+    await rm(`${stem}.export`, { force: true })
+    const ageMs = await findAgeMs(`${stem}.fetching`)
+    // What was written before the machine started may have been lost in part, because a running download is not synced.
+    if (ageMs !== undefined && ageMs > uptime() * 1000) await rm(`${stem}.fetching`, { force: true })
+    else await claim(`${stem}.fetching`, partOf(spoolDir, name.slice(0, name.indexOf('.'))))
+    await rm(`${stem}${lockEnding}`, { force: true })
   }
-  return parts
 }
 
-async function ageMs(path: string): Promise<number | undefined> {
+function partOf(spoolDir: string, identity: string): string {
+  return join(spoolDir, `${identity}.part`)
+}
+
+/** Removes old parts, and all of other states: a server that shows a new state each time must not fill the disk. */
+async function removeParts(spoolDir: string, isUseless: (name: string, ageMs: number) => boolean): Promise<void> {
+  for (const name of await readdir(spoolDir)) {
+    if (!partName.test(name)) continue
+    const path = join(spoolDir, name)
+    const ageMs = await findAgeMs(path)
+    if (ageMs !== undefined && isUseless(name, ageMs)) await rm(path, { force: true })
+  }
+}
+
+async function findAgeMs(path: string): Promise<number | undefined> {
   try {
     return Date.now() - (await stat(path)).mtimeMs
   } catch (error) {
@@ -101,13 +150,11 @@ async function ageMs(path: string): Promise<number | undefined> {
   }
 }
 
-/** Renames a part. Returns false if another download claimed it first. */
-async function claim(part: string, path: string): Promise<boolean> {
+/** Renames a part, unless another process was first. */
+async function claim(part: string, path: string): Promise<void> {
   try {
     await rename(part, path)
-    return true
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false
-    throw error
+    if (errorCode(error) !== 'ENOENT') throw error
   }
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
-import { type ExportFile, exportFileAt } from '../file/export-file.ts'
+import { exportFileAt } from '../file/export-file.ts'
 import { unreadable, writingTo } from '../file/failures.ts'
-import { openSpooled, writeWhole } from '../remote/spool.ts'
+import { type LocalCopy, openSpooled, writeWhole } from '../remote/spool.ts'
 import { type RemoteFile, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteStats } from './stats.ts'
@@ -13,7 +13,6 @@ const blockBytes = 30 * 1024
 const maxOpenBlocks = 32
 const overlapBytes = 64 * 1024
 const maxTextBytes = 64 * 1024
-const orphanMarginMs = 60_000
 
 type RemoteHandle = { readonly session: SftpSession; readonly handle: Buffer; readonly file: RemoteFile }
 
@@ -21,7 +20,6 @@ type DownloadOptions = {
   readonly spoolDir: string
   /** Identifies the server and the account, so that their files are not confused with those of others. */
   readonly serverId: string
-  readonly idleTimeoutMs: number
 }
 
 /**
@@ -31,12 +29,12 @@ type DownloadOptions = {
 export async function download(
   session: SftpSession,
   file: RemoteFile,
-  { spoolDir, serverId, idleTimeoutMs }: DownloadOptions,
-): Promise<ExportFile> {
+  { spoolDir, serverId }: DownloadOptions,
+): Promise<LocalCopy> {
   const identity = createHash('sha256')
     .update(JSON.stringify([serverId, file.path, file.version]))
     .digest('hex')
-  const spooled = await openSpooled(spoolDir, { identity, orphanedAfterMs: idleTimeoutMs + orphanMarginMs })
+  const spooled = await openSpooled(spoolDir, identity)
   const checkUnchanged = (stats: RemoteStats | undefined) => {
     const isSame = stats && toRemoteFile('.', { ...stats, name: file.name }).version === file.version
     if (!isSame) throw changed(file, session.server)
@@ -49,8 +47,8 @@ export async function download(
     checkUnchanged(await session.stats(file.path))
     await checkEnd({ session, handle, file })
     await session.close(handle)
-    const path = await writingTo(spoolDir, () => spooled.complete())
-    return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs }
+    const { path, remove } = await writingTo(spoolDir, () => spooled.complete())
+    return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs, remove }
   } catch (error) {
     // The part is kept only if another attempt can help. An error here matters less than the one above.
     const canResume = !(error instanceof Failure) || error.retry

@@ -10,7 +10,7 @@ import type { RemoteStats } from './stats.ts'
 
 /** Reads exports from an SFTP server. */
 export function sftpConnector(source: SftpSource, context: ConnectorContext): Connector {
-  const { host, port, username, path, idleTimeoutMs } = source
+  const { host, port, username, path } = source
   const { secret, spoolDir } = context
   const { folder } = parseRemotePattern(path)
   const serverId = JSON.stringify([host, port, username])
@@ -20,7 +20,7 @@ export function sftpConnector(source: SftpSource, context: ConnectorContext): Co
     return {
       signal,
       folder: folderOf(session, source),
-      download: (file) => download(session, file, { spoolDir, serverId, idleTimeoutMs }),
+      download: (file) => download(session, file, { spoolDir, serverId }),
       readText: (_companion, name) => readText(session, joinRemotePath(folder, name)),
       archive: (request) => archiveRemoteExport(session, { path, ...request }),
       [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),

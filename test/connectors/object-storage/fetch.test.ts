@@ -26,7 +26,7 @@ afterEach(async () => {
 const fetched = async (store: ObjectStore, key: string) => {
   const object = await store.find(key)
   if (object === undefined) throw new Error('expected an object')
-  return await download(store, toObjectFile(object), { spoolDir: folder, idleTimeoutMs: 1000 })
+  return await download(store, toObjectFile(object), { spoolDir: folder })
 }
 
 test('a download is complete also where the system writes less than it is given', async () => {

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { download } from '../../../src/connectors/sftp/fetch.ts'
 import { toRemoteFile } from '../../../src/connectors/sftp/matches.ts'
+import { takeFileLock } from '../../../src/system/file-lock.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import { failureOf, type SessionOptions, sessionOn } from '../../helpers/sources/sftp.ts'
 import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
@@ -57,7 +58,7 @@ describe('a download', () => {
     expect(partBytes).toBeGreaterThan(mebibyte)
     expect(server.activity.fileBytes).toBe(content.length - partBytes + overlapBytes)
     expect((await readFile(file.path)).equals(content)).toBe(true)
-    expect(await readdir(spool.path)).toEqual([expect.stringMatching(/\.export$/)])
+    expect(await filesIn(spool)).toEqual([expect.stringMatching(/\.export$/)])
   })
 
   test('continues after it was given up or the server stopped responding', async () => {
@@ -123,42 +124,63 @@ describe('a download', () => {
     expect(new Set(files.map(({ path }) => path)).size).toBe(3)
   })
 
-  test('continues the part of a killed process, once that process cannot be alive any more', async () => {
+  test('continues the part of a process that died at once, and never that of a process that runs', async () => {
     const content = randomBytes(mebibyte)
     await using server = await serving(content)
     await using spool = await exportFolder()
     await breakOff(server, spool, mebibyte / 2)
     const [part = ''] = await readdir(spool.path)
-    const killed = join(spool.path, part.replace('.part', '.0b7c1d52-0000-4000-8000-000000000000.fetching'))
-    await rename(join(spool.path, part), killed)
-    const partBytes = (await stat(killed)).size
+    const stem = join(spool.path, part.replace('.part', '.0b7c1d52-0000-4000-8000-000000000000'))
+    await rename(join(spool.path, part), `${stem}.fetching`)
+    const partBytes = (await stat(`${stem}.fetching`)).size
 
     server.activity.fileBytes = 0
-    await fetch(server, spool)
-    const whileItMayLive = server.activity.fileBytes
-    await utimes(killed, new Date(), new Date(Date.now() - 120_000))
+    const lock = takeFileLock(`${stem}.lock`, { timeoutMs: 0 })
+    await (await fetch(server, spool)).remove()
+    const whileItRuns = server.activity.fileBytes
+    lock?.[Symbol.dispose]()
     server.activity.fileBytes = 0
-    await fetch(server, spool, { idleTimeoutMs: 30_000 })
+    await (await fetch(server, spool)).remove()
 
-    expect(whileItMayLive).toBe(content.length)
+    expect(whileItRuns).toBe(content.length)
     expect(server.activity.fileBytes).toBe(content.length - partBytes + overlapBytes)
+    expect(await readdir(spool.path)).toEqual([])
+  })
+
+  test('begins anew where the machine stopped, because the part was not synced', async () => {
+    const content = randomBytes(mebibyte)
+    await using server = await serving(content)
+    await using spool = await exportFolder()
+    await breakOff(server, spool, mebibyte / 2)
+    const [part = ''] = await readdir(spool.path)
+    const unsynced = join(spool.path, part.replace('.part', '.0b7c1d52-0000-4000-8000-000000000000.fetching'))
+    await rename(join(spool.path, part), unsynced)
+    await utimes(unsynced, new Date(0), new Date(0))
+
+    server.activity.fileBytes = 0
+    const { path } = await fetch(server, spool)
+
+    expect(server.activity.fileBytes).toBe(content.length)
+    expect((await readFile(path)).equals(content)).toBe(true)
   })
 })
 
 describe('parts in the spool', () => {
-  test('are removed after a day, parts of other states at once, and other files stay', async () => {
+  test('are removed after a day, parts of other states and copies of dead processes at once, and other files stay', async () => {
     await using server = await serving(randomBytes(100))
     await using spool = await exportFolder()
+    const uuid = '0b7c1d52-0000-4000-8000-000000000000'
     const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000)
-    const ours = [`${'a'.repeat(64)}.part`, `${'a'.repeat(64)}.0b7c1d52-0000-4000-8000-000000000000.export`]
-    for (const name of [...ours, 'notes.txt']) await spool.write(name, 'old', { modifiedAt: yesterday })
-    const living = `${'b'.repeat(64)}.0b7c1d52-0000-4000-8000-000000000000.fetching`
-    for (const name of [`${'b'.repeat(64)}.part`, living]) await spool.write(name, 'new')
+    for (const name of [`${'a'.repeat(64)}.part`, 'notes.txt'])
+      await spool.write(name, 'old', { modifiedAt: yesterday })
+    for (const name of [`${'b'.repeat(64)}.part`, `${'c'.repeat(64)}.${uuid}.export`]) await spool.write(name, 'new')
+    const running = `${'d'.repeat(64)}.${uuid}`
+    await spool.write(`${running}.fetching`, 'new')
+    using _lock = takeFileLock(join(spool.path, `${running}.lock`), { timeoutMs: 0 })
 
     const { path } = await fetch(server, spool)
 
-    const names = [living, basename(path), 'notes.txt']
-    expect((await readdir(spool.path)).toSorted()).toEqual(names.toSorted())
+    expect(await filesIn(spool)).toEqual([`${running}.fetching`, basename(path), 'notes.txt'].toSorted())
   })
 })
 
@@ -213,12 +235,15 @@ async function fetch(server: SshServer, spool: Pick<ExportFolder, 'path'>, optio
   await using session = await sessionOn(server, options)
   const stats = await session.stats('people.csv')
   if (!stats) throw new Error('the server lost its file')
-  const { idleTimeoutMs = 20_000 } = options
   return await download(session, toRemoteFile('.', { name: 'people.csv', ...stats }), {
     spoolDir: spool.path,
     serverId: 'test',
-    idleTimeoutMs,
   })
+}
+
+/** The files of the spool, sorted, besides those of locks. */
+async function filesIn({ path }: Pick<ExportFolder, 'path'>): Promise<string[]> {
+  return (await readdir(path)).filter((name) => !name.includes('.lock')).toSorted()
 }
 
 async function breakOff(server: SshServer, spool: ExportFolder, afterBytes: number): Promise<void> {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from '../../../errors.ts'
-import { takeFileLock } from '../../../system/file-lock.ts'
+import { takeFileLock, takeNewFileLock } from '../../../system/file-lock.ts'
 import { type ExportFile, exportFileAt } from '../../file/export-file.ts'
 import { writingTo } from '../../file/failures.ts'
 
+const lockEnding = '.lock'
 const ownName = /^(http-[0-9a-f-]{36})\.(?:part|lock)$/
 
 /** A file for fetched content. Only this account can read it, and disposing removes it. */
@@ -23,10 +23,11 @@ export async function openSpool(folder: string, takeLock = takeFileLock): Promis
   await writingTo(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   await writingTo(folder, () => removeAbandoned(folder))
   await using opening = new AsyncDisposableStack()
-  const { stem, lock } = await writingTo(folder, async () => takeNewLock(folder, takeLock))
-  opening.defer(() => rm(lockOf(stem), { force: true }))
+  const newLock = () => lockOf(join(folder, `http-${randomUUID()}`))
+  const lock = await writingTo(folder, async () => takeNewFileLock(newLock, takeLock))
+  opening.defer(() => rm(lock.path, { force: true }))
   opening.use(lock)
-  const path = partOf(stem)
+  const path = partOf(lock.path.slice(0, -lockEnding.length))
   const handle = await writingTo(folder, () => open(path, 'ax', 0o600))
   opening.defer(() => rm(path, { force: true }))
   opening.defer(() => handle.close())
@@ -40,18 +41,6 @@ export async function openSpool(folder: string, takeLock = takeFileLock): Promis
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
-}
-
-type NewLock = { readonly stem: string; readonly lock: Disposable }
-
-/** The lock of a new file, held for as long as the file is in use: other processes remove files without it. */
-function takeNewLock(folder: string, takeLock: typeof takeFileLock): NewLock {
-  const stem = join(folder, `http-${randomUUID()}`)
-  const lock = takeLock(lockOf(stem), { timeoutMs: 0 })
-  // Another process may have taken the lock, and removed it, before this one had it.
-  if (lock !== null && existsSync(lockOf(stem))) return { stem, lock }
-  lock?.[Symbol.dispose]()
-  return takeNewLock(folder, takeLock)
 }
 
 /** Removes the files that processes left that died, in the folders of all connections below `folder`. */
@@ -79,5 +68,5 @@ function partOf(stem: string): string {
 }
 
 function lockOf(stem: string): string {
-  return `${stem}.lock`
+  return `${stem}${lockEnding}`
 }

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { openSpooled, releaseAbandonedDownloads } from '../../../src/connectors/remote/spool.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+
+test('what a killed process left is continued by the next download, or removed; a running one keeps its own', async () => {
+  await using folder = await temporaryFolder()
+  const spool = join(folder.path, 'incoming', 'hr')
+  const script = fileURLToPath(new URL('./children/fetch-and-die.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, spool], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+
+  await releaseAbandonedDownloads(join(folder.path, 'incoming'))
+  const whileAlive = await readdir(spool)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await releaseAbandonedDownloads(join(folder.path, 'incoming'))
+  await releaseAbandonedDownloads(join(folder.path, 'missing'))
+  const afterwards = await readdir(spool)
+  const continued = await openSpooled(spool, 'b'.repeat(64))
+  const content = await readFile(continued.path, 'utf8')
+  await (await continued.complete()).remove()
+
+  expect(whileAlive.filter((name) => !name.includes('.lock')).toSorted()).toEqual([
+    expect.stringMatching(/^a+\..*\.export$/),
+    expect.stringMatching(/^b+\..*\.fetching$/),
+  ])
+  expect(afterwards).toEqual([`${'b'.repeat(64)}.part`])
+  expect(content).toBe('half')
+  expect(await readdir(spool)).toEqual([])
+})
+
+test('a part of a connection that nobody reads any more is removed after a day', async () => {
+  await using folder = await temporaryFolder()
+  const spool = join(folder.path, 'former')
+  const spooled = await openSpooled(spool, 'a'.repeat(64))
+  await spooled.keep()
+  const part = join(spool, `${'a'.repeat(64)}.part`)
+  await writeFile(join(spool, 'notes.txt'), '')
+
+  await releaseAbandonedDownloads(folder.path)
+  const onTheDay = await readdir(spool)
+  await utimes(part, new Date(), new Date(Date.now() - 25 * 60 * 60 * 1000))
+  await releaseAbandonedDownloads(folder.path)
+
+  expect(onTheDay).toHaveLength(2)
+  expect(await readdir(spool)).toEqual(['notes.txt'])
+})
