@@ -124,7 +124,7 @@ function notesOn(page: ListPage, path: string, pages: Pages | null): string[] {
   const notes = pages === null ? [] : [`The list has pages, and a second one was fetched with ${wordsFor(pages)}.`]
   if (pages === null && more !== undefined)
     notes.push(
-      `No second page was found, although ${textOf(more, { records: length, pages: 1 })}. A run refuses the list until pages is set: docs/sources-http.md explains it.`,
+      `No second page was found, although ${textOf(more, { records: length, pages: 1 })}. A run refuses the list until pages is set: docs/sources-http-pages.md explains it.`,
     )
   else if (pages === null && hasUsualSize(length) && !hasTotal)
     notes.push(
