@@ -134,6 +134,8 @@ export type Observation = {
   readonly asOf?: string
   /** The IANA time zone of this person's dates, if the row names one. */
   readonly timeZone?: string
+  /** The group of the person; null if the cell is blank, left out if the source has no such column. */
+  readonly group?: string | null
   /** Which of the person's keys the row names: left out for the first one, and higher for each key that HR has issued since. */
   readonly keyOrder?: number
   /** The row with the greatest rank of a person applies (compared as text); left out if no column decides. */
@@ -232,6 +234,8 @@ export type RosterEntry = {
   readonly confirmed: IdentityRecord | null
   /** Set while the person is withheld as data sent by mistake. */
   readonly retracted: { readonly reason: string; readonly at: string } | null
+  /** The group that the source states. Left out: none is known. */
+  readonly group?: string | null
   /** The values of the leaver were removed on request: only key and leaving date are stored until the person comes back. */
   readonly forgotten?: true
 }

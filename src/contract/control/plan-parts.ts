@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { ChangeKind, ChangeView, Count, Counts } from './plan-shapes.ts'
 
-/** The longest text of a group that is kept. */
-export const maxGroupLength = 200
+/** A group has at most this many characters. */
+const maxGroupLength = 200
 const maxGroups = 10_000
 const maxPeople = 50_000
 
@@ -11,7 +11,7 @@ export const PartSelection = z
   .strictObject({
     kinds: z.array(ChangeKind).min(1).optional().describe('Changes of one of these kinds.'),
     groups: z
-      .array(z.string().max(maxGroupLength).nullable())
+      .array(z.string().max(2 * maxGroupLength).nullable())
       .min(1)
       .max(maxGroups)
       .optional()

@@ -34,6 +34,7 @@ export const snapshotSettings = {
   scope: MappingPatch.shape.scope.describe(
     'Which rows are read: a JSONata expression over the columns that gives true or false. Default: all.',
   ),
+  group: MappingPatch.shape.group,
   outOfScope: z
     .enum(['hold', 'keep', 'separate'])
     .default('hold')

@@ -63,6 +63,7 @@ export type DesiredState = Pick<
   | 'exportIsSilent'
   | 'fieldTimes'
   | 'absences'
+  | 'group'
 >
 
 /** What follows for one person. */
@@ -114,7 +115,7 @@ export function decideInOrder(
       if (!isOlder(known, own)) retracted = observation
     } else {
       if (retracted !== null && !isOlder(known, own)) retracted = null
-      state = nextState(known, observation, own).state
+      state = { ...nextState(known, observation, own).state, ...groupOf(observation, state) }
     }
   }
   if (retracted !== null) return decideRetraction(entry, retracted)
@@ -207,7 +208,7 @@ function decideRetraction(entry: RosterEntry | undefined, { origin }: Observatio
 }
 
 function conclude(entry: RosterEntry, { state, isAbsent }: Learned, { today, removes = false }: PlanContext): Decision {
-  const next = keepDesired(entry, keptForgotten(entry, state, today))
+  const next = withGroup(entry, keepDesired(entry, keptForgotten(entry, state, today)))
   const stored = sameState(entry, next) ? null : next
   if (entry.retracted !== null)
     return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
@@ -225,6 +226,17 @@ function conclude(entry: RosterEntry, { state, isAbsent }: Learned, { today, rem
     ...(!carried && { desiredBefore: entry.desired }),
   })
   return { entry: stored, change, isAbsent, news: newsOf(entry, next.desired, { today, removes }) }
+}
+
+/** The group that a row states, otherwise that of the rows before it. */
+function groupOf({ group }: Observation, before: DesiredState): Pick<DesiredState, 'group'> {
+  const stated = group === undefined ? before.group : group
+  return stated === undefined ? {} : { group: stated }
+}
+
+/** The state with the known group, unless a row states another one. Of a forgotten leaver no group is kept. */
+function withGroup(entry: RosterEntry, { group = entry.group ?? null, ...state }: DesiredState): DesiredState {
+  return group === null || entry.forgotten ? state : { ...state, group }
 }
 
 /** Exports keep naming leavers. Only the leaving date of one whose values were removed is stored, until the person comes back. */
@@ -373,8 +385,14 @@ function sameState(entry: RosterEntry, state: DesiredState): boolean {
     entry.employmentAsOf === state.employmentAsOf &&
     entry.exportIsSilent === state.exportIsSilent &&
     sameTimes(entry.fieldTimes, state.fieldTimes) &&
-    entry.absences === state.absences
+    entry.absences === state.absences &&
+    sameGroup(entry, state)
   )
+}
+
+/** Whether both have the same group. */
+export function sameGroup(a: Pick<DesiredState, 'group'>, b: Pick<DesiredState, 'group'>): boolean {
+  return (a.group ?? null) === (b.group ?? null)
 }
 
 /** Whether the same departure is held back until the same day. */

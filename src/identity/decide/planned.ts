@@ -12,6 +12,8 @@ export type PlannedPerson = {
   readonly origin: Origin | null
   /** The entry follows from the change and the time of the source. */
   readonly follows?: boolean
+  /** The group of the person once the plan is accepted; left out: that of the entry. */
+  readonly group?: string | null
 }
 
 /** How a plan sends and stores its decisions. */
@@ -26,5 +28,7 @@ export function planned(
 ): PlannedPerson[] {
   const change = sending.changeFor(entry, decision)
   const stored = storing(entry, decision, change)
-  return stored.entry || change ? [{ ...person, change, ...stored }] : []
+  if (!stored.entry && !change) return []
+  const { group = null } = decision.entry ?? entry ?? {}
+  return [{ ...person, change, ...stored, ...(group !== null && { group }) }]
 }

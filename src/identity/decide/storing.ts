@@ -2,7 +2,7 @@ import type { Change } from '../change.ts'
 import { sameTimes } from '../field-times.ts'
 import type { RosterEntry } from '../record.ts'
 import { coversEverybody } from './coverage.ts'
-import { type Decision, type DesiredState, type PlanContext, sameHeld } from './decide.ts'
+import { type Decision, type DesiredState, type PlanContext, sameGroup, sameHeld } from './decide.ts'
 
 /** Decides what a plan stores of a decision. */
 export type Storing = (
@@ -45,6 +45,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: state }: Decision): b
     state.isByOperator !== entry.isByOperator ||
     state.absences !== entry.absences ||
     state.exportIsSilent !== entry.exportIsSilent ||
+    !sameGroup(state, entry) ||
     // The time of the export does not apply to these people.
     (state.exportIsSilent && (state.asOf !== entry.asOf || !sameTimes(state.fieldTimes, entry.fieldTimes)))
   )

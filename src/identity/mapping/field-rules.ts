@@ -184,6 +184,9 @@ export const Scope = z
   .max(2000)
   .describe('A JSONata expression over the columns of a row: true for rows in scope, false for rows to leave out.')
 
+/** The column with the group of a person, such as the department. */
+export const Group = Column.describe('The column with the group of each person. It stays in Rollcall.')
+
 /** The column that names the time zone of a row. */
 export const RowTimeZone = z
   .strictObject({ column: Columns, optional })

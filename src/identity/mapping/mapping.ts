@@ -24,6 +24,7 @@ import {
   contractorOptions,
   emailOptions,
   fieldRule,
+  Group,
   keyOptions,
   leavingOptions,
   OnBadCell,
@@ -39,6 +40,7 @@ import {
   startOptions,
   textOptions,
 } from './field-rules.ts'
+import { groupReader } from './group.ts'
 import { type ColumnFinder, columnFinder, mostSimilar } from './headers.ts'
 import { mayNameDetail } from './missing-details.ts'
 import { ownReader } from './own-cells.ts'
@@ -73,6 +75,7 @@ export const Mapping = z.strictObject({
   onBadCell: OnBadCell.default('keepField'),
   rowTimeZone: RowTimeZone.optional(),
   scope: Scope.optional(),
+  group: Group.optional(),
 })
 export type Mapping = z.infer<typeof Mapping>
 
@@ -102,6 +105,7 @@ export const MappingPatch = z.strictObject({
   onBadCell: OnBadCell.nullable().optional(),
   rowTimeZone: RowTimeZone.nullable().optional(),
   scope: Scope.nullable().optional(),
+  group: Group.nullable().optional(),
 })
 export type MappingPatch = z.infer<typeof MappingPatch>
 
@@ -171,6 +175,8 @@ export type CompiledMapping =
       readonly cellsOf: (row: Pick<MappableRow, 'values'>) => readonly MappedCell[]
       /** Whether a mapped row is in scope; a reject if that cannot be decided. */
       readonly scopeOf: ReturnType<typeof rowScope>
+      /** The group that a row states: null if the cell is blank, undefined if the source has no such column. */
+      readonly groupOf: (row: Pick<MappableRow, 'values'>) => string | null | undefined
       /** Whether a row is about something else than employment and is skipped. */
       readonly isIgnored: (row: MappableRow) => boolean
       /** The header that each mapped name is read from; several are joined by commas. */
@@ -243,6 +249,7 @@ export function compileMapping(
     cellsOf: ({ values }) =>
       mappedCells.map((cell) => ({ name: cell.name, column: cell.header, text: textIn(cell, values) })),
     scopeOf: rowScope(mapping.scope === undefined ? null : headers.length + expressionsOf(mapping).length - 1),
+    groupOf: groupReader(mapping.group, headers),
     isIgnored: ignoredRows(cells.action, action),
     columns,
     mapped: new Set(mappedFields(mapping, sparse ? null : columns)),
@@ -289,7 +296,7 @@ function mappedFields({ fields, record }: Mapping, columns: Bindings['columns'] 
 }
 
 const columnParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
-const rowParts = [...columnParts, 'statusMeans', 'onBadCell', 'scope'] as const
+const rowParts = [...columnParts, 'statusMeans', 'onBadCell', 'scope', 'group'] as const
 type RowPart = (typeof rowParts)[number]
 
 // No row can be understood without these: if a sparse source has no such column, each row is rejected.

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
 const columns = sql.raw(
-  'identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, is_by_operator, as_of, employment_as_of, export_is_silent, field_times, absences',
+  'identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, is_by_operator, as_of, employment_as_of, export_is_silent, field_times, absences, group_value',
 )
 
 /**
@@ -25,6 +25,6 @@ function entriesOfChanges(runId: string): RawBuilder<unknown> {
   return sql`
     select identity_id, record::jsonb as desired, changes.inferred, null as deferred_to, null as cleared_date, null as deferred_zone,
       null::timestamptz as due_at, null::jsonb as held_departure, false as is_by_operator, runs.as_of, runs.as_of as employment_as_of,
-      false as export_is_silent, null::jsonb as field_times, 0 as absences
+      false as export_is_silent, null::jsonb as field_times, 0 as absences, changes.group_value
     from changes join runs on runs.id = changes.run_id where changes.run_id = ${runId} and is_entry`
 }

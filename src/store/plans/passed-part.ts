@@ -72,6 +72,7 @@ type SplitRow = {
   origin: Origin | null
   connection: string
   entry: DesiredState | null
+  group_value: string | null
 }
 
 type SplitInput = {
@@ -91,7 +92,7 @@ async function splitPeople(tx: Db, { from, to, kinds, removes }: SplitInput): Pr
           'desired', entry.desired, 'inferred', entry.inferred, 'deferredTo', entry.deferred_to, 'clearedDate', entry.cleared_date,
           'deferredZone', entry.deferred_zone, 'asOf', entry.as_of, 'employmentAsOf', entry.employment_as_of,
           'exportIsSilent', entry.export_is_silent, 'fieldTimes', entry.field_times, 'absences', entry.absences, 'heldDeparture', entry.held_departure,
-          'isByOperator', entry.is_by_operator) end as entry
+          'isByOperator', entry.is_by_operator, 'group', entry.group_value) end as entry, changes.group_value
       from changes join runs on runs.id = changes.run_id
       left join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id
       where changes.run_id = ${from} and changes.kind = any(${kinds}) and changes.kind <> 'join'
@@ -126,7 +127,7 @@ function splitPerson(
   known: RosterEntry | undefined,
   removes: boolean,
 ): { readonly first: PlannedPerson; readonly rest: PlannedPerson }[] {
-  const { identity_id: identityId, origin } = row
+  const { identity_id: identityId, origin, group_value: group } = row
   const change = toChange(row)
   if (change.kind === 'retract' || known === undefined) return []
   const split = splitEmployment(known, change, row.entry, { removes })
@@ -134,8 +135,8 @@ function splitPerson(
   const { first, rest } = split
   return [
     {
-      first: { identityId, ...first, origin },
-      rest: { identityId, entry: null, change: rest, origin },
+      first: { identityId, ...first, origin, group },
+      rest: { identityId, entry: null, change: rest, origin, group },
     },
   ]
 }

@@ -131,6 +131,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     export_is_silent: ({ entry }) => entry?.exportIsSilent ?? false,
     field_times: ({ entry }) => json(entry?.fieldTimes),
     absences: ({ entry }) => entry?.absences ?? 0,
+    group_value: ({ entry }) => entry?.group ?? null,
   },
   changes: {
     identity_id: ({ identityId }) => identityId,
@@ -149,6 +150,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
         : numbers(person.change.kind, Buffer.byteLength(person.record ?? '')),
     state: () => 'due',
     digest: ({ change }) => change && changeDigest(change),
+    group_value: ({ entry, group }) => group ?? entry?.group ?? null,
   },
 }
 
@@ -456,9 +458,9 @@ export async function commitPlan(
   await sql`
     insert into roster
       (connection, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, is_by_operator, as_of,
-        employment_as_of, export_is_silent, field_times, absences, exports_before)
+        employment_as_of, export_is_silent, field_times, absences, group_value, exports_before)
     select name, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, is_by_operator, as_of,
-      employment_as_of, export_is_silent, field_times, absences, exports_accepted
+      employment_as_of, export_is_silent, field_times, absences, group_value, exports_accepted
     from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
     ${isFirst ? nothing : whereKnown}`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
@@ -520,7 +522,7 @@ const whereKnown = sql`
     deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_departure = excluded.held_departure,
     is_by_operator = excluded.is_by_operator,
     as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, export_is_silent = excluded.export_is_silent,
-    field_times = excluded.field_times, absences = excluded.absences,
+    field_times = excluded.field_times, absences = excluded.absences, group_value = excluded.group_value,
     forgotten_at = case when roster.retracted_at is null and excluded.desired ->> 'separatedAt' is null then null
       else roster.forgotten_at end`
 

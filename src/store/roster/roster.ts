@@ -27,6 +27,7 @@ type EntryRow = {
   retracted_reason: string | null
   retracted_at: Date | null
   forgotten_at: Date | null
+  group_value: string | null
 }
 
 /**
@@ -271,6 +272,7 @@ function entries(db: Db) {
     )
     .select([
       'roster.identity_id',
+      'roster.group_value',
       'roster.desired',
       'roster.inferred',
       'roster.deferred_to',
@@ -328,6 +330,7 @@ function toEntry(row: EntryRow): RosterEntry {
       row.retracted_at && row.retracted_reason !== null
         ? { reason: row.retracted_reason, at: row.retracted_at.toISOString() }
         : null,
+    ...(row.group_value !== null && { group: row.group_value }),
     ...(row.forgotten_at && { forgotten: true }),
   }
 }

@@ -52,6 +52,7 @@ export type PlanTables = {
     | 'export_is_silent'
     | 'field_times'
     | 'absences'
+    | 'group_value'
   > & { run_id: string }
   changes: ChangesTable
   key_change_candidates: { run_id: string; former: string; identity_id: string; in_common: string; clear: boolean }

@@ -24,6 +24,7 @@ export type RosterTable = {
   export_is_silent: Generated<boolean>
   field_times: NullableJson<FieldTimes>
   absences: number
+  group_value: string | null
   exports_before: Generated<number>
   retracted_reason: string | null
   retracted_at: Date | null

@@ -113,7 +113,7 @@ function readableRows(
       if (scope === false) return { outOfScope: true, identityId: person.identityId, origin: row.origin }
       if (scope !== true) return labelled(scope)
       lint.addRow(row, person)
-      return labelled(person)
+      return labelled(withGroup(person, compiled.groupOf(row)))
     },
     traitsOf(row, observation) {
       const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)
@@ -129,6 +129,10 @@ function readableRows(
     addUnchangedInOrder: lint.addInOrder,
     findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
+}
+
+function withGroup(person: Observation | Reject, group: string | null | undefined): Observation | Reject {
+  return group === undefined || 'reason' in person ? person : { ...person, group }
 }
 
 /** A record with a blank for each missing member. Columns with an object or a list, and results of expressions, stay as they are. */
