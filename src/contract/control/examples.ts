@@ -30,6 +30,7 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   planPerson: { params: ofConnection, bodies: { 'By e-mail address': { person: 'ana.berg@acme.example' } } },
   runAccount: { params: ofRun },
   revertRun: { params: ofRun, bodies: { 'A column was shifted': { reason: 'the export had its columns shifted' } } },
+  listPlanGroups: { params: ofRun, query: { search: 'sales', limit: 20 } },
   previewPart: { params: ofRun, bodies: { 'The leavers of one group': { kinds: ['leave'], groups: ['Sales'] } } },
   approveRun: {
     params: ofRun,

@@ -11,7 +11,12 @@ export const PartSelection = z
   .strictObject({
     kinds: z.array(ChangeKind).min(1).optional().describe('Changes of one of these kinds.'),
     groups: z
-      .array(z.string().max(2 * maxGroupLength).nullable())
+      .array(
+        z
+          .string()
+          .max(2 * maxGroupLength)
+          .nullable(),
+      )
       .min(1)
       .max(maxGroups)
       .optional()
@@ -25,6 +30,14 @@ export const PartSelection = z
 export type PartSelection = z.infer<typeof PartSelection>
 
 const KindCounts = Counts.pick({ join: true, update: true, leave: true, return: true, correct: true, retract: true })
+
+/** A group of the people in a plan. */
+export const PlanGroup = z.object({
+  group: z.string().nullable().describe('Null: people without a group.'),
+  people: Count.describe('Changes of its people.'),
+  leavers: Count.describe('How many of them leave.'),
+})
+export type PlanGroup = z.infer<typeof PlanGroup>
 
 /** A part of a held plan, and what would stay held. */
 export const PlanPart = z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
 import { After, Limit, page, Search } from './lists.ts'
-import { PartSelection, PlanPart } from './plan-parts.ts'
+import { PartSelection, PlanGroup, PlanPart } from './plan-parts.ts'
 import { ChangeKind, ChangeView, KeptPlan, RejectView } from './plan-shapes.ts'
 import { PersonText, Values } from './plans.ts'
 import { Run, RunAccount, RunState, RunSummary } from './run-shapes.ts'
@@ -116,6 +116,21 @@ export const runOperations = operations({
     body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
     success: { 201: Run },
     errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+  listPlanGroups: {
+    method: 'GET',
+    path: '/runs/:runId/groups',
+    permission: 'operator',
+    summary: 'The groups of the people in a plan, the largest first.',
+    params: ofRun,
+    query: z.object({
+      search: Search.optional().describe('A part of the name of a group.'),
+      limit: Limit.default(100),
+    }),
+    success: {
+      200: z.object({ data: z.array(PlanGroup), count: z.int().min(0).describe('The number of groups that match.') }),
+    },
+    errors: [400, 401, 403, 404, 500, 503],
   },
   previewPart: {
     method: 'POST',

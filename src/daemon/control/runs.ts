@@ -9,6 +9,7 @@ import {
   rejectsOf,
   searchChanges,
 } from '../../store/history/history.ts'
+import { planGroups } from '../../store/plans/approved-part.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
@@ -113,6 +114,11 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
   async revertRun(ctx, { params: { runId }, body }) {
     await existingRun(ctx, runId)
     return { status: 201, body: await requestRevert(ctx.sync, { runId, ...body, ...ctx.actor, signal: ctx.signal }) }
+  },
+
+  async listPlanGroups(ctx, { params: { runId }, query }) {
+    await existingRun(ctx, runId)
+    return { status: 200, body: await planGroups(ctx.sync.store.db, { runId, ...query }) }
   },
 
   async previewPart(ctx, { params: { runId }, query: { values, limit }, body: selection }) {

@@ -75,6 +75,25 @@ export async function readPart(db: Db, runId: string, selection: PartSelection):
   }
 }
 
+type GroupQuery = { readonly runId: string; readonly search?: string | undefined; readonly limit: number }
+
+/** A group of the people in a plan; null: those without a group. */
+type PlanGroup = { readonly group: string | null; readonly people: number; readonly leavers: number }
+
+/** Lists the groups of the people in a plan whose name contains a text, the largest first, and counts all that do. */
+export async function planGroups(
+  db: Db,
+  { runId, search, limit }: GroupQuery,
+): Promise<{ readonly data: PlanGroup[]; readonly count: number }> {
+  const { rows } = await sql<PlanGroup & { count: number }>`
+    select group_value as "group", count(*)::int as people, (count(*) filter (where kind = 'leave'))::int as leavers,
+      (count(*) over ())::int as count
+    from changes
+    where run_id = ${runId} and (${search ?? null}::text is null or strpos(lower(group_value), lower(${search ?? ''})) > 0)
+    group by group_value order by count(*) desc, group_value collate "C" limit ${limit}`.execute(db)
+  return { data: rows.map(({ count: _, ...group }) => group), count: rows[0]?.count ?? 0 }
+}
+
 async function countPeople(db: Db, runId: string, only: RawBuilder<boolean>) {
   const { rows } = await sql<{ people: number; peopleOfPlan: number }>`
     select count(*) filter (where ${only})::int as people, count(*)::int as "peopleOfPlan"
