@@ -1,6 +1,6 @@
 import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { actionLink, areaField, textField } from '../../web/forms.ts'
+import { actionLink } from '../../web/forms.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live } from '../../web/parts.ts'
@@ -9,6 +9,7 @@ import { seesValues } from '../site/control.ts'
 import type { PageContext, Site } from '../site/site.ts'
 import { capital, changesIn, countsText, effectsText, kindFigures, kinds, runHref, sentence } from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
+import { connectionOf, decisionReasonField, hasParts, heldPartPages } from './held-part.ts'
 import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
 
@@ -20,6 +21,7 @@ const renewSeconds = 10
 
 /** Adds the page on which a held plan is reviewed, and the actions to approve or reject it. */
 export function heldPages(site: Site): void {
+  heldPartPages(site)
   site.page('/runs/:runId/decision', async (context, fields) => {
     const run = await runOf(context, fields)
     if (run.state !== 'held') return { to: runHref(run.id) }
@@ -59,6 +61,7 @@ ${await peopleParts(run, context)}`
     operation: 'approveRun',
     ask: async (context, fields) => {
       const run = await heldRun(context, fields)
+      const connection = await connectionOf(context, run)
       const counts = run.counts
       const digest = fields('digest') || (run.digest ?? '')
       return {
@@ -66,14 +69,8 @@ ${await peopleParts(run, context)}`
         explanation: html`<p>The plan is delivered to the platform at once. It <strong>${effectsText(counts)}</strong>.</p>
 <p>You approve exactly this plan: <span class="key">${digest}</span>. If the plan changes before you confirm, nothing is sent.</p>
 ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval, Rollcall plans again. It delivers the new plan if that is the same, or if no guard holds it.</p>`}
-<p>Approval rule: ${twoPeopleFact(run, context, await connectionOf(context, run))}.</p>`,
-        fields: areaField({
-          name: 'reason',
-          label: 'Reason',
-          hint: 'Optional, for the audit trail. Do not name people.',
-          value: fields('reason'),
-          maxLength: 500,
-        }),
+<p>Approval rule: ${twoPeopleFact(run, context, connection)}.</p>`,
+        fields: decisionReasonField(fields, connection),
         hidden: { digest },
         button: `Approve and deliver ${pluralize(changesIn(counts), 'change')}`,
         cancel: `${runHref(run.id)}/decision`,
@@ -99,13 +96,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval
         title: `Reject the plan of ${run.connection}?`,
         explanation: html`<p>Nothing is sent (${countsText(run.counts) ?? 'no change'}). The platform stays as it is.</p>
 <p>A later run reads the source again. If the source has not changed, the same plan is held again.</p>`,
-        fields: textField({
-          name: 'reason',
-          label: 'Reason',
-          hint: 'Optional, for the audit trail. Do not name people.',
-          value: fields('reason'),
-          maxLength: 500,
-        }),
+        fields: decisionReasonField(fields, await connectionOf(context, run)),
         button: 'Reject the plan',
         danger: true,
         cancel: `${runHref(run.id)}/decision`,
@@ -117,11 +108,6 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval
       return { to: runHref(run.id), done: 'The plan was rejected. Nothing was sent.' }
     },
   })
-}
-
-async function connectionOf({ control }: PageContext, run: Run): Promise<ConnectionStatus | undefined> {
-  const { connections } = await control.status({})
-  return connections.find(({ name }) => name === run.connection)
 }
 
 /** The decision card; it refreshes itself until the run is decided. The people of the plan are not refreshed, because each look at them is recorded. */
@@ -159,6 +145,7 @@ ${definitions([
 ])}
 <div class="row">
 ${actionLink({ href: address(`${href}/approval`, { digest: run.digest }), name: 'Approve …', kind: 'main', notAllowed: isExpired ? 'the plan has expired' : context.notAllowed('approveRun') })}
+${hasParts(run) && actionLink({ href: `${href}/part`, name: 'Approve a part …', notAllowed: isExpired ? 'the plan has expired' : context.notAllowed('approveRun') })}
 ${actionLink({ href: `${href}/rejection`, name: 'Reject …', kind: 'danger', notAllowed: context.notAllowed('rejectRun') })}
 </div>`,
   })

@@ -32,6 +32,7 @@ export const ConnectionStatus = z.object({
   foreign: ForeignTally.describe('People whom only the platform knows, as its list was read last.'),
   inDoubt: InDoubtCounts.nullable().describe('The people who are in doubt now. Null: no one.'),
   twoPeople: z.boolean().describe('Whether another person than asked for a run has to approve its plan.'),
+  requireReason: z.boolean().optional().describe('Whether approving or rejecting a held plan takes a reason.'),
   inbox: z
     .object({
       pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),

@@ -96,6 +96,7 @@ function connectionStatus(ctx: ControlContext, name: string, facts: ConnectionFa
     foreign,
     inDoubt,
     twoPeople: approvals?.twoPeople ?? false,
+    requireReason: approvals?.requireReason ?? false,
     inbox: feeds?.webhook
       ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }
       : null,
