@@ -1,5 +1,14 @@
 # A tag moves. Name the image by its digest where the result has to be the same next month: --build-arg NODE_IMAGE=node:26-slim@sha256:…
 ARG NODE_IMAGE=node:26-slim
+FROM ${NODE_IMAGE} AS package
+
+# The package that `npm run pack` makes, as it is.
+WORKDIR /source
+COPY . .
+RUN node package/pack.mjs /packed \
+ && mkdir /package \
+ && tar -xzf /packed/rollcall-*.tgz -C /package --strip-components=1
+
 FROM ${NODE_IMAGE}
 
 ENV NODE_ENV=production
@@ -7,17 +16,15 @@ WORKDIR /app
 
 # The image's own Node is the runtime, so the ones that npm offers as optional packages are taken out again, and what only compilers
 # and debuggers read.
-COPY package.json package-lock.json .npmrc ./
+COPY --from=package /package/package.json /package/npm-shrinkwrap.json ./
 # What npm keeps for itself, its log and its compiled code, would make each image another one.
-RUN NODE_DISABLE_COMPILE_CACHE=1 npm ci --omit=dev --no-audit --no-fund --cache /tmp/npm \
+RUN NODE_DISABLE_COMPILE_CACHE=1 npm ci --omit=dev --ignore-scripts --no-audit --no-fund --cache /tmp/npm \
  && rm -rf /tmp/npm node_modules/node-*-x64 node_modules/node-*-arm64 \
  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
-COPY bin ./bin
-COPY config ./config
-COPY src ./src
+COPY --from=package /package ./
 # The export of the trial that docker-compose.yml starts. It lies apart from the folder of real ones.
-COPY config/samples/generic.csv ./trial/
+COPY --from=package /package/config/samples/generic.csv ./trial/
 
 # A fresh named volume takes over owner and mode of the folder that it covers.
 RUN mkdir -p data exports /run/rollcall \

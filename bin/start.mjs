@@ -1,5 +1,5 @@
 // Plain JavaScript that imports nothing of ours: a Node that is too old for the rest can still say so.
-import { mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -7,7 +7,12 @@ const oldestMajor = 26
 
 if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  process.stderr.write(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
+  const isPackage = root.includes('/node_modules/')
+  const remedy = isPackage ? 'install the package again without --omit=optional' : `run "npm ci" in ${root}`
+  process.stderr.write(`✖ Rollcall needs Node 26 or newer: ${remedy}, or put such a Node on the PATH\n`)
+  process.exitCode = 78
+} else if (!existsSync(new URL('../src/main.ts', import.meta.url))) {
+  process.stderr.write('✖ the program is missing here: make the package with "npm run pack" in a checkout\n')
   process.exitCode = 78
 } else {
   const folder = compiledFolder()

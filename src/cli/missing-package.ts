@@ -9,5 +9,6 @@ export function missingPackage(error: unknown): Failure | null {
   const [, name] =
     /Cannot find (?:package|module) '([^'/][^']*)'/.exec(error instanceof Error ? error.message : '') ?? []
   const missing = name === undefined ? 'a file of Rollcall or of its packages' : `the package ${name}`
-  return new Failure('config_invalid', `${missing} is missing: run "npm ci" in ${root}`, { cause: error })
+  const remedy = root.includes('/node_modules/') ? 'install the package again' : `run "npm ci" in ${root}`
+  return new Failure('config_invalid', `${missing} is missing: ${remedy}`, { cause: error })
 }

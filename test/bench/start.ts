@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { loadsOf } from '../helpers/loads.ts'
+import { installPackage, pack } from '../helpers/packed.ts'
 import { newDatabase } from './place.ts'
 import { compiledFolder } from './tasks.ts'
 
@@ -37,6 +38,9 @@ type Command = {
   readonly limit: number | null
 }
 
+/** Commands that the package is compared by with the sources. */
+const packaged = ['--version', 'status']
+
 /** Commands without a store are compared with a bare Node, the others with one that loads the same libraries. */
 const commands: readonly Command[] = [
   { label: '--version', args: ['--version'], store: null, limit: 1.5 },
@@ -60,6 +64,7 @@ export async function measureStarts(server: string, rounds: number): Promise<Sta
     PGlite: opening.use(await openFolder('')).config,
   }
   opening.use(await startDaemon(await loadConfig(configs.served, {}), { events: silentEvents() }))
+  const program = await packedProgram(opening)
   const compared = []
   for (const { label, args, store, limit } of commands) {
     const whole = store === null ? args : [...args, '--config', configs[store]]
@@ -76,6 +81,13 @@ export async function measureStarts(server: string, rounds: number): Promise<Sta
         taken: [] as Sample[],
       },
     })
+    if (packaged.includes(label))
+      compared.push({
+        label: `${label}, package`,
+        limit: null,
+        ours: { args: [program, ...whole], taken: [] as Sample[] },
+        reference: { label: 'sources', args: [rollcall, ...whole], taken: [] as Sample[] },
+      })
   }
   const all = compared.flatMap(({ ours, reference }) => [reference, ours])
   for (const { args } of all) await start(args)
@@ -88,6 +100,13 @@ export async function measureStarts(server: string, rounds: number): Promise<Sta
     reference: { label: reference.label, ...middles(reference.taken) },
     limit,
   }))
+}
+
+/** The program of the package, installed for the bench. */
+async function packedProgram(opening: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  return opening.use(await installPackage(await pack(folder))).program
 }
 
 /** The arguments with which a bare Node loads libraries and then does nothing for that time. */

@@ -27,13 +27,18 @@ const testLimitMs = 600_000
 const rollingLimitMs = 2_400_000
 /** What the image holds of ours. */
 const inImage = [
-  '.npmrc',
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'SECURITY.md',
+  'THIRD-PARTY-NOTICES.md',
   'bin',
   'config',
   'data',
+  'docs',
   'exports',
   'node_modules',
-  'package-lock.json',
+  'npm-shrinkwrap.json',
   'package.json',
   'src',
   'trial',
@@ -103,7 +108,14 @@ describe(`the container files (${engine})`, () => {
     const instructions = dockerfile.split('\n').map((line) => line.trim())
 
     expect(instructions).toContain('ARG NODE_IMAGE=node:26-slim')
-    expect(instructions.filter((line) => line.startsWith('FROM'))).toEqual(['FROM ${NODE_IMAGE}'])
+    expect(instructions.filter((line) => line.startsWith('FROM'))).toEqual([
+      'FROM ${NODE_IMAGE} AS package',
+      'FROM ${NODE_IMAGE}',
+    ])
+    // The image holds the package that "npm run pack" makes, and nothing beside it.
+    expect(instructions).toContain('RUN node package/pack.mjs /packed \\')
+    const copies = instructions.filter((line) => line.startsWith('COPY')).slice(1)
+    expect(copies.filter((line) => !line.startsWith('COPY --from=package /package'))).toEqual([])
     expect(instructions).toContain('USER node')
     expect(instructions).toContain('ENTRYPOINT ["/app/bin/rollcall"]')
   })
@@ -163,11 +175,13 @@ if (typeof compose !== 'string') {
 
     test('has only what runs in the image, and nothing there can be changed', async () => {
       const listed = await project.inside('daemon', 'ls', '-A', '/app')
+      const sources = await project.inside('daemon', 'find', '/app/src', '-name', '*.ts')
       const packages = (await project.inside('daemon', 'ls', '-A', '/app/node_modules')).split('\n')
       const remaining = await project.inImage('ls', '-A', '/tmp', '/root')
       const account = await project.inside('daemon', 'id', '-u')
 
-      expect(listed.trim().split('\n')).toEqual(inImage)
+      expect(listed.trim().split('\n').sort()).toEqual(inImage)
+      expect(sources.trim()).toBe('')
       expect(packages).toContain('fastify')
       expect(packages.filter((name) => developed.includes(name))).toEqual([])
       expect(remaining).not.toMatch(/npm|cache/)

@@ -29,7 +29,7 @@ list() {
 for copy in one two; do
   mkdir "$work/$copy"
   # The second copy is made later, so that its files have other times.
-  (cd "$project" && tar -cf - Dockerfile .dockerignore .npmrc package.json package-lock.json bin config src) | tar -C "$work/$copy" -xmf -
+  (cd "$project" && tar -cf - Dockerfile .dockerignore package.json package-lock.json package bin config docs src ./*.md LICENSE) | tar -C "$work/$copy" -xmf -
   docker build --no-cache --quiet --tag "rollcall-$$:$copy" "$work/$copy"
   built+=("rollcall-$$:$copy")
   list "rollcall-$$:$copy" >"$work/$copy.files"
