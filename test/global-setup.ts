@@ -21,6 +21,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     foreseeServers(),
     foreseeChromium(),
     foreseePgBouncer(),
+    foreseeTool('kubectl'),
     foreseeTool('promtool'),
     foreseeTool('systemd-analyze'),
   ])

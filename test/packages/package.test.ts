@@ -197,9 +197,9 @@ async function serveAndStop() {
   const { child, printed, ended } = startInstalled(at, ['serve'])
   try {
     const address = await vi.waitFor(() => {
-      const [, found] = /"address":"(http:[^"]+)"/.exec(printed.text) ?? []
-      expect(found, printed.text).toBeDefined()
-      return found
+      const [, url] = /"address":"(http:[^"]+)"/.exec(printed.text) ?? []
+      expect(url, printed.text).toBeDefined()
+      return url
     }, 120_000)
     const health = await fetch(`${address}/healthz`)
     const page = await fetch(`${address}/sign-in`)

@@ -12,10 +12,9 @@ import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
 import { install } from '../../helpers/installation.ts'
 import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { tool } from '../../helpers/servers/tools.ts'
-import { exportFolder } from '../../helpers/sources/exports.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
 
-const examples = fileURLToPath(new URL('../../../config/examples/', import.meta.url))
+const configFolder = fileURLToPath(new URL('../../../config/', import.meta.url))
 /** Node's own process metrics that the examples use. */
 const ofProcess = ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes', 'up']
 
@@ -169,19 +168,32 @@ function selectors(expression: string): { name: string; labels: string[] }[] {
   )
 }
 
-describe('the examples', () => {
-  const expressions = async () => {
-    const rules: { groups: { rules: { expr: string }[] }[] } = parse(
-      await readFile(join(examples, 'prometheus-alerts.yaml'), 'utf8'),
-    )
-    const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(
-      await readFile(join(examples, 'grafana-dashboard.json'), 'utf8'),
-    )
-    return [
-      ...rules.groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
-      ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
-    ]
-  }
+type Panel = {
+  readonly id: number
+  readonly gridPos: { readonly x: number; readonly y: number }
+  readonly targets: { readonly expr: string }[]
+}
+/** Metrics that neither the dashboard nor a rule needs. */
+const unused = [
+  'rollcall_info',
+  'rollcall_last_run_timestamp_seconds',
+  'rollcall_next_run_timestamp_seconds',
+  'rollcall_unserved_people',
+  'rollcall_effective_people',
+  'rollcall_effective_compared_timestamp_seconds',
+  'rollcall_source_as_of_timestamp_seconds',
+  'rollcall_jobs_total',
+]
+
+describe('the dashboard and the rules', () => {
+  const alertRules = async (): Promise<{ groups: { rules: { alert: string; expr: string }[] }[] }> =>
+    parse(await readFile(join(configFolder, 'prometheus/alerts.yaml'), 'utf8'))
+  const dashboard = async (): Promise<{ panels: Panel[] }> =>
+    JSON.parse(await readFile(join(configFolder, 'grafana/rollcall.json'), 'utf8'))
+  const expressions = async () => [
+    ...(await alertRules()).groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
+    ...(await dashboard()).panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ]
 
   test('name metrics and labels that are served, and no other', async () => {
     const used = (await expressions()).flatMap(selectors)
@@ -211,44 +223,38 @@ describe('the examples', () => {
     expect(grouped).toEqual([])
   })
 
-  test('are rules that Prometheus accepts, and that fire for a late leaver and a missing daemon', async () => {
-    await using folder = await exportFolder()
-    const rules = join(examples, 'prometheus-alerts.yaml')
-    const file = await folder.write(
-      'rules.test.yaml',
-      `rule_files: [${rules}]
-evaluation_interval: 1m
-tests:
-  - interval: 1m
-    input_series:
-      - { series: 'rollcall_leavers_late{connection="hr",instance="a"}', values: '0x10 2x10' }
-      - { series: 'rollcall_leavers_late{connection="hr",instance="b"}', values: '0x10 2x10' }
-      - { series: 'up{job="rollcall",instance="a"}', values: '1x10 0x10' }
-      - { series: 'rollcall_source_read_timestamp_seconds{connection="hr"}', values: '0x3000' }
-      - { series: 'rollcall_paused{connection="hr"}', values: '0x2300 1x700' }
-    alert_rule_test:
-      - { eval_time: 5m, alertname: RollcallLeaverLate, exp_alerts: [] }
-      - eval_time: 12m
-        alertname: RollcallLeaverLate
-        exp_alerts:
-          - exp_labels: { severity: critical, connection: hr }
-            exp_annotations: { summary: 'hr: 2 departures were not acknowledged in time.' }
-      - { eval_time: 14m, alertname: RollcallDown, exp_alerts: [] }
-      - eval_time: 17m
-        alertname: RollcallDown
-        exp_alerts:
-          - exp_labels: { severity: critical }
-            exp_annotations: { summary: No process of Rollcall answers., runbook: docs/operate.md }
-      - eval_time: 2200m
-        alertname: RollcallSourceOld
-        exp_alerts:
-          - exp_labels: { severity: warning, connection: hr }
-            exp_annotations: { summary: 'hr: HR was not read for a day and a half.' }
-      - { eval_time: 2400m, alertname: RollcallSourceOld, exp_alerts: [] }
-`,
+  test('use every metric but those that repeat another one or need no watching', async () => {
+    const used = new Set(
+      (await expressions()).flatMap(selectors).map(({ name }) => name.replace(/_(?:bucket|count)$/, '')),
+    )
+
+    expect(Object.keys(catalogue).filter((name) => !used.has(name))).toEqual(unused)
+  })
+
+  test('leave no two panels in one place', async () => {
+    const { panels } = await dashboard()
+
+    const places = panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)
+
+    expect(new Set(places).size).toBe(panels.length)
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  })
+
+  test('each alert fires for what it is about, and not before', async () => {
+    const rules = join(configFolder, 'prometheus/alerts.yaml')
+    const cases = join(configFolder, 'prometheus/alerts.test.yaml')
+    const { groups } = await alertRules()
+    const { tests }: { tests: { name: string; alert_rule_test: { exp_alerts: unknown[] }[] }[] } = parse(
+      await readFile(cases, 'utf8'),
     )
 
     expect(await tool('promtool', 'check', 'rules', rules)).toContain('SUCCESS')
-    expect(await tool('promtool', 'test', 'rules', file)).toContain('SUCCESS')
+    expect(await tool('promtool', 'test', 'rules', cases)).toContain('SUCCESS')
+    expect(tests.map(({ name }) => name)).toEqual(groups.flatMap((group) => group.rules.map(({ alert }) => alert)))
+    for (const { name, alert_rule_test } of tests)
+      expect(
+        alert_rule_test.map(({ exp_alerts }) => exp_alerts.length),
+        name,
+      ).toEqual([0, 1])
   })
 })

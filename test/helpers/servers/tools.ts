@@ -5,7 +5,7 @@ import { findProgram, install, whyNotInstall } from './programs.ts'
 const run = promisify(execFile)
 
 /** Programs of others that judge what we ship, each with the package of Debian that holds it. */
-const packageOf = { promtool: 'prometheus', 'systemd-analyze': 'systemd' } as const
+const packageOf = { kubectl: 'kubernetes-client', promtool: 'prometheus', 'systemd-analyze': 'systemd' } as const
 export type Tool = keyof typeof packageOf
 
 /** Runs a tool, installed where that is possible and it is missing. Answers what it prints; throws what it finds wrong. */
