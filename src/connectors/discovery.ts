@@ -107,7 +107,7 @@ export function givenList(given: NamedSource['settings'] = new Map()): GivenList
   const other = [...given.keys()].find((path) => !listSettingNames.includes(path))
   if (other === undefined) return { records: given.get('records'), ignoredStatements: given.get('ignoredStatements') }
   const names = listSettingNames.join(' and ')
-  throw new Failure('usage', `--set takes ${names} of a JSON file; not ${other}: write it into the configuration`)
+  throw new Failure('usage', `--set takes only ${names} for a JSON file: write ${other} into the configuration`)
 }
 
 /** How a person gives the pointer to the records, as messages say it. */

@@ -32,7 +32,7 @@ import { signInRoutes } from './site/sign-in.ts'
 import type { Send, SiteOptions } from './site/site.ts'
 import { sentence } from './site/words.ts'
 
-const mostFormBytes = 64 * 1024
+const maxFormBytes = 64 * 1024
 const titles: Readonly<Record<number, string>> = {
   403: 'You may not do this',
   404: 'Page not found',
@@ -65,7 +65,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
   })
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    acceptPageForms(scope, mostFormBytes)
+    acceptPageForms(scope, maxFormBytes)
     scope.addHook('onRequest', async (_request, reply) => {
       reply.headers(pageHeaders({ scripts: true }))
     })

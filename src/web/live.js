@@ -6,7 +6,7 @@ const events = ['snapshot', 'run', 'alert']
 const gatherMs = 1000
 const tickMs = 1000
 // A connection can be dead without either end being told.
-const longestMs = 60_000
+const maxDelayMs = 60_000
 
 let isStreaming = false
 let isGathering = false
@@ -19,9 +19,9 @@ function renew() {
 }
 
 function pauseMs() {
-  if (isStreaming) return longestMs
+  if (isStreaming) return maxDelayMs
   const seconds = [...document.querySelectorAll('[data-renew-seconds]')].map(({ dataset }) => dataset.renewSeconds)
-  return Math.min(longestMs, ...seconds.map((text) => Number(text) * 1000))
+  return Math.min(maxDelayMs, ...seconds.map((text) => Number(text) * 1000))
 }
 
 // htmx looks through the page as soon as it is there, and its extension may come later: the stream begins behind both.

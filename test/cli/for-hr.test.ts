@@ -82,6 +82,6 @@ test('a list without faults says so, and a wrong option is refused with what hel
   expect([nothing.exit, nothing.stdout]).toEqual([0, 'HR has nothing to correct.\n'])
   expect([noFormat.exit, notForHr.exit]).toEqual([2, 2])
   expect(noFormat.stderr).toContain('end it with .csv, .xlsx or .html')
-  expect(notForHr.stderr).toContain('--out goes with --for-hr')
+  expect(notForHr.stderr).toContain('--out needs --for-hr')
   expect([unknown.exit, unknown.stderr.includes('nowhere')]).toEqual([2, true])
 })

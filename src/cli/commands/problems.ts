@@ -25,7 +25,7 @@ export type ProblemsOptions = CommonOptions & {
  */
 export async function problems(options: ProblemsOptions): Promise<number> {
   if (options.forHr) return await handOver(options)
-  if (options.out !== undefined) throw new Failure('usage', '--out goes with --for-hr')
+  if (options.out !== undefined) throw new Failure('usage', '--out needs --for-hr')
   return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
     const { connection } = options
     const values = output.mayShowValues(options)

@@ -27,9 +27,9 @@ export type RunDetail = Run & {
 }
 
 /** Maximum number of people that can be read one by one. */
-const readable = 200
+const maxReadablePeople = 200
 /** Maximum number shown of each kind if a plan has more people than that. */
-const examplesShown = 20
+const maxExamplesShown = 20
 
 /** Shows one run with its plan, or follows it with --follow. */
 export async function run(name: string, options: RunDetailOptions): Promise<number> {
@@ -69,7 +69,7 @@ export async function runDetail(
   { values, whole }: { values: boolean; whole: boolean },
 ): Promise<RunDetail> {
   const detail = await control.getRun({ params: { runId } })
-  const isLarge = changesIn(detail) > readable
+  const isLarge = changesIn(detail) > maxReadablePeople
   const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
   const changes =
     isLarge && !whole
@@ -92,7 +92,7 @@ function changesIn({ counts }: Run): number {
 async function firstOfEach(control: Control, runId: string, values: boolean): Promise<ChangeView[]> {
   const kinds = ['leave', 'return', 'retract', 'correct', 'join', 'update'] as const
   const pages = await Promise.all(
-    kinds.map((kind) => control.listChanges({ params: { runId }, query: { kind, limit: examplesShown, values } })),
+    kinds.map((kind) => control.listChanges({ params: { runId }, query: { kind, limit: maxExamplesShown, values } })),
   )
   return pages.flatMap(({ data }) => data)
 }

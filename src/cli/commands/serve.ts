@@ -20,7 +20,7 @@ import { listenForStop } from '../session/stop-signal.ts'
 export type ServeOptions = CommonOptions & { readonly roles?: string; readonly port?: number }
 
 const stopWithinMs = 20_000
-const longestWaitSeconds = 15
+const maxWaitSeconds = 15
 /** The browser of the person who asked loads another page first: a restarting daemon answers nobody for a moment. */
 const restartDelayMs = 1000
 /** The failures that the first start of the process waits out. */
@@ -128,7 +128,7 @@ async function begun(start: () => Promise<Daemon>, { events, stop, awaits }: Sta
       return await start()
     } catch (error) {
       if (!(error instanceof Failure) || !awaits.has(error.code)) throw error
-      const seconds = Math.min(longestWaitSeconds, 2 ** attempt)
+      const seconds = Math.min(maxWaitSeconds, 2 ** attempt)
       events.daemonWaiting({ reason: error.message, seconds })
       const isOver = await pause(seconds * 1000, false, { signal: stop }).catch(() => true)
       if (isOver) return null

@@ -19,12 +19,12 @@ export type Scrub = {
   file(text: string): string
 }
 
-const shortestSecret = 4
+const minSecretLength = 4
 
 /** `folders`: folders whose paths may reveal a person's name, with their replacements. */
 export function createScrub(secrets: readonly string[], folders: Readonly<Record<string, string>> = {}): Scrub {
   const key = randomBytes(32)
-  const known = secrets.filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length)
+  const known = secrets.filter((secret) => secret.length >= minSecretLength).sort((a, b) => b.length - a.length)
   const longestFirst = Object.entries(folders).sort(([a], [b]) => b.length - a.length)
   const file = (text: string) => {
     const unplaced = longestFirst.reduce((scrubbed, [path, name]) => scrubbed.replaceAll(path, name), text)

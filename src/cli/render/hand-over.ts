@@ -3,7 +3,7 @@ import { departuresText, groupTitle, handOverSummary } from '../../contract/cont
 import { escapeText, number, type Paint, pluralize } from './text.ts'
 
 /** Maximum number of rows named of each group; the files and the document hold all of them. */
-const rowsShown = 5
+const maxRowsShown = 5
 
 /** What HR has to correct: for each column and cause what to write instead, and the first rows. */
 export function renderHandOver(list: HandOver, paint: Paint): string {
@@ -15,7 +15,7 @@ export function renderHandOver(list: HandOver, paint: Paint): string {
 function groupText(group: HandOverGroup, paint: Paint): string {
   const { connection, problem, remedy, departures, rows, entries } = group
   const waiting = departures === 0 ? '' : paint('red', ` · ${departuresText(departures)}`)
-  const shown = rows.slice(0, rowsShown)
+  const shown = rows.slice(0, maxRowsShown)
   return [
     `${paint('bold', escapeText(groupTitle(group)))} (${escapeText(connection)})${waiting}`,
     `  ${escapeText(problem)}`,

@@ -69,14 +69,14 @@ const effectsOfMissingRole: Readonly<Record<ProcessRole, string>> = {
 }
 
 /** Maximum number of problems shown; the document holds all of them. */
-const problemsShown = 200
+const maxProblemsShown = 200
 
 /** The problems, one line each, in the order given: changes that the platform refused, or that cannot be delivered. */
 export function renderProblems(problems: readonly Problem[], paint: Paint): string {
   if (problems.length === 0) return 'No problems.'
   const withNames = problems.some(({ name }) => name !== undefined)
   const rows = problems
-    .slice(0, problemsShown)
+    .slice(0, maxProblemsShown)
     .map((problem) => [
       problem.connection,
       escapeText(problem.identityId),
@@ -117,7 +117,7 @@ function nameCell({ name }: Problem | BlockedPerson, withNames: boolean): string
 /** The people whom only the platform knows, one line each, in the order given. */
 export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): string {
   const rows = foreign
-    .slice(0, problemsShown)
+    .slice(0, maxProblemsShown)
     .map((one) => [one.connection, escapeText(one.identityId), age(one.ageSeconds), formatInstant(one.lastAt)])
   const head = ['CONNECTION', 'KEY', 'FOR', 'LISTED']
   return [
@@ -130,7 +130,7 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
 export function renderBlockedPeople(blockedPeople: readonly BlockedPerson[], paint: Paint): string {
   const withNames = blockedPeople.some(({ name }) => name !== undefined)
   const rows = blockedPeople
-    .slice(0, problemsShown)
+    .slice(0, maxProblemsShown)
     .map((one) => [
       one.connection,
       one.identityId === null ? '-' : escapeText(one.identityId),

@@ -3,9 +3,9 @@ import type { Paint } from '../../text/print.ts'
 
 const gap = 2
 /** With less room than this, the last cell of a row gets its own lines. */
-const readable = 24
+const minLastCellWidth = 24
 /** Minimum width of a column: nobody reads a cell of a few characters a line. */
-const narrowest = 8
+const minColumnWidth = 8
 
 type PaintCell = (cell: string, row: number, column: number) => string
 
@@ -63,16 +63,16 @@ function layout(natural: readonly number[], room: number | null): { widths: numb
   const last = widths.length - 1
   if (room === null || total(widths) <= room || last < 1) return { widths, isStacked: false }
   const remaining = room - total(widths.slice(0, last)) - gap
-  if (remaining >= Math.min(readable, widths[last] ?? 0)) {
+  if (remaining >= Math.min(minLastCellWidth, widths[last] ?? 0)) {
     widths[last] = remaining
     return { widths, isStacked: false }
   }
-  widths[last] = Math.max(narrowest, room - gap)
+  widths[last] = Math.max(minColumnWidth, room - gap)
   for (;;) {
     const beside = widths.slice(0, last)
     const widest = beside.indexOf(Math.max(...beside))
     const width = beside[widest] ?? 0
-    if (total(beside) <= room || width <= narrowest) return { widths, isStacked: true }
+    if (total(beside) <= room || width <= minColumnWidth) return { widths, isStacked: true }
     widths[widest] = width - 1
   }
 }

@@ -110,7 +110,7 @@ function givenSettings(given: ReadonlyMap<string, string>): GivenSettings {
     else if (path !== 'records')
       throw new Failure(
         'usage',
-        `--set takes records and headers.NAME of an address, without secrets; not ${path}: write it into the configuration`,
+        `--set takes only records and headers.NAME for an address, without secrets: write ${path} into the configuration`,
       )
   }
   return { records: given.get('records'), headers }

@@ -55,7 +55,7 @@ export function cellContent(cell: StoredCell, context: CellContext): CellContent
   if (!hasValue) return ''
   switch (type) {
     case 's':
-      // Some writers of companies put a reference without a number where there is no text. Excel shows a blank cell.
+      // Some companies' own programs write an empty reference for a missing text. Excel shows a blank cell.
       if (text === '') return ''
       return /^\d{1,9}$/.test(text) ? textContent(context.strings.at(Number(text)) ?? null) : null
     case 'str':
@@ -71,7 +71,7 @@ export function cellContent(cell: StoredCell, context: CellContext): CellContent
     case 'd':
       return contentOf(isoDateText(text))
     default:
-      return { reason: 'the cell has a type that no workbook has' }
+      return { reason: 'the cell has a type that the XLSX format does not define' }
   }
 }
 
@@ -82,7 +82,7 @@ function booleanContent(text: string): CellContent {
 
 function numberContent(stored: string, style: number, { styles, isFrom1904 }: CellContext): CellContent {
   const plain = plainNumber(stored)
-  if (plain === null) return { reason: 'the cell is a number, and holds none' }
+  if (plain === null) return { reason: 'the cell has the type number, but its content is not a number' }
   const format = styles[style]
   switch (format?.kind) {
     case undefined:

@@ -23,7 +23,7 @@ import { answersFrom, uploadHref } from './first-visit-answers.ts'
 import { goneHref, proposedFor, type ReadingResult } from './first-visit-reading.ts'
 
 /** How many changes are shown before a visitor asks for more. */
-const changesAtOnce = 10
+const maxChangesShown = 10
 
 /** Adds the page with the plan of a first run, and the action that writes the connection. */
 export function planPages(site: Site): void {
@@ -144,7 +144,7 @@ ${plan.key.trouble !== null && card({ title: 'The API key of the platform', id: 
 ${warnings.length > 0 && card({ title: 'Warnings about the data', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
 ${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
 ${card({ title: html`New content of ${file}`, id: 'text', content: listing('The configuration', text) })}
-${card({ title: html`People who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes.slice(0, changesAtOnce))}${moreChanges(changes.slice(changesAtOnce))}${shownText(all, changes)}` })}
+${card({ title: html`People who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes.slice(0, maxChangesShown))}${moreChanges(changes.slice(maxChangesShown))}${shownText(all, changes)}` })}
 <div class="row">${actionLink({ href: connect, name: 'Connect …', kind: 'main' })}
 ${actionLink({ href: back, name: backName })}</div>`
 }

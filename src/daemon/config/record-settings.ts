@@ -7,13 +7,13 @@ import type { compileShape, Shape } from '../../identity/shape/shape.ts'
 const Json = z.record(z.string(), z.unknown())
 
 /** The limit of the platform for names. */
-const longestName = 191
-const longestDescription = 768
+const maxNameLength = 191
+const maxDescriptionLength = 768
 
 /** A connection for custom records. Checks here what the platform would refuse. */
 export const RecordTarget = z
   .strictObject({
-    name: z.string().trim().min(1).max(longestName).describe('The name of the custom connection.'),
+    name: z.string().trim().min(1).max(maxNameLength).describe('The name of the custom connection.'),
     id: z.int().positive().optional().describe('The number of the custom connection, where several have the name.'),
     type: z.literal('CUSTOM').describe('Records of a shape of their own, in place of people.'),
     workspaces: z
@@ -23,9 +23,9 @@ export const RecordTarget = z
     displayNameKey: z
       .string()
       .min(1)
-      .max(longestName)
+      .max(maxNameLength)
       .describe('The property at the top of the schema whose value labels a record.'),
-    description: z.string().max(longestDescription).optional().describe('What the connection is for.'),
+    description: z.string().max(maxDescriptionLength).optional().describe('What the connection is for.'),
     schema: Json.optional().describe('The JSON Schema (draft-07) that every record satisfies.'),
     sampleData: Json.optional().describe('One typical record, in place of schema: the schema is inferred from it.'),
   })

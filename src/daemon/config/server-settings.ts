@@ -4,7 +4,7 @@ import { roles } from '../../contract/control/access.ts'
 import { MetricsAccess, openOnLoopback } from './metrics-settings.ts'
 import { isReadable } from './platform-address.ts'
 
-const shortestToken = 16
+const minTokenLength = 16
 
 const Oidc = z
   .strictObject({
@@ -13,10 +13,10 @@ const Oidc = z
       .min(1)
       .max(60)
       .default('your company account')
-      .describe('What the button says behind "Sign in with".'),
+      .describe('The end of the text of the button, after "Sign in with".'),
     issuer: z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
-      .refine((text) => !isReadable(text), { error: 'http:// is for this machine alone' })
+      .refine((text) => !isReadable(text), { error: 'http:// is allowed only for this machine' })
       .describe('The address of the provider, before /.well-known/openid-configuration.'),
     clientId: z.string().min(1).describe('The client ID of Rollcall at the provider.'),
     clientSecret: z.string().min(1).describe(`The secret of the client, as ${secretReference}.`),
@@ -48,8 +48,8 @@ const Server = z
       .describe('The port that the daemon listens on. 0 means any free port.'),
     token: z
       .string()
-      .refine((token) => token === '' || token.length >= shortestToken, {
-        error: `is shorter than ${shortestToken} characters: make one with "openssl rand -base64 32"`,
+      .refine((token) => token === '' || token.length >= minTokenLength, {
+        error: `is shorter than ${minTokenLength} characters: make one with "openssl rand -base64 32"`,
       })
       .optional()
       .describe(

@@ -31,7 +31,7 @@ export type FirstVisitContext = {
   readonly requestSignal?: () => AbortSignal
 }
 
-const rejectsShown = 100
+const maxRejectsShown = 100
 const minuteMs = 60_000
 /** What was uploaded is shown to the one who has it at hand. */
 const shown = { values: true } as const
@@ -244,7 +244,7 @@ function previewView({ rows, records, counts, changes, guards, rejects, warnings
     changes: changes.map(({ change, origin }) => changeView(change, { ...shown, origin })),
     guards: [...guards],
     rejected: counts.rejected + counts.incomplete,
-    rejects: rejects.slice(0, rejectsShown).map(rejectView),
+    rejects: rejects.slice(0, maxRejectsShown).map(rejectView),
     warnings: [...warnings],
   }
 }

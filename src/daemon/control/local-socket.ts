@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 
 /** The path of a Unix socket has to fit into the system's structure for it, and libuv cuts a longer one silently. */
-const longestPath = process.platform === 'darwin' ? 103 : 107
+const maxPathBytes = process.platform === 'darwin' ? 103 : 107
 /** The errors of a file system that cannot hold sockets, such as a folder shared by another machine. */
 const noSockets = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS'])
 
@@ -58,7 +58,7 @@ function socketPaths(dataDir: string): readonly [near: string, far: string] {
 }
 
 function fits(path: string): boolean {
-  return Buffer.byteLength(path) <= longestPath
+  return Buffer.byteLength(path) <= maxPathBytes
 }
 
 async function makeOwnFolder(folder: string, uid: number | undefined): Promise<void> {

@@ -11,7 +11,7 @@ import type { WithActor } from './with-permissions.ts'
 type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
 
 /** Maximum length of a pause: for longer, the connection is taken out of the configuration instead. */
-const longestDays = 366
+const maxDays = 366
 
 /** Handlers of the operations about paused connections, which read nothing new by themselves. */
 export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & WithActor> = {
@@ -83,7 +83,7 @@ function endAt(text: string, timeZone: string, now: Date): Date {
     throw new Failure('usage', `"${text}" is no end of a pause: write ${forms}`)
   }
   if (atMs <= now.getTime()) throw new Failure('usage', `${text} does not lie ahead: it is ${now.toISOString()} now`)
-  if (atMs - now.getTime() > longestDays * 24 * 60 * 60_000)
+  if (atMs - now.getTime() > maxDays * 24 * 60 * 60_000)
     throw new Failure(
       'usage',
       `${text} is more than a year ahead: take the connection out of the configuration instead`,

@@ -9,7 +9,7 @@ import { requireConnection } from './require-connection.ts'
 
 type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
 
-const timesShown = 10
+const maxTimesShown = 10
 
 /** Handlers of the operations about schedules. */
 export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleContext> = {
@@ -48,7 +48,7 @@ function nextTimes(schedule: Schedule, state: { pause: Pause | null; now: Date }
   const times: Date[] = []
   for (let at = nextTime(schedule, state); at !== null; at = nextSlotAt(schedule, at)) {
     times.push(at)
-    if (times.length === timesShown) break
+    if (times.length === maxTimesShown) break
   }
   return times
 }

@@ -22,7 +22,7 @@ export const sourceHandlers: Handlers<typeof sourceOperations, { readonly sync: 
   async getSource(ctx, { params: { runId } }) {
     const run = await existingRun(ctx, runId)
     if (run.feed !== 'source')
-      throw new Failure('not_found', `run ${runId} has read no source: it is a run of what the roster or events said`)
+      throw new Failure('not_found', `run ${runId} read no source: it planned from the roster or from events`)
     const header = await headerOf(ctx.sync.store.db, runId)
     return { status: 200, body: { ...readingView(run), header: header && headerView(header), warnings: run.warnings } }
   },

@@ -18,7 +18,7 @@ import { openStore } from './open-store.ts'
 
 type Moved = { readonly from: string; readonly to: string; readonly people: number }
 
-const linesAhead = 4
+const maxBufferedLines = 4
 
 type MoveOptions = { readonly to: string; readonly by: string; readonly now: () => Date }
 
@@ -30,7 +30,7 @@ type MoveOptions = { readonly to: string; readonly by: string; readonly now: () 
 export async function moveStore(config: Config, { to, by, now }: MoveOptions): Promise<Moved> {
   if (config.database)
     throw new Failure('usage', 'the configuration names a database already: only an embedded store can be moved')
-  if (!/^postgres(ql)?:/.test(to)) throw new Failure('usage', 'a store is moved to postgres://…')
+  if (!/^postgres(ql)?:/.test(to)) throw new Failure('usage', '--to has to be an address that begins with postgres://')
   await using opening = new AsyncDisposableStack()
   const source = opening.use(await openStore(config, { now, mayBeMoved: true }))
   const target = opening.use(await openDatabase<StoreSchema>({ at: to, schemas: ['rollcall', 'bullmq'], migrations }))
@@ -38,7 +38,7 @@ export async function moveStore(config: Config, { to, by, now }: MoveOptions): P
     throw new Failure('conflict', `${target.location} holds a store already; name an empty database`)
   const people = await countKnownPeople(source.db)
   await target.db.transaction().execute(async (tx) => {
-    await carry(source, tx, now())
+    await copyStore(source, tx, now())
     await recordMoveTarget(tx, null)
     const key = await auditKeyFor(config, await lastCheckpoint(tx))
     const details = { from: source.location, to: target.location, people }
@@ -49,14 +49,14 @@ export async function moveStore(config: Config, { to, by, now }: MoveOptions): P
   return { from: source.location, to: target.location, people }
 }
 
-/** Streams the content of one store to the other. */
-async function carry(source: Database<StoreSchema>, tx: Db, now: Date): Promise<void> {
-  const lines = new PassThrough({ objectMode: true, highWaterMark: linesAhead })
-  const take = async (line: BackupLine): Promise<void> => {
+/** Streams all rows of one store to the other. */
+async function copyStore(source: Database<StoreSchema>, tx: Db, now: Date): Promise<void> {
+  const lines = new PassThrough({ objectMode: true, highWaterMark: maxBufferedLines })
+  const writeLine = async (line: BackupLine): Promise<void> => {
     if (!lines.write(line)) await once(lines, 'drain', { signal: ending.signal })
   }
   const ending = new AbortController()
-  const dumped = dumpStore(source.db, { version, now }, take).then(
+  const dumped = dumpStore(source.db, { version, now }, writeLine).then(
     () => {
       lines.end()
     },

@@ -11,7 +11,7 @@ type SplitNames = {
   readonly note: string
 }
 
-const examplesShown = 3
+const maxExamplesShown = 3
 const mostlyTwo = 0.8
 
 /**
@@ -32,7 +32,8 @@ export function splitNames(table: Table, thesaurus: Thesaurus): SplitNames | nul
   // Without the sign, $substringAfter would give the whole text once more.
   const behind = `$contains(${text}, "${sign}") ? ${after} : ""`
   const [first, last] = byComma ? [behind, before] : [before, behind]
-  const example = (part: 0 | 1) => [...new Set(cells)].slice(0, examplesShown).map((cell) => partsOf(cell, sign)[part])
+  const example = (part: 0 | 1) =>
+    [...new Set(cells)].slice(0, maxExamplesShown).map((cell) => partsOf(cell, sign)[part])
   const why = byComma ? 'what stands behind the comma' : 'what stands before the first blank'
   const whyLast = byComma ? 'what stands before the comma' : 'what stands behind the first blank'
   return {

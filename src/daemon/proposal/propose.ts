@@ -15,7 +15,7 @@ import type { Table } from './table.ts'
 import { thesaurusOf } from './thesaurus.ts'
 import { valuesIn } from './values.ts'
 
-const examplesShown = 3
+const maxExamplesShown = 3
 
 /** Proposes how the rows of an export become people. Whatever would separate or hide somebody is asked, never guessed. */
 export function propose(table: Table, presets: Presets, answers: Answers = {}): Proposal {
@@ -103,7 +103,7 @@ function mappedFieldsOf(
     const isNone = field === 'startedAt' || field === 'separatedAt' ? isPlaceholderDate : () => false
     const filled = distinct(mapped.texts).filter((text) => !isNone(text))
     const reason = table.rows.length === 0 ? null : (why.get(field) ?? null)
-    return [{ field, column: mapped.column, examples: filled.slice(0, examplesShown), why: reason }]
+    return [{ field, column: mapped.column, examples: filled.slice(0, maxExamplesShown), why: reason }]
   })
 }
 

@@ -30,7 +30,7 @@ type PreviewOptions = {
   readonly onWait?: (reason: string) => void
 }
 
-const peopleShown = 10
+const maxPeopleShown = 10
 
 /** Reads the list of a connection that is in no configuration yet. Stores and sends nothing. Throws if the list gives nobody. */
 export async function previewList(
@@ -46,7 +46,7 @@ export async function previewList(
     signal,
     guards: connection.guards,
     onRow: (mapped) => {
-      if (people.length < peopleShown && mapped !== null && 'fields' in mapped) people.push(listedPerson(mapped))
+      if (people.length < maxPeopleShown && mapped !== null && 'fields' in mapped) people.push(listedPerson(mapped))
     },
   }).finally(() => opened.close?.())
   const name = opened.source?.name ?? connection.name

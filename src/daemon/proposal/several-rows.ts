@@ -11,7 +11,7 @@ export type SeveralRows = {
   readonly note: string
 }
 
-const mostMarks = 5
+const maxMarks = 5
 const no: ReadonlySet<string> = new Set(
   ['', 'n', 'no', 'false', 'f', '0', 'nein', 'non', 'não', 'nao', 'nee', 'nie', 'nej', 'secondary'].map(foldValue),
 )
@@ -38,7 +38,7 @@ function mainRow(
   for (const [index, header] of table.headers.entries()) {
     if (!thesaurus.isCalled(header, 'mainRow') || header.includes('`')) continue
     const values = new Map(table.rows.map((row) => [foldValue(row[index] ?? ''), row[index]?.trim() ?? '']))
-    if (values.size < 2 || values.size > mostMarks) continue
+    if (values.size < 2 || values.size > maxMarks) continue
     const marks = [...values].filter(([folded]) => !no.has(folded))
     const mark = marks.find(([folded]) =>
       [...rowsByKey.values()].every(

@@ -14,7 +14,7 @@ export type Thesaurus = {
 }
 
 /** A code such as S is suspended in one system and separated in another. */
-const longestCode = 2
+const maxCodeLength = 2
 
 /** A rule of a mapping as a preset has it. */
 export type Rule = string | Readonly<Record<string, unknown>> | null | undefined
@@ -52,7 +52,7 @@ export function thesaurusOf(presets: Presets): Thesaurus {
   return {
     fieldOf: (header) => ofPresets.get(plainHeader(header)) ?? known.get(plainHeader(header)),
     isCalled: (header, kind) => others.get(kind)?.has(plainHeader(header)) === true,
-    statuses: new Map([...statusesOf(presets)].filter(([word]) => !ambiguous.has(word) && word.length > longestCode)),
+    statuses: new Map([...statusesOf(presets)].filter(([word]) => !ambiguous.has(word) && word.length > maxCodeLength)),
     ambiguous,
     contractors: contractorsOf(presets),
   }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { escapeJson } from '../../text/escape.ts'
 
 /** Maximum number of bytes that wait for a reader. A slower reader is disconnected. */
-const mostWaitingBytes = 256 * 1024
+const maxWaitingBytes = 256 * 1024
 const heartbeatMs = 15_000
 
 /** Server-sent events on their way to one reader. */
@@ -11,7 +11,7 @@ export class EventStream extends Readable {
   readonly #heartbeat: NodeJS.Timeout
 
   constructor() {
-    super({ encoding: 'utf8', highWaterMark: mostWaitingBytes })
+    super({ encoding: 'utf8', highWaterMark: maxWaitingBytes })
     this.#heartbeat = setInterval(() => this.#write(':\n\n'), heartbeatMs)
   }
 
@@ -28,7 +28,7 @@ export class EventStream extends Readable {
 
   #write(text: string): void {
     if (this.destroyed || this.readableEnded) return
-    if (this.readableLength + text.length > mostWaitingBytes) this.destroy()
+    if (this.readableLength + text.length > maxWaitingBytes) this.destroy()
     else this.push(text)
   }
 

@@ -14,7 +14,7 @@ export type RefusalCounts = Disposable & {
 
 const minuteMs = 60_000
 /** Maximum number of kinds per minute. All others are reported together as `otherSenders`. */
-const mostKinds = 100
+const maxKinds = 100
 const otherSenders = '(others)'
 
 /** Reports refused requests in a limited number of lines. Disposing reports the remaining ones. */
@@ -33,7 +33,7 @@ export function countRefusals(report: (refused: Refused) => void): RefusalCounts
   return {
     count(refused) {
       const own = JSON.stringify([refused.subject, refused.reason, refused.sender])
-      const isKnown = kinds.has(own) || kinds.size < mostKinds
+      const isKnown = kinds.has(own) || kinds.size < maxKinds
       const key = isKnown ? own : otherSenders
       const kind = kinds.get(key)
       if (kind !== undefined) {

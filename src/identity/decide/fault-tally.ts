@@ -2,23 +2,23 @@ import { type KnownFaults, type UnlistedCount, valueName } from '../guards/facts
 import type { Reject } from '../record.ts'
 
 /** Maximum number of unlisted values that are named. A column that was mapped by mistake may hold a different one in each row. */
-const unlistedShown = 10
-const unlistedCounted = 1000
+const maxUnlistedShown = 10
+const maxUnlistedCounted = 1000
 
 /** Counts unreadable rows and cells. A known fault counts as new if more rows have it than before. */
 export function faultTally(known: KnownFaults) {
   const unlisted = new Map<string, UnlistedCount>()
   const unlistedKnown = new Set<string>()
   /** How often each known fault occurred. */
-  const met = new Map<string, number>()
+  const occurrences = new Map<string, number>()
   const counts = { rejected: 0, incomplete: 0, knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
 
   /** Whether an accepted export had this fault at least as often as it has occurred so far. */
   function isKnown({ fingerprint, unlisted: value }: Reject): boolean {
     const before = known.rejects.get(fingerprint) ?? 0
     if (before > 0) {
-      const times = (met.get(fingerprint) ?? 0) + 1
-      met.set(fingerprint, times)
+      const times = (occurrences.get(fingerprint) ?? 0) + 1
+      occurrences.set(fingerprint, times)
       if (times <= before) return true
     }
     return value !== undefined && known.values.has(valueName(value))
@@ -30,17 +30,17 @@ export function faultTally(known: KnownFaults) {
     const entry = unlisted.get(name)
     if (known.values.has(name)) unlistedKnown.add(name)
     else if (entry) entry.rows += 1
-    else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...value, rows: 1, line })
+    else if (unlisted.size < maxUnlistedCounted) unlisted.set(name, { ...value, rows: 1, line })
   }
 
   return {
     reject(reject: Reject): void {
       counts.rejected++
-      const knownOne = isKnown(reject) ? 1 : 0
-      counts.knownFaulty += knownOne
+      const knownCount = isKnown(reject) ? 1 : 0
+      counts.knownFaulty += knownCount
       if (reject.identityId === null) {
         counts.unreadableKeys++
-        counts.knownUnreadableKeys += knownOne
+        counts.knownUnreadableKeys += knownCount
       }
       countUnlisted(reject)
     },
@@ -55,7 +55,7 @@ export function faultTally(known: KnownFaults) {
     facts: () => ({
       ...counts,
       unlisted: {
-        values: [...unlisted.values()].slice(0, unlistedShown),
+        values: [...unlisted.values()].slice(0, maxUnlistedShown),
         count: unlisted.size,
         known: unlistedKnown.size,
       },

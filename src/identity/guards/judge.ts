@@ -224,7 +224,7 @@ const peopleOutOfScope = 10
 function rekeyed({ keyChangeCandidates: pairs }: GuardFacts): Verdict {
   const verdict = { name: 'rekeyed', actual: pairs.length, limit: 0 }
   if (pairs.length === 0) return { ...verdict, ok: true }
-  const shown = pairs.slice(0, pairsShown)
+  const shown = pairs.slice(0, maxPairsShown)
   const unclear = pairs.filter(({ clear }) => !clear).length
   const subject = pairs.length === 1 ? '1 person seems' : `${pairs.length} people seem`
   const doubt = unclear === 0 ? '' : `, of which ${unclear} could be several`
@@ -241,7 +241,7 @@ function rekeyed({ keyChangeCandidates: pairs }: GuardFacts): Verdict {
   }
 }
 
-const pairsShown = 10
+const maxPairsShown = 10
 const inCommon = {
   email: 'the same e-mail address',
   name: 'the same name and start date',

@@ -3,7 +3,7 @@ import { isoFormat, isoParts } from './iso-dates.ts'
 
 const firstYear = 1900
 const lastYear = 2199
-const largestOffsetHours = 18
+const maxOffsetHours = 18
 
 // A column has few different dates, so results are cached. The limit keeps a column of nonsense from filling the memory.
 const remembered = 20_000
@@ -155,7 +155,7 @@ function hourOf(hour: number, halfDay: string | undefined): number {
 
 function isOffset(offset: string | undefined): boolean {
   if (offset === undefined || /z/i.test(offset)) return true
-  return Number(offset.slice(1, 3)) <= largestOffsetHours && Number(offset.slice(3).replace(':', '')) < 60
+  return Number(offset.slice(1, 3)) <= maxOffsetHours && Number(offset.slice(3).replace(':', '')) < 60
 }
 
 function zoneOfOffset(offset: string): string {

@@ -1,9 +1,9 @@
 import { distance } from 'fastest-levenshtein'
 
 // Limits for suggestions, enough for any real header and list of names.
-const mostComparisons = 50_000
-const mostCharacters = 1000
-const mostEdits = 5
+const maxComparisons = 50_000
+const maxCharacters = 1000
+const maxEdits = 5
 
 /** The form in which headers are compared: letters and digits in lower case, without spaces and punctuation. */
 export function normaliseHeader(header: string): string {
@@ -41,13 +41,13 @@ export function columnFinder(headers: readonly string[]): ColumnFinder {
 export function mostSimilar(names: readonly string[], headers: readonly string[]): string | null {
   const desired = names.map((name) => ({
     text: normaliseHeader(name),
-    most: Math.min(mostEdits, Math.max(1, Math.floor(name.length / 3))),
+    most: Math.min(maxEdits, Math.max(1, Math.floor(name.length / 3))),
   }))
   let best: { header: string; edits: number } | null = null
-  for (const header of headers.slice(0, Math.ceil(mostComparisons / Math.max(1, names.length)))) {
+  for (const header of headers.slice(0, Math.ceil(maxComparisons / Math.max(1, names.length)))) {
     const text = normaliseHeader(header)
     for (const { text: name, most } of desired) {
-      if (text.length > mostCharacters || Math.abs(name.length - text.length) > most) continue
+      if (text.length > maxCharacters || Math.abs(name.length - text.length) > most) continue
       const edits = distance(name, text)
       if (edits <= most && edits < (best?.edits ?? Number.POSITIVE_INFINITY)) best = { header, edits }
     }

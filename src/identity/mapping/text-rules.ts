@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { normaliseHeader } from './headers.ts'
 import { templateProblem } from './template.ts'
 
-const longestExpression = 2000
+const maxExpressionLength = 2000
 
 /** One column by its name. */
 export const Column = z
@@ -34,7 +34,7 @@ export const textSource = {
     .string()
     .trim()
     .min(1)
-    .max(longestExpression)
+    .max(maxExpressionLength)
     .optional()
     .describe('A JSONata expression over the columns of the row.'),
 }

@@ -7,7 +7,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 const annotations: ReadonlySet<string> = new Set(
   '$schema $id $comment title description default examples readOnly writeOnly deprecated'.split(' '),
 )
-const mostDifferences = 10
+const maxDifferences = 10
 
 /** Whether a value of parsed JSON is an object and not a list. */
 export function isObject(value: unknown): value is JsonObject {
@@ -104,9 +104,9 @@ function percentDecoded(name: string): string {
 export function schemaDifferences(ours: JsonObject, theirs: JsonObject): readonly string[] {
   const differences: string[] = []
   compare(comparable(ours), comparable(theirs), '', differences)
-  return differences.length <= mostDifferences
+  return differences.length <= maxDifferences
     ? differences
-    : [...differences.slice(0, mostDifferences), `${differences.length - mostDifferences} more`]
+    : [...differences.slice(0, maxDifferences), `${differences.length - maxDifferences} more`]
 }
 
 function compare(ours: unknown, theirs: unknown, at: string, differences: string[]): void {

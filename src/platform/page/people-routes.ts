@@ -26,7 +26,7 @@ type Services = Pick<PageActionOptions, 'db' | 'now'> & {
 }
 type Route = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
 
-const syncsShown = 10
+const maxSyncsShown = 10
 
 /** The routes of the list of people and of its actions. */
 export function peopleRoutes(page: FastifyInstance, services: Services): void {
@@ -158,7 +158,7 @@ type Shown = {
 
 async function showPeople({ db, now }: Services, shown: Shown): Promise<Html> {
   const { account, query, visit, reply, news } = shown
-  const attempts = await recentAttempts(db, account.id, syncsShown, now())
+  const attempts = await recentAttempts(db, account.id, maxSyncsShown, now())
   // The header reloads the page like a `meta` element.
   if (query.watch && runningAttempt(attempts)) reply.header('refresh', String(watchSeconds))
   const view = {

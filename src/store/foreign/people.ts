@@ -16,7 +16,7 @@ export type Listed = { readonly identityId: string; readonly isSeparated: boolea
 export const noForeignPeople: ForeignCounts = { people: 0, separated: 0 }
 
 /** Maximum number of people per statement. */
-const peopleAtOnce = 5000
+const batchSize = 5000
 
 type ListedPeople = {
   readonly connection: string
@@ -31,8 +31,8 @@ type ListedPeople = {
 export async function storeForeign(tx: Db, { connection, listed, now }: ListedPeople): Promise<void> {
   const keys = listed.map(({ identityId }) => identityId)
   await sql`delete from foreign_people where connection = ${connection} and identity_id <> all(${keys})`.execute(tx)
-  for (let start = 0; start < listed.length; start += peopleAtOnce) {
-    const people = JSON.stringify(listed.slice(start, start + peopleAtOnce))
+  for (let start = 0; start < listed.length; start += batchSize) {
+    const people = JSON.stringify(listed.slice(start, start + batchSize))
     await sql`
       insert into foreign_people (connection, identity_id, is_separated, first_at, last_at)
       select ${connection}, "identityId", "isSeparated", ${now}, ${now}

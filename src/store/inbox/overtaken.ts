@@ -3,7 +3,7 @@ import type { OvertakenEvent } from '../../identity/decide/decider.ts'
 import type { PersonKey } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
-const eventsAtOnce = 5000
+const batchSize = 5000
 const shownOfPerson = 20
 
 /** Records which events of a run have no effect, replacing the result of an earlier plan. */
@@ -15,8 +15,8 @@ export async function recordOvertakenEvents(
     delete from overtaken_events using inbox where inbox.id = overtaken_events.event and inbox.run_id = ${runId}`.execute(
     tx,
   )
-  for (let start = 0; start < overtaken.length; start += eventsAtOnce) {
-    const rows = JSON.stringify(overtaken.slice(start, start + eventsAtOnce))
+  for (let start = 0; start < overtaken.length; start += batchSize) {
+    const rows = JSON.stringify(overtaken.slice(start, start + batchSize))
     await sql`
       insert into overtaken_events (event, identity_id, reason)
       select overtaken.event, "identityId", overtaken.reason

@@ -24,7 +24,7 @@ type Removed = {
 
 const dayMs = 24 * 60 * 60_000
 /** Maximum number of rows per transaction. */
-const rowsAtOnce = 2000
+const batchSize = 2000
 /** Maximum number of transactions per call; the next call continues. */
 const portionsPerCall = 200
 /** Maximum number of old runs that are removed per call. */
@@ -140,7 +140,7 @@ async function stripChanges(
         or exists (select 1 from jsonb_each(fields) as stored(name, value) where name <> 'separatedAt' and not value ? 'gone'))`
   const { rows } = await sql<{ rows: number; to: string | null }>`
     with portion as materialized (
-      select identity_id from changes where ${withValues} order by identity_id limit ${rowsAtOnce}
+      select identity_id from changes where ${withValues} order by identity_id limit ${batchSize}
     ), stripped as (
       update changes set ${withoutValues}
       where ${withValues} and identity_id <= (select max(identity_id) from portion)
@@ -160,7 +160,7 @@ async function removeRejects(tx: Db, runId: string): Promise<number> {
       select rejects.seq, inbox.id is not null as stays from rejects
       left join inbox on inbox.id = rejects.event::bigint and inbox.run_id = rejects.run_id and inbox.state = 'rejected'
       where rejects.run_id = ${runId} and (inbox.id is null or ${quotesCell})
-      limit ${rowsAtOnce}
+      limit ${batchSize}
     ), stripped as (
       update rejects set ${withoutCell} where run_id = ${runId} and seq in (select seq from portion where stays)
     ), dropped as (
@@ -175,7 +175,7 @@ async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valu
   const removed = await sql`
     update inbox set body = null, reason = ${`it could not be used, and its body was removed after ${pluralize(valuesDays, 'day')}`}
     where id in (
-      select id from inbox where state = 'rejected' and body is not null and greatest(received_at, retry_at) < ${before} limit ${rowsAtOnce})`.execute(
+      select id from inbox where state = 'rejected' and body is not null and greatest(received_at, retry_at) < ${before} limit ${batchSize})`.execute(
     db,
   )
   return Number(removed.numAffectedRows ?? 0n)
@@ -237,7 +237,7 @@ async function forgetSlots(db: Db, before: Date): Promise<void> {
 async function dropChanges(db: Db, { runId, after }: { runId: string; after: string }): Promise<string | null> {
   const { rows } = await sql<{ to: string | null }>`
     with portion as materialized (
-      select identity_id from changes where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${rowsAtOnce}
+      select identity_id from changes where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${batchSize}
     ), dropped as (
       delete from changes
       where run_id = ${runId} and identity_id > ${after} and identity_id <= (select max(identity_id) from portion)

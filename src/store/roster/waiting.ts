@@ -17,7 +17,7 @@ export type PlannedWaiting = {
 }
 
 /** Maximum number of rows per statement. */
-const rowsAtOnce = 1000
+const batchSize = 1000
 
 type WaitingOfPlan = RunOfConnection & {
   readonly waiting: PlannedWaiting
@@ -29,11 +29,11 @@ export async function storeWaiting(tx: Db, { runId, connection, waiting }: Waiti
     ...waiting.ended.map((end) => ({ ...end, dueAt: null, observation: null })),
     ...waiting.rows.map((row) => ({ ...row, identityId: row.observation.identityId })),
   ]
-  for (let start = 0; start < rows.length; start += rowsAtOnce) {
+  for (let start = 0; start < rows.length; start += batchSize) {
     await sql`
       insert into waiting_rows (connection, run_id, identity_id, effective_on, due_at, observation)
       select ${connection}, ${runId}, "identityId", "effectiveOn", "dueAt", observation
-      from jsonb_to_recordset(${JSON.stringify(rows.slice(start, start + rowsAtOnce))}::jsonb)
+      from jsonb_to_recordset(${JSON.stringify(rows.slice(start, start + batchSize))}::jsonb)
         as r("identityId" text, "effectiveOn" date, "dueAt" timestamptz, observation jsonb)`.execute(tx)
   }
 }

@@ -7,12 +7,12 @@ export type SourceHeader = {
   readonly columns: Readonly<Partial<Record<string, string>>>
 }
 
-const mostColumns = 300
-const mostCharacters = 200
+const maxColumns = 300
+const maxCharacters = 200
 
 /** Stores the columns that a run has read. */
 export async function storeHeader(tx: Db, runId: string, { headers, columns }: SourceHeader): Promise<void> {
-  const kept = headers.slice(0, mostColumns).map((header) => header.slice(0, mostCharacters))
+  const kept = headers.slice(0, maxColumns).map((header) => header.slice(0, maxCharacters))
   await sql`
     insert into source_headers (run_id, headers, columns)
     values (${runId}, ${JSON.stringify(kept)}, ${JSON.stringify(columns)})

@@ -24,8 +24,8 @@ export function auditEntriesOf(people: readonly PersonOutcome[], { db, claim, ch
   const isSingle = ({ identityId }: PersonOutcome) =>
     job !== 'upsert' && (job !== 'session' || singleKinds.has(changeOf(identityId)?.kind ?? ''))
   const together = closed.filter((person) => !isSingle(person))
-  const batches = Array.from({ length: Math.ceil(together.length / peopleAtOnce) }, (_, at): NewEntry => {
-    const part = together.slice(at * peopleAtOnce, (at + 1) * peopleAtOnce)
+  const batches = Array.from({ length: Math.ceil(together.length / batchSize) }, (_, at): NewEntry => {
+    const part = together.slice(at * batchSize, (at + 1) * batchSize)
     return { ...about, act: 'batch.delivered', details: { batch, ...outcomesOf(part) } }
   })
   const key = keyOf(db)
@@ -44,7 +44,7 @@ export function auditEntriesOf(people: readonly PersonOutcome[], { db, claim, ch
 
 /** A session gets an entry for each person with one of these changes. */
 const singleKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
-const peopleAtOnce = 1000
+const batchSize = 1000
 
 function outcomesOf(people: readonly PersonOutcome[]) {
   const keys = (outcome: PersonOutcome['state']) =>

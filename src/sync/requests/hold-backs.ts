@@ -12,7 +12,7 @@ import { sweep } from '../run/sweep.ts'
 import { readDay, todayOf } from './days.ts'
 
 /** HR fixes a mistake within this time. */
-const longestDays = 366
+const maxDays = 366
 
 type Person = { readonly connection: string; readonly identityId: string }
 
@@ -110,7 +110,7 @@ function dayOf(text: string, today: string): string {
   const day = readDay(text)
   const ahead = Temporal.PlainDate.from(today).until(day).days
   if (ahead < 1) throw new Failure('usage', `${text} does not lie ahead: today is ${today}`)
-  if (ahead > longestDays)
+  if (ahead > maxDays)
     throw new Failure('usage', `${text} is more than a year ahead: hold back until HR mends its data`)
   return day.toString()
 }

@@ -108,6 +108,6 @@ test('options of a table, and settings without a list, are refused', async () =>
     [true, expect.stringContaining('ana.json is JSON and cannot be used with --encoding')],
     [true, expect.stringContaining('ana.json has no list of records at /data: it is a list itself, so give no path')],
     [true, expect.stringContaining('ana.csv is no JSON, and has no list of records to choose')],
-    [true, expect.stringContaining('--set takes records and ignoredStatements of a JSON file; not delimiter')],
+    [true, expect.stringContaining('--set takes only records and ignoredStatements for a JSON file: write delimiter')],
   ])
 })

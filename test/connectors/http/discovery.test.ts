@@ -235,7 +235,7 @@ describe('an answer without a list of people is refused', () => {
 
     await expect(discover(refusing.url, folder.path)).rejects.toThrow(/does not accept the credentials/)
     await expect(choose({ records: '/c' })).rejects.toThrow(/no list of records at \/c/)
-    await expect(choose({ 'apiKey.value': 'x' })).rejects.toThrow(/--set takes records and headers\.NAME/)
+    await expect(choose({ 'apiKey.value': 'x' })).rejects.toThrow(/--set takes only records and headers\.NAME/)
     await expect(choose({ 'headers.X-Key': '${file:key}' })).rejects.toThrow(/without secrets/)
     expect((await choose({ records: '/b' })).source).toMatchObject({ records: '/b' })
   })

@@ -323,7 +323,7 @@ test('booleans are words, and what is neither is a broken cell', async () => {
   expect(values).toEqual(['TRUE', 'FALSE'])
   expect(faults.map(({ column, reason }) => [column, reason])).toEqual([
     [2, 'the cell is neither true nor false'],
-    [3, 'the cell has a type that no workbook has'],
+    [3, 'the cell has a type that the XLSX format does not define'],
   ])
 })
 

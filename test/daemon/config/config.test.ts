@@ -699,7 +699,7 @@ describe('a mistake is refused with its place and what helps', () => {
       'a provider of identities that others can read and change on the way',
       'platform:',
       "server: { publicUrl: 'https://x.example', oidc: { issuer: 'http://login.acme.example', clientId: x, clientSecret: '${env:KEY}', roles: { a: admin } } }\nplatform:",
-      '1:59: server.oidc.issuer: http:// is for this machine alone',
+      '1:59: server.oidc.issuer: http:// is allowed only for this machine',
     ],
     [
       'a proxy that is no address',
