@@ -76,7 +76,6 @@ function personioList({ url }: HrServer): ListGiven {
 
 /** What `init`, `check` and `sync` say of a list. */
 async function saidInTerminal({ recipe, secretAt, texts, parameters, settings }: ListGiven) {
-  const file = join(empty.folder, 'bad.yaml')
   const given = [
     ...Object.entries(parameters).flatMap(([name, value]) => ['--parameter', `${name}=${value}`]),
     ...Object.entries(texts).flatMap(([path, value]) => ['--credential', `${path}=${value}`]),
@@ -90,6 +89,15 @@ async function saidInTerminal({ recipe, secretAt, texts, parameters, settings }:
   )
   const source = { preset: recipe, parameters, ...byPath({ ...texts, ...settings, [secretAt]: '${file:hr.secret}' }) }
   const connections = { hr: { target: { name: 'HR' }, source: { ...source, timeZone: 'UTC' } } }
+  return [init, ...(await runCommands(connections))].map(({ exit, stdout, stderr }) => ({
+    exit,
+    text: `${stdout}\n${stderr}`,
+  }))
+}
+
+/** Ends of `check` and `sync`. */
+async function runCommands(connections: object) {
+  const file = join(empty.folder, 'bad.yaml')
   const config = {
     platform: { baseUrl: host.platform.baseUrl, apiKey: '${file:key}' },
     database: '${file:other-database}',
@@ -97,9 +105,7 @@ async function saidInTerminal({ recipe, secretAt, texts, parameters, settings }:
     connections,
   }
   await writeFile(file, JSON.stringify(config))
-  const check = await call(['check', '--config', file])
-  const sync = await call(['sync', '--config', file])
-  return [init, check, sync].map(({ exit, stdout, stderr }) => ({ exit, text: `${stdout}\n${stderr}` }))
+  return [await call(['check', '--config', file]), await call(['sync', '--config', file])]
 }
 
 /** What the console says of a list, and what the log does. */
@@ -197,4 +203,38 @@ test('so is an expired certificate', async () => {
     terminal: scimList(server, { ca: 'ca.pem' }),
     console: scimList(server),
   })
+})
+
+test.each<[string, Answer]>([
+  ['is refused', (_request, response) => response.writeHead(403).end()],
+  ['leads elsewhere', (_request, response) => response.writeHead(302, { location: 'https://other.example/' }).end()],
+  ['answers HTML', html],
+  ['holds a single object', json({ Resources: users[0] })],
+  [
+    'fails at its second page',
+    (request, response) => {
+      if (request.url?.includes('page=2')) response.writeHead(404).end()
+      else json({ Resources: users, next: '?page=2' })(request, response)
+    },
+  ],
+  [
+    'leads back to itself',
+    (request, response) => json({ Resources: [{ id: request.url }], next: '?page=2' })(request, response),
+  ],
+])('a secret part of an address appears nowhere if the list %s', async (_how, answer) => {
+  await using server = await startHrServer(answer)
+  const source = {
+    ...{ type: 'http', mode: 'snapshot', format: 'json', records: '/Resources', next: '/next', allowPrivate: true },
+    url: `${server.url}/feeds/\${file:hr.secret}/people`,
+    fields: { identityId: 'id', email: 'userName' },
+  }
+
+  const ended = await runCommands({ feed: { target: { name: 'Feed' }, source } })
+
+  expect(ended.map(({ exit }) => exit)).toEqual([66, 66])
+  expect(ended.map(({ stdout, stderr }) => `${stdout}${stderr}`.includes('/feeds/${file:hr.secret}/people'))).toEqual([
+    true,
+    true,
+  ])
+  expect(JSON.stringify(ended)).not.toContain(token)
 })
