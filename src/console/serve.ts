@@ -9,6 +9,7 @@ import { html } from '../web/html.ts'
 import { notice, problemCard } from '../web/layout.ts'
 import { pageHeaders, sendPage } from '../web/send.ts'
 import { auditPages } from './pages/audit.ts'
+import { docsPages } from './pages/docs.ts'
 import { effectivePages } from './pages/effective.ts'
 import { eventPages } from './pages/events.ts'
 import { firstVisitPages } from './pages/first-visit.ts'
@@ -28,6 +29,7 @@ import { sourcePages } from './pages/sources.ts'
 import { statementPages } from './pages/statement.ts'
 import { createSite } from './site/create-site.ts'
 import { type Content, documentOf, scripts } from './site/frame.ts'
+import { helpFor } from './site/help.ts'
 import { signInRoutes } from './site/sign-in.ts'
 import type { Send, SiteOptions } from './site/site.ts'
 import { sentence } from './site/words.ts'
@@ -55,7 +57,13 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
   await app.register(cookie)
   const assets = await serveAssets(app, { prefix: '', names: ['style.css', 'icon.svg', ...scripts] })
   const send: Send = (reply, content, visitor, done = null) =>
-    sendPage(reply, documentOf(done === null ? content : withNews(content, done), visitor, assets))
+    sendPage(
+      reply,
+      documentOf(done === null ? content : withNews(content, done), visitor, {
+        assets,
+        help: helpFor(reply.request.url),
+      }),
+    )
 
   // A browser that looks for a page of the console that is not there gets a page, and a program gets what the interfaces answer.
   app.addHook('onRequest', async (request, reply) => {
@@ -93,6 +101,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
     reportPages(site)
     auditPages(site)
     settingsPages(site)
+    docsPages(site)
   })
 }
 

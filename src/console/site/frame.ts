@@ -38,11 +38,17 @@ export type Content = {
 export const scripts = ['local-time.js', 'htmx.js', 'htmx-sse.js', 'live.js'] as const satisfies readonly AssetName[]
 const streamPath = `${controlPrefix}${live.watchLive.path}`
 
+type Surroundings = {
+  readonly assets: Assets
+  /** The address of the docs page that helps; null: the page is one of the docs. */
+  readonly help: string | null
+}
+
 /** A complete HTML document. `visitor`: the signed-in person; null if signed out. */
 export function documentOf(
   { title, content, section, follows }: Content,
   visitor: Visitor | null,
-  assets: Assets,
+  { assets, help }: Surroundings,
 ): Html {
   const nav = Object.entries(sections).map(([name, item]) => ({ ...item, current: name === section }))
   return page({
@@ -55,10 +61,15 @@ export function documentOf(
       scripts: scripts.map((name) => assets.href(name)),
     },
     nav: visitor === null ? [] : nav,
-    aside: visitor && visitorPart(visitor),
-    foot: visitor && html`<a href="/reference/">API</a>`,
+    aside: visitor && html`${helpLink(help)}${visitorPart(visitor)}`,
+    foot: visitor && html`<a href="/docs">Docs</a> · <a href="/reference/">API</a>`,
     stream: follows === undefined ? null : address(streamPath, follows),
   })
+}
+
+function helpLink(help: string | null): Html {
+  if (help === null) return html`<a class="help" href="/docs" aria-current="true">Help</a>`
+  return html`<a class="help" href="${help}" title="What the docs say about this page">Help</a>`
 }
 
 function visitorPart({ caller, formToken }: Visitor): Html {
