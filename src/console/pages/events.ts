@@ -121,7 +121,7 @@ ${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fiel
 
 function withoutWebhook(): Html {
   return html`${heading({ title: 'Webhooks' })}
-<p class="empty" role="status">No connection has a webhook.</p>`
+<p class="empty" role="status">No connection has a webhook. With one, HR’s system reports each change as it happens, and nobody waits for the nightly run. <a href="/docs/webhooks">How to set it up</a></p>`
 }
 
 function eventsTable(events: readonly InboxEvent[], empty: string, { now, notAllowed }: SharedContext): Html {

@@ -52,7 +52,7 @@ async function searchResults({ control }: PageContext, { connection, search, aft
     empty:
       next === null
         ? search === ''
-          ? 'There is nobody yet.'
+          ? html`There is nobody yet. Here stands everybody whom HR lists, once a run has read the list: start one with <a href="/">Read now</a> on the overview.`
           : 'Nobody was found.'
         : 'No match on this page; the next page searches further.',
   })}

@@ -40,6 +40,7 @@ ${filterForm({
     connection,
   )}${mayName && checkField({ name: 'values', label: 'With names', checked: withNames, hint: 'Lists with names are not refreshed automatically.' })}`,
 })}
+${neverRead(status, connection)}
 <div id="lists" class="live">
 ${await currentPart(context, fields, { status, withNames })}
 ${
@@ -250,6 +251,17 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext)
     rows: foreign,
     empty: 'HR knows everybody who is employed on the platform.',
   })
+}
+
+/** Without a run, the empty lists of this page would look as if all were well. */
+function neverRead({ connections }: Status, connection: string): Html | null {
+  const unread = connections.filter(
+    ({ name, last, active }) => last === null && active === null && (connection === '' || name === connection),
+  )
+  if (unread.length === 0) return null
+  const [only] = unread
+  const names = unread.length === 1 ? only?.name : pluralize(unread.length, 'connection')
+  return html`<p class="empty" role="status">Nothing of ${names} has been read yet, so nothing is known of the people. Start a run with <a href="/">Read now</a> on the overview.</p>`
 }
 
 function statedTable(people: readonly StatedPerson[]): Html {

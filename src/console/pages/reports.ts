@@ -130,7 +130,12 @@ function summariesTable({ connections }: LeaverReport): Html {
         html`${formatSeconds(ourSeconds.p50)} <span class="hint">95 % within ${formatSeconds(ourSeconds.p95)}</span>`,
     },
   ]
-  return table({ caption: 'Departures by connection', columns, rows: connections, empty: 'There is no connection.' })
+  return table({
+    caption: 'Departures by connection',
+    columns,
+    rows: connections,
+    empty: html`There is no connection yet. <a href="/">Make the first one</a>`,
+  })
 }
 
 function leaversTable(leavers: readonly Leaver[]): Html {
@@ -154,5 +159,11 @@ function leaversTable(leavers: readonly Leaver[]): Html {
     },
   ]
   const caption = `${pluralize(leavers.length, 'departure')} by connection, last day and key`
-  return table({ caption, columns, rows: leavers, empty: 'No departure lies in this period.' })
+  return table({
+    caption,
+    columns,
+    rows: leavers,
+    empty:
+      'No departure lies in this period. A departure stands here from its last day on, with what an auditor asks: when HR wrote it, and when the platform acknowledged it.',
+  })
 }

@@ -114,7 +114,9 @@ async function list({ control, now }: SharedContext, fields: Fields): Promise<Ht
     },
     { name: 'Took', kind: 'figure', cell: (run) => run.durationMs !== null && duration(run.durationMs) },
   ]
-  const empty = isNarrowed(chosen) ? 'No run matches.' : 'There has been no run yet.'
+  const empty = isNarrowed(chosen)
+    ? 'No run matches.'
+    : html`There has been no run yet. A run reads HR’s list, works out who joined, changed or left, and delivers that to the platform. Start one with <a href="/">Read now</a> on the overview.`
   return live({
     id: 'runs',
     href: address('/runs/list', { ...chosen, after }),

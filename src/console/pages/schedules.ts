@@ -20,7 +20,7 @@ export function schedulePages(site: Site): void {
     const { data } = await control.listSchedules({ query: {} })
     const byConnection = [...Map.groupBy(data, ({ connection }) => connection)]
     const content = html`${heading({ title: 'Schedules', lead: 'The schedules of each connection, each with its next ten times.' })}
-${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs start when a file or an event arrives, or when somebody starts one.</p>`}
+${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs start when a file or an event arrives, or when somebody starts one. <a href="/docs/configure#schedule">How to read HR every night</a></p>`}
 ${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, context))}`
     return { title: 'Schedules', content, section: 'schedules' }
   })

@@ -145,7 +145,12 @@ function sourcesTable(readings: readonly SourceReading[], { now }: SharedContext
     { name: 'Rejected', kind: 'figure', cell: ({ rejected }) => rejected !== null && number(rejected) },
     { name: 'Data from HR', cell: ({ asOf }) => asOf !== null && formatInstant(asOf) },
   ]
-  return table({ caption: 'Exports, newest first', columns, rows: readings, empty: 'No export has been read yet.' })
+  return table({
+    caption: 'Exports, newest first',
+    columns,
+    rows: readings,
+    empty: html`No export has been read yet. Here stands what became of each list of HR: its rows, its columns and what could not be read. The first run reads one; <a href="/docs/sources">which lists Rollcall reads</a>`,
+  })
 }
 
 function reasonOf(outcome: SourceOutcome, reason: string): Html {
