@@ -144,7 +144,7 @@ test.each(screens)(
     const { page, go } = window
     await page.setViewport({ width, height: 900 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
-    const found: (readonly [string, string[]])[] = []
+    const violations: (readonly [string, string[]])[] = []
 
     for (const path of [
       '/docs',
@@ -156,9 +156,9 @@ test.each(screens)(
     ]) {
       await go(path)
       const wider = await excessOf(page)
-      found.push([path, [...(await violationsOn(page)), ...(wider === 0 ? [] : [`wider by ${wider}`])]])
+      violations.push([path, [...(await violationsOn(page)), ...(wider === 0 ? [] : [`wider by ${wider}`])]])
     }
 
-    expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
+    expect(violations.filter(([, problems]) => problems.length > 0)).toEqual([])
   },
 )

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { renderMarkdown } from '../../src/web/markdown.ts'
 
-const place = {
+const addresses = {
   hrefOf: (link: string) => (link.endsWith('.md') ? `/docs/${link.slice(0, -3)}` : null),
   pictureOf: (file: string) => (file.startsWith('pictures/') ? `/docs/${file}` : null),
 }
 
 async function rendered(markdown: string): Promise<string> {
-  return String((await renderMarkdown(markdown, place)).content).trim()
+  return String((await renderMarkdown(markdown, addresses)).content).trim()
 }
 
 test.each([

@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { errorCode } from '../../errors.ts'
 import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { type MarkdownPlace, renderMarkdown } from '../../web/markdown.ts'
+import { type PageAddresses, renderMarkdown } from '../../web/markdown.ts'
 import type { Content } from '../site/frame.ts'
 import type { Site } from '../site/site.ts'
 
@@ -28,7 +28,7 @@ export const docsGroups: readonly (readonly [title: string, pages: readonly stri
 
 const pictureTypes: Readonly<Record<string, string>> = { '.webp': 'image/webp', '.svg': 'image/svg+xml' }
 
-const place: MarkdownPlace = {
+const addresses: PageAddresses = {
   hrefOf(link) {
     if (link.startsWith('#') || link.startsWith('https://')) return link
     const [, page, anchor = ''] = /^([a-z-]+)\.md(#[^/]*)?$/.exec(link) ?? []
@@ -52,7 +52,7 @@ export function docsPages(site: Site): void {
 async function docsPage(name: string): Promise<Content | null> {
   const file = /^[a-z-]+$/.test(name) ? await contentOf(`${name}.md`) : null
   if (file === null) return null
-  const { title, content } = await renderMarkdown(file.toString('utf8'), place)
+  const { title, content } = await renderMarkdown(file.toString('utf8'), addresses)
   return {
     title,
     content: html`${heading({ title, crumbs: [{ name: 'Docs', href: '/docs' }] })}

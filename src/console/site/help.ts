@@ -25,6 +25,6 @@ export const helpByPath: readonly (readonly [path: RegExp, docs: string])[] = [
 /** The address of the docs page that helps with the page at a path. The docs themselves have none. */
 export function helpFor(url: string): string | null {
   if (/^\/docs(?:[/?]|$)/.test(url)) return null
-  const found = helpByPath.find(([path]) => path.test(url))
-  return `/docs/${found?.[1] ?? 'console'}`
+  const help = helpByPath.find(([path]) => path.test(url))
+  return `/docs/${help?.[1] ?? 'console'}`
 }
