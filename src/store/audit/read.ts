@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { type EntryFilter, passesFilter, peopleOf } from './filter.ts'
-import { type Entry, readEntry } from './trail.ts'
+import { type Entry, readEntry, rollcall } from './trail.ts'
 
 type PeopleFilter = EntryFilter & {
   /** Keys of people whom an entry is about. */
@@ -34,12 +34,12 @@ export async function newestEntries(
   const size = isNarrowed ? portionSize : limit
   for (let beforeOrdinal = before ?? Number.MAX_SAFE_INTEGER; ; ) {
     const { rows } = await sql<{ ordinal: number; entry: string | null }>`
-      select ordinal::float8, case when ${isWithin(filter)} then entry end as entry from audit_trail
+      select ordinal::float8, case when coalesce(${isWithin(filter)}, true) then entry end as entry from audit_trail
       where ordinal < ${beforeOrdinal} order by ordinal desc limit ${size}`.execute(db)
     for (const { ordinal, entry: text } of rows) {
-      const entry = text === null ? null : readEntry(text)
-      if (entry === null || !isMeant(entry, filter)) continue
-      entries.push({ ...entry, ordinal })
+      const entry = text === null ? null : readableEntry(text)
+      if (text === null || (entry !== null && !isMeant(entry, filter))) continue
+      entries.push({ ...(entry ?? unreadable(entries.at(-1))), ordinal })
       if (entries.length === limit) return { entries, next: ordinal }
     }
     const last = rows.at(-1)
@@ -47,6 +47,19 @@ export async function newestEntries(
     beforeOrdinal = last.ordinal
     if (performance.now() > end) return { entries, next: beforeOrdinal }
   }
+}
+
+/** An entry, if its text is one; null: something other than Rollcall has changed the table. */
+function readableEntry(text: string): Entry | null {
+  const entry = readEntry(text)
+  const isEntry = [entry?.at, entry?.act, entry?.by].every((part) => typeof part === 'string')
+  return isEntry && Number.isFinite(Date.parse(entry?.at ?? '')) ? entry : null
+}
+
+/** What is shown of an entry that cannot be read, whatever the filter: it may be the one that is looked for. It has the time of the newer one. */
+function unreadable(newer: Entry | undefined): Entry {
+  const at = newer?.at ?? new Date(0).toISOString()
+  return { id: '', at, act: 'entry.unreadable', by: rollcall, connection: null }
 }
 
 function isMeant(entry: Entry, { people, ...filter }: PeopleFilter): boolean {

@@ -61,6 +61,7 @@ export const auditActs = {
   'sync_reset.requested':
     'a person reset the sync of another person who was edited by hand on the platform; "identityId" is the key, or the number there',
   'hr.mailed': 'HR was mailed what it has to correct: how many rows, and whether with personal values',
+  'entry.unreadable': 'this entry cannot be read: see `rollcall audit verify`',
   'events.dismissed': 'a person dismissed rejected events',
 } as const satisfies Record<string, string>
 

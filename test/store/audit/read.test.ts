@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import { newestEntries } from '../../../src/store/audit/read.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
+
+test('entries that cannot be read are shown as such, whatever the filter', async () => {
+  await using testDatabase = await createPostgresDatabase()
+  await using store = await openDatabase<StoreSchema>({ at: testDatabase.at, schemas: ['rollcall'], migrations })
+  const good = JSON.stringify({
+    id: 'a',
+    at: '2026-11-20T01:00:00.000Z',
+    act: 'run.held',
+    by: 'ana',
+    connection: 'acme',
+  })
+  const texts = [good, '{"id":"b","at":"2026-11-20T02', 'null', '{"at":7,"by":"ana"}', good.replace('"a"', '"e"')]
+  const rows = texts.map((entry, at) => ({ ordinal: String(at + 1), entry, hash: 'h' }))
+  await store.db.insertInto('audit_trail').values(rows).execute()
+  const actsOf = async (filter: Parameters<typeof newestEntries>[1]) => {
+    const { entries } = await newestEntries(store.db, filter, { before: undefined, limit: 50, withinMs: 5000 })
+    return entries.map(({ ordinal, act }) => `${ordinal} ${act}`)
+  }
+
+  const unreadable = ['4 entry.unreadable', '3 entry.unreadable', '2 entry.unreadable']
+  expect(await actsOf({})).toEqual(['5 run.held', ...unreadable, '1 run.held'])
+  expect(await actsOf({ by: 'ben' })).toEqual(unreadable)
+  expect(await actsOf({ from: new Date('2026-11-21T00:00:00.000Z') })).toEqual(unreadable)
+})
