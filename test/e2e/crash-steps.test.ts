@@ -112,6 +112,28 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
+  test('when a part of a held plan is approved delivers the part and holds everybody else', async () => {
+    await story.night(dice, { unlisted: true })
+    await story.requestRun(daemon)
+    await daemon.atRest()
+    const planned = await plansOf(daemon)
+    await daemon.dieAt('run.approved')
+
+    const [end] = await Promise.all([daemon.ended, story.approvePart(daemon)])
+    daemon = await story.daemon()
+    await daemon.atRest()
+    const between = await plansOf(daemon)
+    await story.classifyStatuses(daemon)
+    await story.requestRun(daemon)
+    await daemon.atRest()
+
+    expect(end).toBe('SIGKILL')
+    expect(between.held.length).toBe(planned.held.length - 2)
+    expect(between.part).toHaveLength(2)
+    expect([...between.part, ...between.held].sort()).toEqual(planned.held.toSorted())
+    expect(await outcomeOf(story, daemon)).toEqual(allWell)
+  })
+
   test('after it has read a departure that HR withdraws before the next start separates nobody', async () => {
     const person = story.hr.rows().find(({ id, leavingDate }) => !leavingDate && !story.faults.has(id))
     await daemon.dieAt('run.read')
@@ -157,6 +179,20 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
 })
 
 const allWell = { heldFor: [], findings: [] }
+
+/** The keys in the plan that is held, and in the delivered part of it. */
+async function plansOf(daemon: CrashDaemon): Promise<{ readonly held: string[]; readonly part: string[] }> {
+  const control = await daemon.control()
+  const { data } = await control.listRuns({ query: { limit: 1000 } })
+  const held = data.find(({ state }) => state === 'held')
+  const part = data.find(({ state, partOf }) => state.startsWith('finished') && partOf !== null && partOf === held?.id)
+  const keysOf = async (runId: string | undefined): Promise<string[]> => {
+    if (runId === undefined) return []
+    const changes = await control.listChanges({ params: { runId }, query: { limit: 1000, values: false } })
+    return changes.data.map(({ identityId }) => identityId)
+  }
+  return { held: await keysOf(held?.id), part: await keysOf(part?.id) }
+}
 
 async function outcomeOf(story: Story, daemon: CrashDaemon) {
   return { heldFor: await story.heldFor(daemon), findings: await story.findings(daemon) }
