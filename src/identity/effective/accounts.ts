@@ -1,3 +1,4 @@
+import { foldValue } from '../mapping/fold-value.ts'
 import type { OwnField } from '../record.ts'
 import type { Property } from '../shape/property.ts'
 import type { EffectiveCause, Evidence } from './cause.ts'
@@ -264,5 +265,5 @@ export function folded(value: string): string {
 }
 
 function nameOf({ firstName, lastName }: Pick<StatedPerson, 'firstName' | 'lastName'>): string {
-  return folded(`${firstName ?? ''} ${lastName ?? ''}`)
+  return foldValue(`${firstName ?? ''} ${lastName ?? ''}`)
 }

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { StatedPerson } from '../../identity/effective/accounts.ts'
 import type { EmploymentFacts } from '../../identity/effective/expected.ts'
+import { nameKey, type PersonName } from '../../identity/effective/name-key.ts'
 import { keyAnswers } from '../key-answers.ts'
 import { desiredValue } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
-import { storableJson } from './storable-json.ts'
 
 /** A person whom HR states. `isPending`: the platform has not acknowledged the newest facts. */
 export type DeliveredPerson = EmploymentFacts & {
@@ -125,16 +125,12 @@ export async function connectionsWithoutFacts(
   return rows.map(({ name }) => name)
 }
 
-/** The name of a person in HR, in lower case. */
-export type FoldedName = { readonly firstName: string; readonly lastName: string }
-
-/** A key and its name. */
-type NamedKey = FoldedName & { readonly connection: string; readonly identityId: string }
+/** A key and its name in HR. */
+type NamedKey = PersonName & { readonly connection: string; readonly identityId: string }
 /** A key with a name, and whether it has changes to send. */
 type KnownName = NamedKey & { readonly isPending: boolean }
 
-const foldedName = sql`
-  lower(coalesce(${desiredValue('firstName')}, '')) as "firstName", lower(coalesce(${desiredValue('lastName')}, '')) as "lastName"`
+const nameColumns = sql`${desiredValue('firstName')} as "firstName", ${desiredValue('lastName')} as "lastName"`
 
 /** The names of these people. */
 export async function namesOf(
@@ -143,28 +139,41 @@ export async function namesOf(
 ): Promise<NamedKey[]> {
   if (people.length === 0) return []
   const { rows } = await sql<NamedKey>`
-    select roster.connection, roster.identity_id as "identityId", ${foldedName}
+    select roster.connection, roster.identity_id as "identityId", ${nameColumns}
     from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as person(connection text, "identityId" text)
     join roster on roster.connection = person.connection and roster.identity_id = person."identityId"`.execute(db)
   return rows
 }
 
-/** The people of these connections with one of these names whose data is not retracted. Reads everybody once. */
+type NamesQuery = {
+  readonly connections: readonly string[]
+  /** As `nameKey` writes them. */
+  readonly names: ReadonlySet<string>
+}
+
+/**
+ * The people of these connections with one of these names whose data is not retracted. Reads everybody once, page by page: which letters a
+ * database takes for the same depends on its collation.
+ */
 export async function peopleNamed(
   db: Db,
-  { connections, names }: { readonly connections: readonly string[]; readonly names: readonly FoldedName[] },
-): Promise<KnownName[]> {
-  if (names.length === 0) return []
-  const { rows } = await sql<KnownName>`
-    select known.*, exists (
-      select from out_of_sync
-      where out_of_sync.connection = known.connection and out_of_sync.identity_id = known."identityId") as "isPending"
-    from (
-      select connection, identity_id as "identityId", ${foldedName} from roster
-      where connection = any(${connections}) and desired is not null and retracted_at is null) as known
-    where ("firstName", "lastName") in (
-      select name."firstName", name."lastName"
-      from jsonb_to_recordset(${storableJson(names)}::jsonb) as name("firstName" text, "lastName" text))
-    order by connection, "identityId"`.execute(db)
-  return rows
+  { connections, names }: NamesQuery,
+  pageSize = 5000,
+): Promise<readonly KnownName[]> {
+  const known: KnownName[] = []
+  if (names.size === 0) return known
+  for (let after = { connection: '', identityId: '' }; ; ) {
+    const { rows } = await sql<KnownName>`
+      select connection, identity_id as "identityId", ${nameColumns}, exists (
+        select from out_of_sync
+        where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id) as "isPending"
+      from roster
+      where connection = any(${connections}) and (connection, identity_id) > (${after.connection}, ${after.identityId})
+        and desired is not null and retracted_at is null
+      order by connection, identity_id limit ${pageSize}`.execute(db)
+    known.push(...rows.filter((row) => names.has(nameKey(row) ?? '')))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < pageSize) return known
+    after = last
+  }
 }

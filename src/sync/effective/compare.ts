@@ -7,6 +7,7 @@ import {
   type ShownPerson,
 } from '../../identity/effective/cause.ts'
 import { type EmploymentFacts, expectedStatus, isCurrent, isFormer } from '../../identity/effective/expected.ts'
+import { nameKey } from '../../identity/effective/name-key.ts'
 import { listFindings, type NewFinding, type StoredFinding } from '../../store/effective/findings.ts'
 import { namesOf, peopleNamed } from '../../store/effective/people.ts'
 import type { Db } from '../../store/schema.ts'
@@ -18,7 +19,6 @@ import {
   type ComparedConnection,
   decidingFirst,
   type ExpectedPerson,
-  nameKey,
   type RosterBook,
   remaining,
   takeOut,
@@ -252,10 +252,7 @@ async function findUnstated({ db, connections }: Comparison, strangers: readonly
   )
   const [first] = connections
   if (first === undefined || current.length === 0) return []
-  const names = current.map(({ firstName, lastName }) => ({
-    firstName: (firstName ?? '').toLowerCase(),
-    lastName: (lastName ?? '').toLowerCase(),
-  }))
+  const names = new Set(current.flatMap((shown) => nameKey(shown) ?? []))
   const named = await peopleNamed(db, { connections: connections.map(({ name }) => name), names })
   const byName = new Map(named.map((each) => [nameKey(each), each]))
   const ofName = Map.groupBy(current, (shown) => {

@@ -1,6 +1,6 @@
 import type { ShownPerson } from '../../identity/effective/cause.ts'
 import { leadingFirst } from '../../identity/effective/expected.ts'
-import { type DeliveredPerson, deliveredPeople, type FoldedName } from '../../store/effective/people.ts'
+import { type DeliveredPerson, deliveredPeople } from '../../store/effective/people.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Endpoint } from '../target/endpoint.ts'
 
@@ -63,10 +63,4 @@ export function decidingFirst(shown: ShownPerson, now: Date) {
 /** The people whom the platform has not shown so far, without those with changes to send. */
 export function remaining({ byEmail, withoutEmail }: RosterBook): readonly ExpectedPerson[] {
   return [...[...byEmail.values()].flat(), ...withoutEmail].filter(({ isPending }) => !isPending)
-}
-
-/** A text that two people with the same name share; null without a name. */
-export function nameKey({ firstName, lastName }: { readonly [K in keyof FoldedName]: string | null }): string | null {
-  const name = [firstName, lastName].map((part) => (part ?? '').trim().toLowerCase())
-  return name.every((part) => part === '') ? null : name.join('\0')
 }

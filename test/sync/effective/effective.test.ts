@@ -271,6 +271,15 @@ const seeds: Readonly<Record<string, Seed>> = {
       await opened.sync()
     },
   },
+  'the person is a service account': {
+    cause: 'out_of_scope',
+    evidence: { shown: 'SERVICE_ACCOUNT', expected: 'CURRENT_EMPLOYEE' },
+    seed: ({ edit }) => edit(e3, { employmentStatus: 'SERVICE_ACCOUNT' }),
+    mend: async (opened) => {
+      await reset(opened)
+      await opened.sync()
+    },
+  },
   'another HRIS connection decides': {
     cause: 'overwritten',
     seed: async ({ client, sync }) => {
@@ -319,6 +328,23 @@ const seeds: Readonly<Record<string, Seed>> = {
       await opened.sync()
     },
   },
+  'the record was changed, and has a leaving date': {
+    cause: 'former_by_mistake',
+    evidence: { note: 'record_left', shown: 'FORMER_EMPLOYEE', expected: 'CURRENT_EMPLOYEE' },
+    seed: async ({ client, connectionId, sync }) => {
+      const params = { connectionId: await connectionId() }
+      const record = { identityId: 'E0003', email: e3, isContractor: false, separatedAt: '2025-06-30T00:00:00.000Z' }
+      const { status } = await client.upsertHrisUserIdentities({ params, body: [record] })
+      expect(status).toBeLessThan(300)
+      later()
+      await sync()
+    },
+    mend: async ({ world, sync }) => {
+      later()
+      await world.night(people, { verify: true })
+      await sync()
+    },
+  },
   'no identity sync has run since': {
     cause: 'not_synced',
     subject: /^F1$/,
@@ -331,6 +357,17 @@ const seeds: Readonly<Record<string, Seed>> = {
   'a key has two people': {
     cause: 'duplicate_person',
     seed: (opened) => addPerson(opened, { email: 'double@acme.example', first: 'Person 3' }),
+    mend: (opened) => removePerson(opened, 'double@acme.example'),
+  },
+  'a key has two people, and its name is written otherwise': {
+    cause: 'duplicate_person',
+    subject: /^J1$/,
+    seed: async (opened) => {
+      const jorg = { id: 'J1', email: 'j1@acme.example', first: ' Jörg Łącki', start: '2019-01-07', status: 'Active' }
+      await opened.world.night([...people, jorg])
+      await opened.sync()
+      await addPerson(opened, { email: 'double@acme.example', first: 'JÖRG ŁĄCKI'.normalize('NFD') })
+    },
     mend: (opened) => removePerson(opened, 'double@acme.example'),
   },
   'no connection states a current person': {
