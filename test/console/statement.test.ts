@@ -86,3 +86,21 @@ test.each([1280, 390])('the page of a statement fits a window of %i pixels, in l
     expect([value, await excessOf(shown), await violationsOn(shown)]).toEqual([value, 0, []])
   }
 })
+
+test('the page says which later run has no statement, and when everybody was accounted for', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  await world.night(people.slice(0, 12), { asOf: '2026-11-19T01:00:00.000Z' })
+  await sql`alter table accounted_people rename to accounted_people_away`.execute(db)
+  const { id } = await world.night(people.slice(0, 13), { asOf: '2026-11-20T01:00:00.000Z' })
+  await sql`alter table accounted_people_away rename to accounted_people`.execute(db)
+  await using console = await openConsole(world)
+  await using window = await newWindow(chromium, console)
+
+  await window.go(page)
+
+  const result = await textOf(window.page, 'section:has(#result)')
+  expect(result).toContain('Everybody was accounted for at 20 Nov 2026, 03:01 UTC')
+  expect(result).toContain(`No statement could be made after the later run ${id}`)
+})

@@ -56,7 +56,7 @@ function resultCard(statement: Statement): Html {
   const accounted =
     unstatedRunId === undefined
       ? 'Everybody is accounted for'
-      : `Everybody was accounted for at ${formatInstant(madeAt)}`
+      : html`Everybody was accounted for at ${formatInstant(madeAt)}`
   const source = statement.export
   const keys = unaccounted.length > 0 && html`<p>${unaccounted.join(', ')}</p>`
   return card({
