@@ -1,8 +1,8 @@
-import { foldValue } from '../mapping/fold-value.ts'
 import type { OwnField } from '../record.ts'
 import type { Property } from '../shape/property.ts'
 import type { EffectiveCause, Evidence } from './cause.ts'
 import { type EmploymentFacts, expectedStatus, isCurrent, isFormer } from './expected.ts'
+import { foldName } from './name-key.ts'
 
 const text: Property = { type: 'string', isList: false, mayBeNull: true }
 
@@ -265,5 +265,5 @@ export function folded(value: string): string {
 }
 
 function nameOf({ firstName, lastName }: Pick<StatedPerson, 'firstName' | 'lastName'>): string {
-  return foldValue(`${firstName ?? ''} ${lastName ?? ''}`)
+  return foldName(`${firstName ?? ''} ${lastName ?? ''}`)
 }
