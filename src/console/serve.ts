@@ -10,6 +10,7 @@ import { notice, problemCard } from '../web/layout.ts'
 import { pageHeaders, sendPage } from '../web/send.ts'
 import { auditPages } from './pages/audit.ts'
 import { docsPages } from './pages/docs.ts'
+import { connectionPages } from './pages/connection.ts'
 import { effectivePages } from './pages/effective.ts'
 import { eventPages } from './pages/events.ts'
 import { firstVisitPages } from './pages/first-visit.ts'
@@ -84,6 +85,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
       send: (reply, { title, content }) => send(reply, { title, content, section: null }, null),
     })
     overviewPages(site)
+    connectionPages(site)
     firstVisitPages(site)
     runsPages(site)
     runPages(site)

@@ -54,7 +54,7 @@ export async function deliverBesideVisits(environment: BenchEnvironment, rate: n
 }
 
 /** A separate process that prints JSON documents one after the other, and ends when its input ends. */
-function startTask({ env, cores }: BenchEnvironment, script: string, ...words: string[]) {
+export function startTask({ env, cores }: BenchEnvironment, script: string, ...words: string[]) {
   const path = fileURLToPath(new URL(script, import.meta.url))
   const child = spawn(...boundTo(cores?.ours ?? null, process.execPath, [path, ...words]), {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers/servers.ts'
+import { measureConnections } from './connections.ts'
 import { deliverBesideVisits } from './console.ts'
 import { halvesOfCores } from './cores.ts'
 import { delays, figures, type Row, rate, ratio, round, table } from './figures.ts'
@@ -23,6 +24,7 @@ npm run bench -- statement [--sizes 100000] [--stores PostgreSQL] [--json]
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- list [--sizes 100000] [--json]
 npm run bench -- workbook [--sizes 200000] [--json]
+npm run bench -- connections [--connections 1000] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
 npm run bench -- start [--rounds 10] [--json]
@@ -79,6 +81,7 @@ else if (positionals[0] === 'list' && sizes.every(isCount)) print(await benchLis
 else if (positionals[0] === 'workbook' && sizes.every(isCount)) print(await benchWorkbooks())
 else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
 else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
+else if (positionals[0] === 'connections' && isCount(simulated.connections)) print(await benchConnections())
 else if (positionals[0] === 'install') print(await benchInstall())
 else if (positionals[0] === 'house') print(houseRows(positionals.slice(1)))
 else if (positionals[0] === 'start' && isCount(Number(values.rounds))) print(await benchStart())
@@ -186,6 +189,19 @@ async function benchConsole(options: EnvironmentOptions): Promise<Row[]> {
       'p50 ms': round(visits.p50Ms),
       'p99 ms': round(visits.p99Ms),
     },
+  ]
+}
+
+/** What a daemon with many connections answers to people who look at it. */
+async function benchConnections(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  const result = await measureConnections(server.url, simulated.connections)
+  return [
+    { what: 'status, ms', ours: round(result.statusMs), asked: 300 },
+    { what: 'status, kB', ours: round(result.statusKb), asked: '' },
+    { what: 'overview, ms', ours: round(result.overviewMs), asked: 500 },
+    { what: 'overview, kB', ours: round(result.overviewKb), asked: 200 },
+    { what: 'a page at 200 a second, ms', ours: round(result.visitMs), asked: 500 },
   ]
 }
 

@@ -93,7 +93,7 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
     [Symbol.asyncDispose]: async () => undefined,
   }))
   const control = (): Control => opened.control()
-  await add('status.json', async () => statusPart(await control().status({}), scrub))
+  await add('status.json', async () => statusPart(await control().status({ query: { limit: entriesLookedAt } }), scrub))
   await add('runs.json', async () =>
     (await control().listRuns({ query: { limit: runsKept } })).data.map((run) => runPart(run, scrub)),
   )

@@ -1,21 +1,29 @@
-import type { Status } from '../../contract/control/shapes.ts'
+import type { ConnectionStateName, Status } from '../../contract/control/shapes.ts'
 import { causeOf, progressText } from '../render/progress.ts'
 import { renderStatus } from '../render/status.ts'
 import { escapeText, type Paint } from '../render/text.ts'
+import type { Control } from '../session/control-client.ts'
 import { watch } from '../session/live.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 /** The options of `rollcall status`. */
-export type StatusOptions = CommonOptions & { readonly watch?: boolean }
+export type StatusOptions = CommonOptions & {
+  readonly watch?: boolean
+  readonly search?: string
+  readonly state?: ConnectionStateName
+  readonly limit: number
+}
 
 /** Shows the daemon and all connections, or refreshes them with --watch. */
 export async function status(options: StatusOptions): Promise<number> {
+  const { connection, search, state, limit } = options
+  const look = (control: Control) => control.status({ query: { connection, search, state, limit } })
   if (options.watch) {
-    await watch(options, { look: (control) => control.status({}), render: renderStatus, changes: statusChanges })
+    await watch(options, { look, render: renderStatus, changes: statusChanges })
     return 0
   }
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
-    output.printResult(await control.status({}), renderStatus)
+    output.printResult(await look(control), renderStatus)
     return 0
   })
 }

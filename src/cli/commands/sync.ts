@@ -45,10 +45,11 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
 
 /** With --strict: 70 if the record of somebody of the connection, or of a linked one, differs from HR's export. */
 async function exitOfPeople({ control, config, output }: Session, connection: string): Promise<number> {
-  const { connections } = await control.status({})
-  const lines = connections
-    .filter(({ name }) => name === connection || config.connections.get(name)?.linkedTo === connection)
-    .flatMap(strictFaults)
+  const names = [...config.connections].flatMap(([name, { linkedTo }]) =>
+    name === connection || linkedTo === connection ? [name] : [],
+  )
+  const statuses = await Promise.all(names.map((name) => control.status({ query: { connection: name } })))
+  const lines = statuses.flatMap(({ connections }) => connections).flatMap(strictFaults)
   for (const line of lines) output.printMessage(`! ${line}`)
   return lines.length === 0 ? 0 : failures.finished_with_problems.exit
 }

@@ -57,8 +57,8 @@ export function hasAnswered(now: ConnectionStatus, before: ConnectionStatus): bo
 }
 
 async function statusOf({ control }: Session, name: string): Promise<ConnectionStatus> {
-  const { connections } = await control.status({})
-  const match = connections.find((connection) => connection.name === name)
-  if (!match) throw new Failure('not_found', `the daemon has no connection "${name}"; restart it after a change`)
+  const { connections } = await control.status({ query: { connection: name } })
+  const [match] = connections
+  if (!match) throw new Error(`the status of the connection "${name}" is empty`)
   return match
 }

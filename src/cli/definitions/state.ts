@@ -1,11 +1,12 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { connectionStates } from '../../contract/control/connection-states.ts'
 import type { AlertsTestOptions } from '../commands/alerts.ts'
 import type { ProblemsOptions } from '../commands/problems.ts'
 import type { RunDetailOptions } from '../commands/run.ts'
 import type { RunsOptions } from '../commands/runs.ts'
 import type { StatusOptions } from '../commands/status.ts'
 import type { CommonOptions } from '../session/session.ts'
-import { add, commonOptions, type Definition, type ExitWith, runHelp, wholeNumber } from './define.ts'
+import { add, commonOptions, connectionOption, type Definition, type ExitWith, runHelp, wholeNumber } from './define.ts'
 
 /** The commands that show the state of connections and runs. */
 export const stateCommands: readonly Definition[] = [
@@ -17,7 +18,10 @@ export const stateCommands: readonly Definition[] = [
 ]
 
 function statusCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'status', 'Show the daemon, the connections and their runs', commonOptions)
+  add(program, 'status', 'Show the daemon, the connections and their runs', commonOptions, connectionOption)
+    .option('--search <text>', 'only connections whose name has this part')
+    .addOption(new Option('--state <state>', 'only connections in this state').choices(connectionStates))
+    .option('--limit <count>', 'how many connections', wholeNumber, 50)
     .option('--watch', 'refresh until q or Ctrl-C; without a terminal, print the changes')
     .action(exitWith(async (options: StatusOptions) => (await import('../commands/status.ts')).status(options)))
 }

@@ -1,3 +1,4 @@
+import { connectionStates } from '../../contract/control/connection-states.ts'
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import { processRoles } from '../../contract/control/process-roles.ts'
 import type { ProcessRole } from '../../contract/control/processes.ts'
@@ -24,7 +25,10 @@ export function renderStatus(status: Status, paint: Paint): string {
     ).map((line) => `  ${line}`),
     ...(status.platformDelay === undefined ? [] : [`  ${paint('yellow', '!')} ${escapeText(status.platformDelay)}`]),
     ...processLines(status, paint).map((line) => `  ${line}`),
-    ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
+    ...alertLines(status.alerts.slice(0, alertsShown), paint).map((line) => `  ${line}`),
+    ...(status.alerts.length > alertsShown
+      ? [`  … and ${pluralize(status.alerts.length - alertsShown, 'more alert')}; rollcall alerts lists them`]
+      : []),
     ...(status.unsigned === undefined
       ? []
       : [`  ${paint('red', '✖')} the audit trail is not being written: ${escapeText(status.unsigned)}`]),
@@ -34,7 +38,24 @@ export function renderStatus(status: Status, paint: Paint): string {
       // Without a daemon no schedule runs.
       ...(status.daemon ? nextLines(connection) : []),
     ]),
+    ...moreLines(status),
   ].join('\n')
+}
+
+const alertsShown = 50
+
+/** How many connections are not shown, and in which states all are. Nothing if all are shown. */
+function moreLines({ connections, states, next }: Status): string[] {
+  if (next === null) return connections.length === 0 ? ['', 'No connection is to be shown.'] : []
+  const counts = connectionStates.flatMap((state) => {
+    const count = states[state] ?? 0
+    return count === 0 ? [] : [`${number(count)} ${state}`]
+  })
+  return [
+    '',
+    `${number(connections.length)} connections are shown. All by state: ${counts.join(', ')}.`,
+    '--state, --search and --connection choose, --limit shows more.',
+  ]
 }
 
 /** A single process with all roles is not listed: the first line of the status shows it. */

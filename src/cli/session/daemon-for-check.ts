@@ -11,8 +11,11 @@ export async function daemonForCheck(config: Config): Promise<DaemonQueries | nu
   return {
     classifiedValues: async (connection) => (await control.listValues({ params: { connection } })).data,
     knowsAnybody: async (connection) => {
-      const { connections } = await control.status({})
-      return connections.some(({ name, people }) => name === connection && people.desired > 0)
+      const { connections } = await control.about({})
+      // The configuration may have a connection that the daemon has not learned of yet.
+      if (!connections.includes(connection)) return false
+      const { connections: shown } = await control.status({ query: { connection } })
+      return shown.some(({ people }) => people.desired > 0)
     },
   }
 }

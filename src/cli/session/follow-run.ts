@@ -173,8 +173,8 @@ type WorkingRun = { readonly working: Run; readonly platform: string; readonly d
 
 /** Finds the run that makes progress: this one, or the one that it waits for. Throws `blocked` if the connection is blocked. */
 async function findWorkingRun(control: Control, run: Run): Promise<WorkingRun> {
-  const { platform, platformDelay, connections } = await control.status({})
-  const connection = connections.find(({ name }) => name === run.connection)
+  const { platform, platformDelay, connections } = await control.status({ query: { connection: run.connection } })
+  const [connection] = connections
   const working = connection?.active ?? run
   if (connection?.blocked) {
     throw new Failure('blocked', `${run.connection} is blocked: ${connection.blocked.reason}; ${remains(working)}`)

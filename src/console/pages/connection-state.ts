@@ -1,79 +1,98 @@
 import type { Alert } from '../../contract/control/alerts.ts'
+import { type ConnectionStateName, concernsSync } from '../../contract/control/connection-states.ts'
 import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { capital, changesIn, runHref, runStates, sentence } from '../site/words.ts'
 
-type ConnectionState = { readonly state: string; readonly tone: Tone; readonly text: Html }
+/** The states of a connection as the console names them. */
+export const stateNames: Readonly<Record<ConnectionStateName, { readonly name: string; readonly tone: Tone }>> = {
+  blocked: { name: 'Blocked', tone: 'bad' },
+  waiting: runStates.waiting,
+  reading: runStates.reading,
+  planned: runStates.planned,
+  held: runStates.held,
+  delivering: runStates.delivering,
+  paused: { name: 'Paused', tone: 'wait' },
+  new: { name: 'New', tone: 'plain' },
+  failed: { name: 'Failed', tone: 'bad' },
+  rejected: { name: 'Rejected', tone: 'wait' },
+  cancelled: { name: 'Cancelled', tone: 'wait' },
+  problems: { name: 'With problems', tone: 'wait' },
+  pending: { name: 'Pending', tone: 'wait' },
+  inDoubt: { name: 'In doubt', tone: 'wait' },
+  inSync: { name: 'In sync', tone: 'good' },
+}
 
-/** Alerts that do not affect whether the connection is in sync. */
-const unrelatedAlerts: ReadonlySet<Alert['kind']> = new Set(['hr_mail', 'settings_differ'])
+type StateContext = {
+  readonly now: Date
+  readonly alerts: readonly Alert[]
+  /** Why no request gets through to the platform. */
+  readonly delay?: string | undefined
+}
 
-/** The state of a connection: a word, a tone and a sentence. It is in sync only if nothing waits, nobody differs and no alert is open. */
+/** The state of a connection: a word, a tone and a sentence. */
 export function connectionState(
   connection: ConnectionStatus,
-  now: Date,
-  alerts: readonly Alert[],
-  delay?: string,
-): ConnectionState {
-  const { blocked, active, paused, last } = connection
-  if (blocked) {
-    const again = blocked.probeAt && html` Next attempt: ${formatRelativeTime(blocked.probeAt, now)}.`
-    const text = html`The platform has refused this connection since ${formatInstant(blocked.since)}: ${blocked.reason}.${again}`
-    return { state: 'Blocked', tone: 'bad', text }
-  }
-  if (active) return stateOfActiveRun(active, alerts, delay)
-  if (paused) {
-    const until = paused.until === null ? 'until somebody ends the pause' : html`until ${formatInstant(paused.until)}`
-    const text = html`${paused.by} paused it ${formatRelativeTime(paused.since, now)}, ${until}: ${paused.reason}.`
-    return { state: 'Paused', tone: 'wait', text }
-  }
-  return (
-    stateOfLastRun(last) ??
-    stateOfPeople(connection) ??
-    stateOfAlerts(connection, alerts) ?? {
-      state: 'In sync',
-      tone: 'good',
-      text: html`The platform matches the last accepted data from HR.`,
-    }
-  )
+  context: StateContext,
+): { readonly state: string; readonly tone: Tone; readonly text: Html } {
+  const { name, tone } = stateNames[connection.state]
+  return { state: name, tone, text: textOf(connection, context) }
 }
 
-/** Null if the last run was accepted. */
-function stateOfLastRun(last: Run | null): ConnectionState | null {
-  if (last === null) return { state: 'New', tone: 'plain', text: html`Nothing has been read yet.` }
-  const reason = html`${last.reason ?? 'no reason was recorded'}. Nothing was changed on the platform.`
-  switch (last.state) {
+function textOf(connection: ConnectionStatus, { now, alerts, delay }: StateContext): Html {
+  const { state, blocked, active, paused, last, inDoubt } = connection
+  switch (state) {
+    case 'blocked':
+      return blocked ? blockedText(blocked, now) : html``
+    case 'held':
+    case 'delivering':
+    case 'reading':
+    case 'planned':
+    case 'waiting':
+      return active ? activeText(active, alerts, delay) : html``
+    case 'paused':
+      return paused ? pausedText(paused, now) : html``
+    case 'new':
+      return html`Nothing has been read yet.`
     case 'failed':
-      return { state: 'Failed', tone: 'bad', text: html`The last run failed: ${reason}` }
+      return html`The last run failed: ${withoutEffect(last)}`
     case 'rejected':
-      return { state: 'Rejected', tone: 'wait', text: html`The last plan was rejected: ${reason}` }
+      return html`The last plan was rejected: ${withoutEffect(last)}`
     case 'cancelled':
-      return {
-        state: 'Cancelled',
-        tone: 'wait',
-        text: html`The last run was cancelled before it delivered its plan.`,
-      }
+      return html`The last run was cancelled before it delivered its plan.`
+    case 'problems':
+      return problemsText(connection, alerts)
+    case 'pending':
+      return pendingText(connection)
+    case 'inDoubt':
+      return html`Rollcall is checking ${pluralize(inDoubt?.people ?? 0, 'person', 'people')}: the outcome of a request about them is unknown.`
+    case 'inSync':
+      return html`The platform matches the last accepted data from HR.`
     default:
-      return null
+      return state satisfies never
   }
 }
 
-/** Null if there are no problems, nobody needs attention, and nothing waits. */
-function stateOfPeople({
-  people,
-  problems,
-  blockedPeople,
-  foreign,
-  inDoubt,
-  inbox,
-}: ConnectionStatus): ConnectionState | null {
+function blockedText({ since, reason, probeAt }: NonNullable<ConnectionStatus['blocked']>, now: Date): Html {
+  const again = probeAt && html` Next attempt: ${formatRelativeTime(probeAt, now)}.`
+  return html`The platform has refused this connection since ${formatInstant(since)}: ${reason}.${again}`
+}
+
+function pausedText({ by, since, until, reason }: NonNullable<ConnectionStatus['paused']>, now: Date): Html {
+  const end = until === null ? 'until somebody ends the pause' : html`until ${formatInstant(until)}`
+  return html`${by} paused it ${formatRelativeTime(since, now)}, ${end}: ${reason}.`
+}
+
+function withoutEffect(last: Run | null): Html {
+  return html`${last?.reason ?? 'no reason was recorded'}. Nothing was changed on the platform.`
+}
+
+function problemsText(connection: ConnectionStatus, alerts: readonly Alert[]): Html {
+  const { name, problems, blockedPeople, foreign, inbox } = connection
   const refused = problems.refused.people + problems.undelivered.people
-  if (refused > 0) {
-    const text = html`${pluralize(refused, 'person', 'people')} could not be delivered; the others were.`
-    return { state: 'With problems', tone: 'wait', text }
-  }
+  if (refused > 0) return html`${pluralize(refused, 'person', 'people')} could not be delivered; the others were.`
   const blockedCount = blockedPeople.people + blockedPeople.rows
   if (blockedCount > 0) {
     const subjects = [
@@ -81,56 +100,34 @@ function stateOfPeople({
       blockedPeople.rows > 0 &&
         pluralize(blockedPeople.rows, 'row without a readable key', 'rows without a readable key'),
     ]
-    const verb = blockedCount === 1 ? 'needs' : 'need'
-    const text = html`${joined(subjects, ' and ')} ${verb} attention; the others are delivered.`
-    return { state: 'With problems', tone: 'wait', text }
+    return html`${joined(subjects, ' and ')} ${blockedCount === 1 ? 'needs' : 'need'} attention; the others are delivered.`
   }
-  if (foreign.people > 0) {
-    const text = html`${pluralize(foreign.people, 'person is', 'people are')} on the platform but unknown to HR, and may have left; HR’s data is delivered.`
-    return { state: 'With problems', tone: 'wait', text }
-  }
-  if (inbox !== null && inbox.rejected > 0) {
-    const text = html`${pluralize(inbox.rejected, 'event')} could not be read; the others are delivered.`
-    return { state: 'With problems', tone: 'wait', text }
-  }
-  if (people.due > 0) {
-    const text = html`${pluralize(people.due, 'person waits', 'people wait')} to be delivered.`
-    return { state: 'Pending', tone: 'wait', text }
-  }
-  if (inbox !== null && inbox.pending > 0) {
-    const text = html`${pluralize(inbox.pending, 'event waits', 'events wait')} to be read.`
-    return { state: 'Pending', tone: 'wait', text }
-  }
-  if (inDoubt === null) return null
-  const text = html`Rollcall is checking ${pluralize(inDoubt.people, 'person', 'people')}: the outcome of a request about them is unknown.`
-  return { state: 'In doubt', tone: 'wait', text }
+  if (foreign.people > 0)
+    return html`${pluralize(foreign.people, 'person is', 'people are')} on the platform but unknown to HR, and may have left; HR’s data is delivered.`
+  if (inbox !== null && inbox.rejected > 0)
+    return html`${pluralize(inbox.rejected, 'event')} could not be read; the others are delivered.`
+  const open = alerts.find((alert) => alert.connection === name && concernsSync(alert.kind))
+  return open === undefined ? html`` : html`${sentence(open.reason)}`
 }
 
-/** Null if no alert of the connection is open. A source may have failed though a run of events that came later ended well. */
-function stateOfAlerts({ name }: ConnectionStatus, alerts: readonly Alert[]): ConnectionState | null {
-  const open = alerts.find(({ connection, kind }) => connection === name && !unrelatedAlerts.has(kind))
-  return open === undefined ? null : { state: 'With problems', tone: 'wait', text: html`${sentence(open.reason)}` }
+function pendingText({ people, inbox }: ConnectionStatus): Html {
+  if (people.due > 0) return html`${pluralize(people.due, 'person waits', 'people wait')} to be delivered.`
+  return html`${pluralize(inbox?.pending ?? 0, 'event waits', 'events wait')} to be read.`
 }
 
-function stateOfActiveRun(run: Run, alerts: readonly Alert[], delay: string | undefined): ConnectionState {
-  const { name, tone } = runStates[run.state]
+function activeText(run: Run, alerts: readonly Alert[], delay: string | undefined): Html {
   const all = changesIn(run.counts)
   switch (run.state) {
     case 'held': {
       // The top of the page shows why it is held.
       const since = alerts.find(({ runId }) => runId === run.id)?.since ?? run.createdAt
-      const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${formatInstant(since)}.`
-      return { state: name, tone, text }
+      return html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${formatInstant(since)}.`
     }
     case 'delivering':
-      return {
-        state: name,
-        tone,
-        text: html`${number(run.confirmed)} of ${pluralize(all, 'change')} acknowledged by the platform.${delay && html` ${capital(delay)}.`}`,
-      }
+      return html`${number(run.confirmed)} of ${pluralize(all, 'change')} acknowledged by the platform.${delay && html` ${capital(delay)}.`}`
     case 'reading':
-      return { state: name, tone, text: html`Rollcall is reading HR’s source.` }
+      return html`Rollcall is reading HR’s source.`
     default:
-      return { state: name, tone, text: html`A run is about to start.` }
+      return html`A run is about to start.`
   }
 }

@@ -58,8 +58,8 @@ export const stateDeparture: Action = {
   operation: 'stateDeparture',
   ask: async (context, fields) => {
     const person = await readPerson(context, fields, { values: seesValues(context.caller) })
-    const { connections } = await context.control.status({})
-    const { twoPeople = false } = connections.find(({ name }) => name === person.connection) ?? {}
+    const { connections } = await context.control.status({ query: { connection: person.connection } })
+    const { twoPeople = false } = connections[0] ?? {}
     const kind = statementKind(person)
     return {
       title: `${statementNames[kind].title} of ${person.identityId}?`,
@@ -131,8 +131,8 @@ export const withdrawDeparture: Action = {
   operation: 'withdrawDeparture',
   ask: async (context, fields) => {
     const person = await readPerson(context, fields, { values: seesValues(context.caller) })
-    const { connections } = await context.control.status({})
-    const { twoPeople = false } = connections.find(({ name }) => name === person.connection) ?? {}
+    const { connections } = await context.control.status({ query: { connection: person.connection } })
+    const { twoPeople = false } = connections[0] ?? {}
     const { statedDeparture: stated } = person
     return {
       title: `Withdraw the departure of ${person.identityId}?`,

@@ -20,10 +20,7 @@ export function effectivePages(site: Site): void {
     const { control } = context
     const [coverage, findings] = [await control.effectiveCoverage({}), await readFindings(context, fields)]
     const connection = fields('connection')
-    const names = [
-      ...(await control.status({})).connections.map(({ name }) => name),
-      ...coverage.directories.map(({ directory }) => directory),
-    ]
+    const names = [...(await control.about({})).connections, ...coverage.directories.map(({ directory }) => directory)]
     const ofDirectory = coverage.directories.find(({ directory }) => directory === connection)
     const { comparedAt } = ofDirectory ?? coverage
     const content = html`${heading({ title: 'Shown as HR implies', lead: 'People whom the platform’s personnel, or a directory of accounts, shows otherwise than HR’s facts imply, and why.' })}

@@ -24,9 +24,8 @@ const states: Readonly<Record<EventState, { readonly name: string; readonly tone
 export function eventPages(site: Site): void {
   site.sharedPage('/events', async (context, fields) => {
     const { control, notAllowed } = context
-    const { connections } = await control.status({})
-    const webhooks = connections.filter(({ inbox }) => inbox !== null)
-    const connection = fields('connection') || (webhooks[0]?.name ?? '')
+    const { receivers } = await control.about({})
+    const connection = fields('connection') || (receivers[0] ?? '')
     if (connection === '') return { title: 'Webhooks', content: withoutWebhook(), section: 'events' }
     const state = EventState.safeParse(fields('state')).data
     const chosen = { connection, state }
@@ -39,7 +38,8 @@ export function eventPages(site: Site): void {
         limit: perPage,
       },
     })
-    const rejected = webhooks.find(({ name }) => name === connection)?.inbox?.rejected ?? 0
+    const { connections } = await control.status({ query: { connection } })
+    const rejected = connections[0]?.inbox?.rejected ?? 0
     const content = html`${heading({ title: 'Webhooks', lead: 'Events received by webhook, newest first.' })}
 ${
   rejected > 0 &&
@@ -63,7 +63,7 @@ ${filterForm({
   fields: html`${selectField({
     name: 'connection',
     label: 'Connection',
-    options: webhooks.map(({ name }) => ({ value: name, name })),
+    options: receivers.map((name) => ({ value: name, name })),
     value: connection,
   })}${selectField({
     name: 'state',

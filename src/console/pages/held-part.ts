@@ -229,8 +229,8 @@ export function decisionReasonField(fields: Fields, connection: ConnectionStatus
 
 /** The connection of a run, as the status has it. */
 export async function connectionOf({ control }: PageContext, run: Run): Promise<ConnectionStatus | undefined> {
-  const { connections } = await control.status({})
-  return connections.find(({ name }) => name === run.connection)
+  const { connections } = await control.status({ query: { connection: run.connection } })
+  return connections[0]
 }
 
 /** Whether a part of a plan can be approved: with one change, it is the whole. */

@@ -1,411 +1,160 @@
-import type { Alert } from '../../contract/control/alerts.ts'
-import type { LeaverSummary } from '../../contract/control/leavers.ts'
-import type { ConnectionStatus, Run, Status } from '../../contract/control/shapes.ts'
-import { Failure } from '../../errors.ts'
+import { type ConnectionStateName, connectionStates } from '../../contract/control/connection-states.ts'
+import type { ConnectionStatus, Status } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { lineChart, stackedBars } from '../../web/charts.ts'
-import { actionLink, choiceField } from '../../web/forms.ts'
-import { type Html, html, type Renderable } from '../../web/html.ts'
+import { filterForm, textField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { badge, definitions, figures, live } from '../../web/parts.ts'
-import { formatSeconds } from '../../web/span.ts'
-import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
-import type { SharedContext, Site } from '../site/site.ts'
-import {
-  alertTitles,
-  countsText,
-  firstVisitHref,
-  guardsInWords,
-  runHref,
-  runStates,
-  sentence,
-  stateBadge,
-  withCode,
-} from '../site/words.ts'
-import { connectionState } from './connection-state.ts'
-import { coverageSentences, uncomparedText } from './effective.ts'
+import { badge, live } from '../../web/parts.ts'
+import { type Column, paging, table, tiles } from '../../web/tables.ts'
+import { formatRelativeTime, number, pluralize } from '../../web/words.ts'
+import type { Fields, SharedContext, Site } from '../site/site.ts'
+import { connectionHref, firstVisitHref, runHref } from '../site/words.ts'
+import { alertList } from './alert-list.ts'
+import { connectionCard, connectionDetails } from './connection.ts'
+import { connectionState, stateNames } from './connection-state.ts'
+import { uncomparedText } from './effective.ts'
 
 const renewSeconds = 10
+const perPage = 50
 
-/** Adds the overview: the alerts, then each connection with its state, figures and charts. */
+/** Adds the overview: the alerts, then the connections. A single connection is shown as on its own page. */
 export function overviewPages(site: Site): void {
-  site.sharedPage('/', async (context) => {
-    const status = await context.control.status({})
-    if (status.connections.length === 0) return { to: firstVisitHref }
-    const clocks = await leaverClocks(context)
-    const compared = await context.control.effectiveCoverage({})
-    const coverage = coverageSentences(compared, context.now)
-    const charts = new Map(
-      await Promise.all(
-        status.connections.map(
-          async ({ name }) =>
-            [name, html`${clocks.get(name)}${coverage.get(name)}${await chartsOf(context, name)}`] as const,
-        ),
-      ),
-    )
-    const content = html`${heading({ title: 'Overview', lead: aboutText(status, context.now) })}
-${uncomparedText(compared)}
-${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content: overview(status, context, charts) })}`
+  site.sharedPage('/', async (context, fields) => {
+    const { connections: names } = await context.control.about({})
+    const [only] = names
+    if (only === undefined) return { to: firstVisitHref }
+    const status = await statusOf(context, fields)
+    const details = names.length === 1 ? await connectionDetails(context, only) : null
+    const content = html`${heading({ title: 'Overview', lead: aboutText(status, names.length, context.now) })}
+${uncomparedText(await context.control.effectiveCoverage({}))}
+${names.length > 1 && filter(fields)}
+${overview(status, { context, fields, details, isOnly: names.length === 1 })}`
     return { title: 'Overview', content, section: 'overview', follows: {} }
   })
 
-  site.sharedPart('/overview', async (context) => {
-    const status = await context.control.status({})
-    return live({
-      id: 'overview',
-      href: '/overview',
-      everySeconds: renewSeconds,
-      content: overview(status, context, noCharts),
-    })
-  })
-
-  site.action('/connections/:connection/sync', {
-    section: 'overview',
-    operation: 'startRun',
-    ask: async (context, fields) => {
-      const { name, active } = await connectionOf(context, fields('connection'))
-      return {
-        title: `Read ${name} now?`,
-        explanation: html`<p>Rollcall reads HR’s source as in a scheduled run, and delivers the changes to the platform. The guards check the plan as always.</p>
-${active && activeText(active)}`,
-        fields: choiceField({
-          name: 'how',
-          label: 'What to send',
-          options: [
-            { value: 'changes', name: 'Changes only' },
-            { value: 'verify', name: 'Changes, and every difference found in the platform’s list' },
-            { value: 'full', name: 'Everybody again' },
-          ],
-          value: fields('how') || 'changes',
-        }),
-        button: `Read ${name} now`,
-        cancel: '/',
-      }
-    },
-    perform: async ({ control }, fields) => {
-      const how = fields('how')
-      const body = { ...(how === 'full' && { full: true }), ...(how === 'verify' && { verify: true }) }
-      const run = await control.startRun({ params: { connection: fields('connection') }, body })
-      return { to: runHref(run.id), done: `A run of ${run.connection} was requested.` }
-    },
-  })
-
-  site.action('/connections/:connection/unblock', {
-    section: 'overview',
-    operation: 'unblockConnection',
-    ask: async (context, fields) => {
-      const { name, blocked, people } = await connectionOf(context, fields('connection'))
-      if (blocked === null) throw new Failure('conflict', `${name} is not blocked`)
-      return {
-        title: `Try ${name} now?`,
-        explanation: html`<p>The platform refuses ${name}: ${blocked.reason}.</p>
-<p>Rollcall sends one request now. If the platform accepts it, ${pluralize(people.due, 'waiting person', 'waiting people')} will be delivered.</p>`,
-        button: 'Try it now',
-        cancel: '/',
-      }
-    },
-    perform: async ({ control }, fields) => {
-      const connection = fields('connection')
-      const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: {} })
-      const waiting = `${pluralize(due, 'person waits', 'people wait')} to be delivered`
-      return {
-        to: '/',
-        done: wasBlocked ? `${connection} is tried now; ${waiting}.` : `${connection} was not blocked.`,
-      }
-    },
+  site.sharedPart('/overview', async (context, fields) => {
+    const { connections: names } = await context.control.about({})
+    const status = await statusOf(context, fields)
+    return overview(status, { context, fields, details: null, isOnly: names.length === 1 })
   })
 }
 
-async function connectionOf({ control }: SharedContext, name: string): Promise<ConnectionStatus> {
-  const { connections } = await control.status({})
-  const connection = connections.find((one) => one.name === name)
-  if (connection) return connection
-  // The control API throws the failure for an unknown connection.
-  await control.listRuns({ query: { connection: name, limit: 1 } })
-  throw new Error(`the status lacks ${name}`)
+function aboutText({ version, daemon, totals: { employed } }: Status, connections: number, now: Date): Html {
+  return html`${pluralize(employed, 'person', 'people')} employed in ${pluralize(connections, 'connection')} · Rollcall ${version}${daemon && html`, started ${formatRelativeTime(daemon.startedAt, now)}`}`
 }
 
-/** What the active run means for a new one. */
-function activeText({ state, feed }: Run): Html | null {
-  if (state !== 'held')
-    return html`<p>Another run is already ${runStates[state].name.toLowerCase()}. This one starts after it.</p>`
-  return feed === 'source' ? html`<p>A plan is held. The plan of the new run replaces it.</p>` : null
+type Chosen = { readonly search: string; readonly state: ConnectionStateName | undefined; readonly after: string }
+
+function chosenBy(fields: Fields): Chosen {
+  const state = connectionStates.find((name) => name === fields('state'))
+  return { search: fields('search'), state, after: fields('after') }
 }
 
-function aboutText({ version, daemon, connections }: Status, now: Date): Html {
-  const people = connections.reduce((sum, one) => sum + one.people.desired - one.people.separated, 0)
-  return html`${pluralize(people, 'person', 'people')} employed in ${pluralize(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, started ${formatRelativeTime(daemon.startedAt, now)}`}`
+async function statusOf({ control }: SharedContext, fields: Fields): Promise<Status> {
+  const { search, state, after } = chosenBy(fields)
+  return await control.status({
+    query: { ...(search && { search }), ...(state && { state }), ...(after && { after }), limit: perPage },
+  })
 }
 
-type Charts = ReadonlyMap<string, Html>
-/** The part that refreshes itself does not redraw the charts. */
-const noCharts: Charts = new Map()
-
-function overview(status: Status, context: SharedContext, charts: Charts): Html {
-  const { alerts, connections, unsigned } = status
-  return html`${needs(alerts, unsigned, context)}
-${connections.map((connection) => connectionCard(connection, status, context, charts))}`
+function filter(fields: Fields): Html {
+  const { search, state } = chosenBy(fields)
+  return filterForm({
+    action: '/',
+    label: 'Connections',
+    part: 'overview',
+    all: search === '' && state === undefined ? null : '/',
+    fields: textField({ name: 'search', label: 'Connection', value: search, hint: 'Any part of its name.' }),
+  })
 }
 
-/** The order of alerts: most urgent first. */
-const urgency: readonly Alert['kind'][] = [
-  'emergency',
-  'leaver_late',
-  'unaccounted',
-  'blocked',
-  'expiring',
-  'held',
-  'run_failed',
-  'stale',
-  'overdue',
-  'repeated',
-  'stated_departures',
-  'blockedPeople',
-  'foreign',
-  'not_effective',
-  'directory',
-  'problems',
-  'paused',
-  'hr_mail',
-  'settings_differ',
-]
+type Shown = {
+  readonly context: SharedContext
+  readonly fields: Fields
+  readonly details: Html | null
+  readonly isOnly: boolean
+}
 
-function needs(alerts: readonly Alert[], unsigned: string | undefined, context: SharedContext): Html {
-  if (alerts.length === 0 && unsigned === undefined) {
-    return html`<p class="notice good calm">There are no alerts.</p>`
-  }
-  const sorted = alerts.toSorted((a, b) => urgency.indexOf(a.kind) - urgency.indexOf(b.kind))
-  const items = sorted.map(
-    (
-      alert,
-    ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${formatRelativeTime(alert.since, context.now)}</span>
-<p class="reason">${withCode(reasonOf(alert))}</p>${peopleText(alert)}
-<p class="hint">If nobody acts: ${alert.consequence}</p></div>
-<div class="row">${answerTo(alert, context)}</div></li>`,
-  )
+function overview(status: Status, { context, fields, details, isOnly }: Shown): Html {
+  const [first] = status.connections
+  return live({
+    id: 'overview',
+    href: address('/overview', chosenBy(fields)),
+    everySeconds: renewSeconds,
+    content: html`${alertList(status.alerts, status.unsigned, context)}
+${isOnly && first ? connectionCard(first, status, context, details) : list(status, context, fields)}`,
+  })
+}
+
+function list(status: Status, context: SharedContext, fields: Fields): Html {
+  const { search, state, after } = chosenBy(fields)
   return card({
-    title: html`Alerts <span class="count">${items.length + (unsigned === undefined ? 0 : 1)}</span>`,
-    id: 'needs',
-    tone: 'wait',
-    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>The audit trail is not being written</b><p class="reason">${unsigned}</p></div></li>`}</ul>`,
+    title: 'Connections',
+    id: 'connections',
+    content: html`${stateTiles(status, search, state)}
+${table({
+  caption: 'Connections',
+  columns: columnsOf(status, context),
+  rows: status.connections,
+  empty: 'No connection matches.',
+})}
+${paging({ label: 'Pages of connections', path: '/', query: { search, state }, after, next: status.next, anchor: 'connections' })}`,
   })
 }
 
-function reasonOf({ kind, reason }: Alert): string {
-  return sentence(kind === 'held' || kind === 'expiring' ? guardsInWords(reason) : reason)
-}
-
-function peopleText({ people, leavers }: Alert): Html | null {
-  if (people === null || people === 0) return null
-  if (leavers === people) return html`<p class="hint">${pluralize(leavers, 'leaver')}</p>`
-  const among = leavers !== null && leavers > 0 ? `, ${pluralize(leavers, 'leaver')} among them` : ''
-  return html`<p class="hint">${pluralize(people, 'person', 'people')}${among}</p>`
-}
-
-/** The link or button that helps with an alert. */
-function answerTo(alert: Alert, context: SharedContext): Renderable {
-  const { connection, kind, code, runId } = alert
-  // Only the identity system sends what is missing.
-  if (code === 'not_pushed' || code === 'no_token') return null
-  switch (kind) {
-    case 'held':
-    case 'expiring':
-      return runId && actionLink({ href: `${runHref(runId)}/decision`, name: 'View the plan', kind: 'main' })
-    case 'paused':
-      return actionLink({
-        href: `/schedules/${encodeURIComponent(connection)}/pause/end`,
-        name: 'End the pause',
-        label: `End the pause of ${connection}`,
-        notAllowed: context.notAllowed('resumeConnection'),
-      })
-    case 'hr_mail':
-      return actionLink({ href: '/problems/hr', name: 'View the list for HR' })
-    case 'settings_differ':
-      return null
-    case 'blocked':
-      return actionLink({
-        href: `/connections/${encodeURIComponent(connection)}/unblock`,
-        name: 'Try it now',
-        notAllowed: context.notAllowed('unblockConnection'),
-      })
-    case 'run_failed':
-    case 'repeated':
-      return runId && actionLink({ href: runHref(runId), name: 'View the run' })
-    case 'stale':
-    case 'overdue':
-      return actionLink({
-        href: `/connections/${encodeURIComponent(connection)}/sync`,
-        name: 'Read now',
-        notAllowed: context.notAllowed('startRun'),
-      })
-    case 'problems':
-    case 'blockedPeople':
-    case 'foreign':
-    case 'leaver_late':
-      return actionLink({ href: address('/problems', { connection }), name: 'View the people' })
-    case 'emergency':
-    case 'stated_departures':
-      return actionLink({ href: `${address('/problems', { connection })}#stated`, name: 'View the people' })
-    case 'unaccounted':
-      return actionLink({
-        href: `/connections/${encodeURIComponent(connection)}/statement`,
-        name: 'View the statement',
-      })
-    case 'directory':
-      return actionLink({ href: address('/effective', { connection }), name: 'View the accounts' })
-    case 'not_effective':
-      return actionLink({ href: address('/effective', { connection }), name: 'View the people' })
-    default:
-      return kind satisfies never
-  }
-}
-
-function connectionCard(connection: ConnectionStatus, status: Status, context: SharedContext, charts: Charts): Html {
-  const { name, target, people, foreign, last, active, nextAt, nextVerifyAt, inbox, pushed } = connection
-  const { text, tone, state } = connectionState(connection, context.now, status.alerts, status.platformDelay)
-  const trouble = connection.problems.refused.people + connection.problems.undelivered.people
-  const blockedCount = connection.blockedPeople.people + connection.blockedPeople.rows
-  return card({
-    title: html`${name} <span class="target">→ ${target}</span>`,
-    id: `connection-${name}`,
-    aside: html`<div class="row">${badge(state, tone)}${actionLink({
-      href: `/connections/${encodeURIComponent(name)}/sync`,
-      name: 'Read now',
-      label: `Read now: ${name}`,
-      notAllowed: context.notAllowed('startRun'),
-    })}</div>`,
-    content: html`<p class="standing">${text}</p>
-${figures([
-  {
-    name: 'Employed',
-    value: number(people.desired - people.separated),
-    note: pluralize(people.separated, 'has left', 'have left'),
-  },
-  {
-    name: 'To be delivered',
-    value: number(people.due),
-    note: people.due === 0 ? 'everybody is delivered' : null,
-    ...(people.due > 0 && { tone: 'wait' as const }),
-  },
-  {
-    name: 'Problems',
-    value: html`<a href="${address('/problems', { connection: name })}">${number(trouble)}</a>`,
-    ...(trouble > 0 && { tone: 'bad' as const }),
-    note: leaversAmong(connection.problems.refused.leavers + connection.problems.undelivered.leavers),
-  },
-  {
-    name: 'Need attention',
-    value: html`<a href="${address('/problems', { connection: name })}#blocked-people">${number(blockedCount)}</a>`,
-    ...(blockedCount > 0 && { tone: 'bad' as const }),
-    note: leaversAmong(connection.blockedPeople.leavers),
-  },
-  {
-    name: 'Only on the platform',
-    value: html`<a href="${address('/problems', { connection: name })}#foreign">${number(foreign.people)}</a>`,
-    ...(foreign.people > 0 && { tone: 'bad' as const }),
-    note: foreign.separated > 0 ? `${pluralize(foreign.separated, 'more has', 'more have')} left there` : null,
-  },
-])}
-${definitions([
-  [
-    'Last run',
-    last &&
-      html`${runLink(last)} ${formatRelativeTime(last.finishedAt ?? last.createdAt, context.now)}${last.counts && html`<span class="hint">${countsText(last.counts)}</span>`}`,
-  ],
-  ['Now', active && html`${runLink(active)} ${formatRelativeTime(active.createdAt, context.now)}`],
-  [
-    'Next run',
-    nextAt === null
-      ? connection.paused === null
-        ? 'no schedule'
-        : 'none until the pause ends'
-      : html`${formatRelativeTime(nextAt, context.now)}<span class="hint">${formatInstant(nextAt)}</span>`,
-  ],
-  [
-    'Data from HR',
-    last?.asOf &&
-      html`${formatRelativeTime(last.asOf, context.now)}<span class="hint">${formatInstant(last.asOf)}</span>`,
-  ],
-  ['Next verification', nextVerifyAt && formatRelativeTime(nextVerifyAt, context.now)],
-  ['Events', inbox && inboxText(inbox)],
-  ['Pushed', pushed && pushedText(pushed, context.now)],
-])}
-<div class="columns" id="charts-${name}" hx-morph-skip="true">${charts.get(name)}</div>
-<p class="hint"><a href="${address('/runs', { connection: name })}">All runs of ${name}</a> · <a href="/connections/${encodeURIComponent(name)}/statement">Population statement</a></p>`,
+/** The states that connections are in, each with how many: a state is chosen by a click. */
+function stateTiles({ states }: Status, search: string, state: ConnectionStateName | undefined): Html {
+  const all = Object.values(states).reduce((sum, count) => sum + count, 0)
+  const ofStates = connectionStates.flatMap((name) => {
+    const count = states[name] ?? 0
+    if (count === 0 && name !== state) return []
+    return [
+      { name: stateNames[name].name, count, href: address('/', { search, state: name }), current: name === state },
+    ]
   })
+  return tiles('States of connections', [
+    { name: 'All', count: all, href: address('/', { search }), current: state === undefined },
+    ...ofStates,
+  ])
 }
 
-const clockDays = 7
-const dayMs = 86_400_000
-
-/** How long the departures of the last days took, one sentence by connection. */
-async function leaverClocks({ control, now }: SharedContext): Promise<ReadonlyMap<string, Html>> {
-  const dayOf = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
-  const period = { from: dayOf(now.getTime() - (clockDays - 1) * dayMs), to: dayOf(now.getTime()) }
-  const { connections } = await control.reportLeavers({ query: { ...period, values: false } })
-  return new Map(connections.map((summary) => [summary.connection, clockText(summary)]))
-}
-
-function clockText({ people, acknowledged, late, notEffective, boundHours, ourSeconds }: LeaverSummary): Html {
-  if (people === 0) return html`<p class="wide"><b>Leavers</b> Nobody’s last day was in the last ${clockDays} days.</p>`
-  const took =
-    ourSeconds && ` (half within ${formatSeconds(ourSeconds.p50)}, 95 % within ${formatSeconds(ourSeconds.p95)})`
-  const lateText = late === 0 ? 'none is late' : html`<strong class="bad">${number(late)} late</strong>`
-  const notText = notEffective > 0 && html`; <strong class="bad">${number(notEffective)} not effective</strong>`
-  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'person', 'people')} had their last day in the last ${clockDays} days. The platform acknowledged ${pluralize(acknowledged, 'departure')}${took}; ${lateText}${notText}. The limit is ${boundHours} h.</p>`
-}
-
-const historyDays = 90
-
-/** The charts of a connection: people employed, and changes per day. */
-async function chartsOf({ control }: SharedContext, connection: string): Promise<Html> {
-  const { days } = await control.connectionHistory({ params: { connection }, query: { days: historyDays } })
-  const employed = days.flatMap(({ day, people, separated }) =>
-    people === null ? [] : [{ at: new Date(`${day}T00:00:00Z`), value: people - (separated ?? 0) }],
-  )
-  const changed = days.map(({ day, changes }) => {
-    const { join, update, leave, return: returns, correct, retract } = changes
-    return { at: new Date(`${day}T00:00:00Z`), values: [join + returns, leave + retract, update + correct] }
-  })
-  const [first, last] = [employed.at(0)?.value ?? 0, employed.at(-1)?.value ?? 0]
-  return html`${lineChart({
-    id: `people-${connection}`,
-    title: `Employed, the last ${historyDays} days`,
-    description: `From ${pluralize(first, 'person', 'people')} to ${pluralize(last, 'person', 'people')}.`,
-    unit: 'Employed',
-    points: employed,
-  })}
-${stackedBars({
-  id: `changes-${connection}`,
-  title: `Changes per day, the last ${historyDays} days`,
-  description: 'A bar for each day: joiners and returns, leavers and retractions, movers and corrections.',
-  series: [
-    { name: 'Joiners, returns', tone: 'one' },
-    { name: 'Leavers', tone: 'two' },
-    { name: 'Movers', tone: 'three' },
-  ],
-  points: changed,
-})}`
-}
-
-function leaversAmong(leavers: number): string | null {
-  return leavers === 0 ? null : `${pluralize(leavers, 'leaver')} among them`
-}
-
-function runLink(run: Run): Html {
-  return html`<a href="${runHref(run.id)}">${stateBadge(run)}</a>`
-}
-
-function pushedText(
-  { users, active, withoutKey, lastAt }: NonNullable<ConnectionStatus['pushed']>,
-  now: Date,
-): Html | string {
-  if (lastAt === null) return 'nothing yet'
-  const keyless = withoutKey === 0 ? '' : `, ${number(withoutKey)} without a key`
-  return html`${formatRelativeTime(lastAt, now)}<span class="hint">${pluralize(users, 'user')}, ${number(active)} of them active${keyless}</span>`
-}
-
-function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {
-  const deciding = held === 0 ? '' : `, ${number(held)} of them for a decision`
-  return `${number(pending)} waiting${deciding}; ${number(rejected)} rejected`
+function columnsOf(status: Status, { now }: SharedContext): readonly Column<ConnectionStatus>[] {
+  const problemsOf = ({ problems, blockedPeople, foreign }: ConnectionStatus) =>
+    problems.refused.people + problems.undelivered.people + blockedPeople.people + blockedPeople.rows + foreign.people
+  return [
+    {
+      name: 'Connection',
+      kind: 'row',
+      cell: ({ name, target }) =>
+        html`<a href="${connectionHref(name)}">${name}</a> <span class="hint">→ ${target}</span>`,
+    },
+    {
+      name: 'State',
+      kind: 'long',
+      cell: (connection) => {
+        const { state, tone, text } = connectionState(connection, {
+          now,
+          alerts: status.alerts,
+          delay: status.platformDelay,
+        })
+        return html`${badge(state, tone)}${tone !== 'good' && html`<span class="hint">${text}</span>`}`
+      },
+    },
+    { name: 'Employed', kind: 'figure', cell: ({ people }) => number(people.desired - people.separated) },
+    { name: 'To be delivered', kind: 'figure', cell: ({ people }) => number(people.due) },
+    {
+      name: 'With problems',
+      kind: 'figure',
+      cell: (connection) =>
+        problemsOf(connection) === 0
+          ? '0'
+          : html`<a href="${address('/problems', { connection: connection.name })}">${number(problemsOf(connection))}</a>`,
+    },
+    {
+      name: 'Last run',
+      cell: ({ last }) =>
+        last && html`<a href="${runHref(last.id)}">${formatRelativeTime(last.finishedAt ?? last.createdAt, now)}</a>`,
+    },
+    { name: 'Next run', cell: ({ nextAt }) => nextAt && formatRelativeTime(nextAt, now) },
+  ]
 }

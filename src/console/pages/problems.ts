@@ -23,26 +23,23 @@ export function problemPages(site: Site): void {
     const { control, caller } = context
     const mayName = seesValues(caller)
     const withNames = mayName && areNamesRequested(fields)
-    const status = await control.status({})
+    const { connections: names } = await control.about({})
     const connection = fields('connection')
     const leavers = await control.listNotEffective({
       query: { ...pageOf('leavers', fields), values: mayName },
     })
-    const stated = await statedDepartures(context, { status, connection })
+    const stated = await statedDepartures(context, connection === '' ? names : [connection])
     const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s export, and why.' })}
 ${filterForm({
   action: '/problems',
   label: 'Problems',
   part: 'lists',
   all: connection === '' ? null : address('/problems', { values: withNames }),
-  fields: html`${connectionField(
-    status.connections.map(({ name }) => name),
-    connection,
-  )}${mayName && checkField({ name: 'values', label: 'With names', checked: withNames, hint: 'Lists with names are not refreshed automatically.' })}`,
+  fields: html`${connectionField(names, connection)}${mayName && checkField({ name: 'values', label: 'With names', checked: withNames, hint: 'Lists with names are not refreshed automatically.' })}`,
 })}
-${neverRead(status, connection)}
+${await neverRead(context, connection)}
 <div id="lists" class="live">
-${await currentPart(context, fields, { status, withNames })}
+${await currentPart(context, fields, withNames)}
 ${
   stated.length > 0 &&
   card({
@@ -57,22 +54,21 @@ ${card({
   content: html`${leaversTable(leavers.data, context)}${pages('leavers', leavers.next, fields)}`,
 })}
 </div>`
-    const isKnown = status.connections.some(({ name }) => name === connection)
+    const isKnown = names.includes(connection)
     return { title: 'Problems', content, section: 'problems', follows: isKnown ? { connection } : {} }
   })
 
-  site.sharedPart('/problems/current', async (context, fields) =>
-    currentPart(context, fields, { status: await context.control.status({}), withNames: false }),
-  )
+  site.sharedPart('/problems/current', async (context, fields) => currentPart(context, fields, false))
+}
+
+/** The status of a connection, or of all if the name is empty: its totals matter here. */
+function statusOf({ control }: SharedContext, connection: string): Promise<Status> {
+  return control.status({ query: { ...(connection && { connection }), limit: 1 } })
 }
 
 type StatedPerson = StatedDeparture & { readonly connection: string }
 
-async function statedDepartures(
-  { control }: SharedContext,
-  { status, connection }: { readonly status: Status; readonly connection: string },
-): Promise<StatedPerson[]> {
-  const names = status.connections.map(({ name }) => name).filter((name) => connection === '' || name === connection)
+async function statedDepartures({ control }: SharedContext, names: readonly string[]): Promise<StatedPerson[]> {
   const requests = names.map(async (name) => {
     const { data } = await control.listStatedDepartures({ params: { connection: name } })
     return data.map((stated) => ({ ...stated, connection: name }))
@@ -107,13 +103,11 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
   })
 }
 
-type ListOptions = { readonly status: Status; readonly withNames: boolean }
-
 /**
  * The lists that change while runs deliver. They refresh themselves only without names, because the audit trail records each look at names.
  * The list of leavers is separate: it always shows names to callers who may see them.
  */
-async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: ListOptions): Promise<Html> {
+async function currentPart(context: SharedContext, fields: Fields, withNames: boolean): Promise<Html> {
   const { control } = context
   const connection = fields('connection')
   const [{ data: failures }, problems, blockedPeople, foreign] = await Promise.all([
@@ -122,10 +116,7 @@ async function currentPart(context: SharedContext, fields: Fields, { status, wit
     control.listBlockedPeople({ query: { ...pageOf('blocked-people', fields), values: withNames } }),
     control.listForeign({ query: pageOf('foreign', fields) }),
   ])
-  const totals = totalsOf(status, connection)
-  const inDoubtConnections = status.connections.filter(
-    ({ name, inDoubt }) => inDoubt !== null && (connection === '' || name === connection),
-  )
+  const { totals } = await statusOf(context, connection)
   const query = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
   return live({
     id: 'current',
@@ -148,32 +139,17 @@ ${card({
   content: html`${foreignTable(foreign.data, context)}${pages('foreign', foreign.next, fields)}`,
 })}
 ${
-  inDoubtConnections.length > 0 &&
+  totals.inDoubt.length > 0 &&
   card({
     title: 'In doubt',
     id: 'doubt',
-    content: html`<ul class="list">${inDoubtConnections.map(
-      ({ name, inDoubt }) =>
-        inDoubt &&
-        html`<li>${name}: ${pluralize(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${pluralize(inDoubt.leavers, 'leaver')} among them`}. The outcome of a request about them is unknown, and it may still take effect. Rollcall checks them at least until ${formatInstant(inDoubt.until)}.</li>`,
+    content: html`<ul class="list">${totals.inDoubt.map(
+      ({ connection: name, people, leavers, until }) =>
+        html`<li>${name}: ${pluralize(people, 'person', 'people')}${leavers > 0 && `, ${pluralize(leavers, 'leaver')} among them`}. The outcome of a request about them is unknown, and it may still take effect. Rollcall checks them at least until ${formatInstant(until)}.</li>`,
     )}</ul>`,
   })
 }`,
   })
-}
-
-function totalsOf(
-  { connections }: Status,
-  connection: string,
-): Readonly<Record<'problems' | 'blockedPeople' | 'foreign', number>> {
-  const chosen = connections.filter(({ name }) => connection === '' || name === connection)
-  const sum = (countOf: (status: (typeof chosen)[number]) => number) =>
-    chosen.reduce((total, status) => total + countOf(status), 0)
-  return {
-    problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
-    blockedPeople: sum(({ blockedPeople }) => blockedPeople.people + blockedPeople.rows),
-    foreign: sum(({ foreign }) => foreign.people),
-  }
 }
 
 function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: SharedContext): Html {
@@ -254,13 +230,13 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext)
 }
 
 /** Without a run, the empty lists of this page would look as if all were well. */
-function neverRead({ connections }: Status, connection: string): Html | null {
-  const unread = connections.filter(
-    ({ name, last, active }) => last === null && active === null && (connection === '' || name === connection),
-  )
-  if (unread.length === 0) return null
-  const [only] = unread
-  const names = unread.length === 1 ? only?.name : pluralize(unread.length, 'connection')
+async function neverRead({ control }: SharedContext, connection: string): Promise<Html | null> {
+  const { states, connections } = await control.status({
+    query: { ...(connection && { connection }), state: 'new', limit: 1 },
+  })
+  const unread = states.new ?? 0
+  if (unread === 0) return null
+  const names = unread === 1 ? connections[0]?.name : pluralize(unread, 'connection')
   return html`<p class="empty" role="status">Nothing of ${names} has been read yet, so nothing is known of the people. Start a run with <a href="/">Read now</a> on the overview.</p>`
 }
 

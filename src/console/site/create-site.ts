@@ -196,8 +196,10 @@ function contextOf(routes: Routes, request: FastifyRequest, { visitor, isFresh }
   const { caller, formToken } = visitor
   const ownControl = routes.control(caller, () => leftSignal(request))
   // Most pages show the status, and nothing else on them costs as much. It holds no personal values, so visitors can share it.
-  const status: Control['status'] = () =>
-    isFresh ? ownControl.status({}) : routes.shared.status.get(caller.role, () => ownControl.status({}))
+  const status: Control['status'] = (input) => {
+    const read = () => ownControl.status(input)
+    return isFresh ? read() : routes.shared.status.get(`${caller.role} ${JSON.stringify(input)}`, read)
+  }
   return {
     caller,
     formToken,

@@ -105,6 +105,11 @@ function planned(counts: Counts | null) {
 /** The page on which the first connection is made. */
 export const firstVisitHref = '/connect'
 
+/** The address of a connection. */
+export function connectionHref(connection: string): string {
+  return `/connections/${encodeURIComponent(connection)}`
+}
+
 /** The address of a run. */
 export function runHref(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`

@@ -63,6 +63,7 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   fixEffective: { bodies: { 'Edited by mistake': { connection, keys: ['E-1042'], reason } } },
   reportLeavers: { query: quarter },
   packLeavers: { query: quarter },
+  status: { query: { search: 'berlin', state: 'problems' } },
   getHandOver: { query: { connection, perGroup: 20 } },
   getHandOverFile: { query: { connection, format: 'xlsx' } },
   unblockConnection: { params: ofConnection, bodies: { 'The key was replaced': {} } },

@@ -1,6 +1,7 @@
 /** The one door to the shapes of the control API that other rooms use. */
 
 export { ClassifiedValue, ValueMeaning } from './classified-values.ts'
+export { type ConnectionStateName, connectionStates } from './connection-states.ts'
 export { EventState, InboxEvent } from './events.ts'
 export { BlockedPeopleCounts, ForeignTally, InDoubtCounts } from './people-counts.ts'
 export { Person } from './person-shapes.ts'

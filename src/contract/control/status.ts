@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { Alert } from './alerts.ts'
+import { connectionStates } from './connection-states.ts'
 import { deprecatedName } from './deprecated.ts'
+import { After, Limit, Search } from './lists.ts'
 import { Pause } from './pauses.ts'
 import { BlockedPeopleCounts, ForeignTally, InDoubtCounts } from './people-counts.ts'
 import { Count, Instant } from './plan-shapes.ts'
@@ -16,6 +18,11 @@ const ProblemTally = z.object({
 /** The state of a connection: its people, problems, runs and next times. */
 export const ConnectionStatus = z.object({
   name: z.string(),
+  state: z
+    .enum(connectionStates)
+    .describe(
+      'The platform refuses it, the state of its active run, paused, never read, how its last run ended, people with problems, people or events that wait, people in doubt, or in sync.',
+    ),
   target: z.string().describe('The connection of the platform that this one feeds.'),
   people: z.object({
     desired: Count.describe('Everybody whom HR has stated.'),
@@ -70,7 +77,15 @@ export const ConnectionStatus = z.object({
 })
 export type ConnectionStatus = z.infer<typeof ConnectionStatus>
 
-/** The state of the daemon and of every connection. */
+const Totals = z.object({
+  employed: Count,
+  problems: Count.describe('People that the platform turned down, or whose delivery fails or waits behind a block.'),
+  blockedPeople: Count.describe('People and rows that are blocked.'),
+  foreign: Count.describe('People whom only the platform knows, as employed.'),
+  inDoubt: z.array(InDoubtCounts.extend({ connection: z.string() })).describe('The connections with people in doubt.'),
+})
+
+/** The state of the daemon and of its connections. */
 export const Status = z
   .object({
     version: z.string(),
@@ -91,14 +106,22 @@ export const Status = z
     reload: Reload.optional().describe(
       'What became of the newest reload of the configuration; left out: there was none.',
     ),
-    connections: z.array(ConnectionStatus),
+    connections: z.array(ConnectionStatus).describe('A page of the connections that were asked for, as configured.'),
+    states: z
+      .partialRecord(z.enum(connectionStates), Count)
+      .describe('How many connections are in each state, of all that match `connection` and `search`.'),
+    totals: Totals.describe('The people of all those connections together.'),
+    next: z.string().nullable().describe('Give it as `after` for the connections that follow.'),
   })
   .meta({ id: 'Status' })
 export type Status = z.infer<typeof Status>
 
 /** The version, the daemon and the names of the connections. */
 export const About = Status.pick({ version: true, daemon: true })
-  .extend({ connections: z.array(z.string()).describe('The names of all connections.') })
+  .extend({
+    connections: z.array(z.string()).describe('The names of all connections.'),
+    receivers: z.array(z.string()).describe('Those of them that take events, by webhook or SCIM.'),
+  })
   .meta({ id: 'About' })
 
 /** How people see what runs here and the state of every connection. */
@@ -115,8 +138,15 @@ export const statusOperations = operations({
     method: 'GET',
     path: '/status',
     permission: 'viewer',
-    summary: 'The state of the daemon and of every connection.',
+    summary: 'The state of the daemon and of its connections.',
+    query: z.object({
+      connection: z.string().optional().describe('Only this one.'),
+      search: Search.optional().describe('Those whose name has this part, in any spelling of its letters.'),
+      state: z.enum(connectionStates).optional(),
+      after: After,
+      limit: Limit.default(100),
+    }),
     success: { 200: Status },
-    errors: [401, 500, 503],
+    errors: [400, 401, 404, 500, 503],
   },
 })

@@ -1,113 +1,157 @@
+import { z } from 'zod'
+import type { Alert } from '../../contract/control/alerts.ts'
+import { foldLetters, holdsFolded } from '../../contract/control/fold-letters.ts'
 import type { Process } from '../../contract/control/processes.ts'
-import type {
-  BlockedPeopleCounts,
-  ConnectionStatus,
-  ForeignTally,
-  InDoubtCounts,
-} from '../../contract/control/shapes.ts'
+import type { ConnectionStatus, Status } from '../../contract/control/shapes.ts'
 import type { statusOperations } from '../../contract/control/status.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { type ConnectionState, connectionStates } from '../../store/connections/connections.ts'
-import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
-import { noProblems, type ProblemCounts, problemCounts } from '../../store/deliveries/problems.ts'
+import { connectionStates } from '../../store/connections/connections.ts'
+import { pausedConnections } from '../../store/connections/pauses.ts'
+import { noProblems, problemCounts } from '../../store/deliveries/problems.ts'
 import { foreignCounts, noForeignPeople } from '../../store/foreign/people.ts'
 import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { countBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
-import { type CurrentRuns, currentRuns } from '../../store/runs/runs.ts'
-import { type PushedTally, pushedTallies } from '../../store/scim/resources.ts'
+import { currentRunStates, currentRuns } from '../../store/runs/runs.ts'
+import { pushedTallies } from '../../store/scim/resources.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import { currentAlerts } from './alerts.ts'
+import { stateOf } from './connection-state.ts'
 import type { ControlContext } from './control-context.ts'
+import { readCursor, writeCursor } from './cursors.ts'
 import { platformDelay } from './delays.ts'
 import { pauseView } from './pauses.ts'
+import { requireConnection } from './require-connection.ts'
 import { nextAt } from './schedules.ts'
 import type { WithActor } from './with-permissions.ts'
 
 /** Handlers of the operations about what runs here. */
 export const statusHandlers: Handlers<typeof statusOperations, ControlContext & WithActor> = {
   async about({ about: { version, daemon }, sync }) {
-    return { status: 200, body: { version, daemon, connections: [...sync.connections.keys()] } }
+    const receivers = [...sync.connections].flatMap(([name, { feeds }]) => (feeds.webhook ? [name] : []))
+    return { status: 200, body: { version, daemon, connections: [...sync.connections.keys()], receivers } }
   },
 
-  async status(ctx) {
-    const { db } = ctx.sync.store
-    const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
-    const problems = await problemCounts(db, { now: ctx.sync.now() })
-    const blockedPeople = await countBlockedPeople(db, { now: ctx.sync.now() })
-    const foreign = await foreignCounts(db)
-    const inDoubt = await inDoubtCounts(db)
-    const paused = await pausedConnections(db, ctx.sync.now())
-    const names = [...ctx.sync.connections.keys()]
-    const runs = await currentRuns(db, names)
-    const pushed = await pushedTallies(db)
-    const connections = names.map((name) =>
-      connectionStatus(ctx, name, {
-        state: states.get(name),
-        runs: runs.get(name) ?? { active: null, last: null },
-        problems: problems.get(name) ?? noProblems,
-        blockedPeople: blockedPeople.get(name) ?? noBlockedPeople,
-        foreign: foreign.get(name) ?? noForeignPeople,
-        inDoubt: inDoubt.get(name) ?? null,
-        pause: paused.get(name) ?? null,
-        pushed: pushed.get(name),
-      }),
-    )
+  async status(ctx, { query: { connection, search, state, after, limit } }) {
+    if (connection !== undefined) requireConnection(ctx, connection)
+    const scope = { list: 'status', connection, search, state }
+    const last = readCursor(scope, after, z.string())
+    const alerts = await currentAlerts(ctx)
+    const facts = await readFacts(ctx, alerts)
+    const matching = [...ctx.sync.connections.keys()]
+      .filter((name) => name === (connection ?? name) && holdsText(name, search))
+      .map((name) => connectionSummary(ctx, name, facts))
+    const listed = matching.filter((one) => one.state === (state ?? one.state))
+    const begin = last === undefined ? 0 : listed.findIndex(({ name }) => name === last) + 1
+    const shown = listed.slice(begin, begin + limit)
+    const end = listed.length > begin + limit ? shown.at(-1)?.name : undefined
     return {
       status: 200,
       body: {
         ...ctx.about,
         platformDelay: (await platformDelay(ctx.sync)) ?? undefined,
-        alerts: await currentAlerts(ctx),
+        alerts,
         unsigned: ctx.audit.trouble() ?? undefined,
         processes: await listProcesses(ctx),
         reload: ctx.reloads?.last ?? undefined,
-        connections,
+        connections: await withRuns(ctx, shown, facts),
+        states: countedStates(matching),
+        totals: totalsOf(matching),
+        next: end === undefined ? null : writeCursor(scope, end),
       },
     }
   },
 }
 
-/** What the store has of one connection. */
-type ConnectionFacts = {
-  readonly state: ConnectionState | undefined
-  readonly runs: CurrentRuns
-  readonly problems: ProblemCounts
-  readonly blockedPeople: BlockedPeopleCounts
-  readonly foreign: ForeignTally
-  readonly inDoubt: InDoubtCounts | null
-  readonly pause: Pause | null
-  readonly pushed: PushedTally | undefined
+function holdsText(name: string, search: string | undefined): boolean {
+  return search === undefined || holdsFolded(foldLetters(name), foldLetters(search))
 }
 
-function connectionStatus(ctx: ControlContext, name: string, facts: ConnectionFacts): ConnectionStatus {
-  const { state, runs, problems, blockedPeople, foreign, inDoubt, pause, pushed } = facts
-  const { target, feeds, approvals, isPushed } = ctx.sync.connections.get(name) ?? {}
-  const people = state?.people ?? 0
-  const due = state?.outOfSync ?? 0
+function totalsOf(connections: readonly Summary[]): Status['totals'] {
+  const sum = (countOf: (connection: Summary) => number) =>
+    connections.reduce((total, connection) => total + countOf(connection), 0)
   return {
-    name,
-    target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
+    employed: sum(({ people }) => people.desired - people.separated),
+    problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
+    blockedPeople: sum(({ blockedPeople }) => blockedPeople.people + blockedPeople.rows),
+    foreign: sum(({ foreign }) => foreign.people),
+    inDoubt: connections.flatMap(({ name, inDoubt }) => (inDoubt === null ? [] : [{ connection: name, ...inDoubt }])),
+  }
+}
+
+function countedStates(connections: readonly Summary[]): Status['states'] {
+  const groups = Object.groupBy(connections, ({ state }) => state)
+  return Object.fromEntries(Object.entries(groups).map(([state, { length }]) => [state, length]))
+}
+
+/** What the store has of all connections, by their names. Each is one query, however many connections there are. */
+async function readFacts({ sync }: ControlContext, alerts: readonly Alert[]) {
+  const { db } = sync.store
+  return {
+    states: new Map((await connectionStates(db)).map((state) => [state.name, state])),
+    problems: await problemCounts(db, { now: sync.now() }),
+    blockedPeople: await countBlockedPeople(db, { now: sync.now() }),
+    foreign: await foreignCounts(db),
+    inDoubt: await inDoubtCounts(db),
+    pauses: await pausedConnections(db, sync.now()),
+    runs: await currentRunStates(db, [...sync.connections.keys()]),
+    pushed: await pushedTallies(db),
+    alerts: Map.groupBy(alerts, ({ connection }) => connection),
+  }
+}
+
+type Facts = Awaited<ReturnType<typeof readFacts>>
+
+/** A connection without what takes a query or a calculation of its own: its runs and next times. */
+type Summary = Omit<ConnectionStatus, 'active' | 'last' | 'nextAt' | 'nextVerifyAt' | 'nextSampleAt'>
+
+const noRuns = { active: null, last: null }
+
+function connectionSummary(ctx: ControlContext, name: string, facts: Facts): Summary {
+  const { target, feeds, approvals, isPushed } = ctx.sync.connections.get(name) ?? {}
+  const state = facts.states.get(name)
+  const people = state?.people ?? 0
+  const pause = facts.pauses.get(name) ?? null
+  const pushed = facts.pushed.get(name)
+  const known = {
     // `wanted` is deprecated: removed after 0.1.
-    people: { desired: people, wanted: people, separated: state?.separated ?? 0, due },
-    problems,
-    blockedPeople,
-    // Deprecated: removed after 0.1.
-    unserved: blockedPeople,
-    foreign,
-    inDoubt,
-    twoPeople: approvals?.twoPeople ?? false,
-    requireReason: approvals?.requireReason ?? false,
+    people: { desired: people, wanted: people, separated: state?.separated ?? 0, due: state?.outOfSync ?? 0 },
+    problems: facts.problems.get(name) ?? noProblems,
+    blockedPeople: facts.blockedPeople.get(name) ?? noBlockedPeople,
+    foreign: facts.foreign.get(name) ?? noForeignPeople,
+    inDoubt: facts.inDoubt.get(name) ?? null,
     inbox: feeds?.webhook
       ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }
       : null,
-    ...(isPushed && pushed && { pushed: { ...pushed, lastAt: pushed.lastAt?.toISOString() ?? null } }),
     blocked: state?.blocked ?? null,
     paused: pause && pauseView(pause),
-    ...runs,
-    nextAt: nextAt(ctx, { connection: name, purpose: 'read', pause }),
-    nextVerifyAt: nextAt(ctx, { connection: name, purpose: 'verify', pause }),
-    nextSampleAt: nextAt(ctx, { connection: name, purpose: 'sample', pause }),
   }
+  return {
+    name,
+    state: stateOf({ ...known, runs: facts.runs.get(name) ?? noRuns, alerts: facts.alerts.get(name) ?? [] }),
+    target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
+    ...known,
+    // Deprecated: removed after 0.1.
+    unserved: known.blockedPeople,
+    twoPeople: approvals?.twoPeople ?? false,
+    requireReason: approvals?.requireReason ?? false,
+    ...(isPushed && pushed && { pushed: { ...pushed, lastAt: pushed.lastAt?.toISOString() ?? null } }),
+  }
+}
+
+async function withRuns(ctx: ControlContext, shown: readonly Summary[], facts: Facts): Promise<ConnectionStatus[]> {
+  const states = new Map(shown.map(({ name }) => [name, facts.runs.get(name) ?? noRuns]))
+  const runs = await currentRuns(ctx.sync.store.db, states)
+  return shown.map((summary) => {
+    const { name: connection } = summary
+    const pause = facts.pauses.get(connection) ?? null
+    return {
+      ...summary,
+      ...(runs.get(connection) ?? noRuns),
+      nextAt: nextAt(ctx, { connection, purpose: 'read', pause }),
+      nextVerifyAt: nextAt(ctx, { connection, purpose: 'verify', pause }),
+      nextSampleAt: nextAt(ctx, { connection, purpose: 'sample', pause }),
+    }
+  })
 }
 
 async function listProcesses({ sync }: ControlContext): Promise<Process[]> {

@@ -42,7 +42,8 @@ export type { RunState } from '../../contract/control/shapes.ts'
 export const endStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
 
 /** The other states, by priority for the state of a connection: active before waiting. */
-const activeStates: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
+const workingStates: readonly RunState[] = ['reading', 'planned', 'delivering']
+const activeStates: readonly RunState[] = [...workingStates, 'held', 'waiting']
 
 /** The states that may move to `to`. */
 function statesBefore(to: RunState): RunState[] {
@@ -336,27 +337,52 @@ export type CurrentRuns = {
   readonly last: Run | null
 }
 
-/** The current and last run of each connection, however many runs there are. */
-export async function currentRuns(db: Db, connections: readonly string[]): Promise<ReadonlyMap<string, CurrentRuns>> {
-  const current = sql<string>`(
-    select distinct on (connection, rank is null) id
-    from (
-      select newest.*, array_position(${activeStates}::text[], newest.state) as rank
-      from unnest(${connections}::text[]) as of_connection(name),
-        unnest(${Object.keys(moves)}::text[]) as of_state(name), unnest(${triggers}::text[]) as of_trigger(name),
-        lateral (
-          select id, connection, state, created_at from runs
-          where runs.connection = of_connection.name and runs.state = of_state.name and runs.trigger = of_trigger.name
-          order by runs.created_at desc, runs.id desc limit 1) as newest) as of_each
-    order by connection, rank is null, rank, created_at desc, id desc)`
-  const selected = (await runs(db).where('runs.id', 'in', current).execute()).map(toRun)
-  const hasEnded = ({ state }: Run): boolean => endStates.includes(state)
-  return new Map(
-    connections.map((connection) => {
-      const own = selected.filter((run) => run.connection === connection)
-      return [connection, { active: own.find((run) => !hasEnded(run)) ?? null, last: own.find(hasEnded) ?? null }]
-    }),
-  )
+/** The state of a connection's current and last run. */
+export type CurrentRunStates = {
+  readonly [run in keyof CurrentRuns]: Pick<Run, 'id' | 'connection' | 'state'> | null
+}
+
+/** The state of the current and of the last run of each connection. One or two index entries are read for each, however many runs there are. */
+export async function currentRunStates(
+  db: Db,
+  connections: readonly string[],
+): Promise<ReadonlyMap<string, CurrentRunStates>> {
+  const { rows } = await sql<{ id: string; connection: string; state: RunState }>`
+    select id, connection, state from (
+      select distinct on (connection) id, connection, state from (
+        select * from runs where state in (${sql.join(workingStates.map((state) => sql.lit(state)))})
+        union all select * from runs where state = 'held'
+        union all select * from runs where state = 'waiting') as begun
+      where connection = any(${connections}::text[])
+      order by connection, array_position(${activeStates}::text[], state), created_at desc, id desc) as current
+    union all
+    select ended.* from unnest(${connections}::text[]) as of_connection(name), lateral (
+      select id, connection, state from runs
+      where connection = of_connection.name and state <> all(${activeStates}::text[])
+      order by created_at desc, id desc limit 1) as ended`.execute(db)
+  const [ended, active] = parted(rows, ({ state }) => endStates.includes(state))
+  return new Map(connections.map((name) => [name, { active: active.get(name) ?? null, last: ended.get(name) ?? null }]))
+}
+
+function parted<T extends { readonly connection: string }>(
+  rows: readonly T[],
+  isFirst: (row: T) => boolean,
+): [ReadonlyMap<string, T>, ReadonlyMap<string, T>] {
+  const of = (isWanted: boolean) =>
+    new Map(rows.filter((row) => isFirst(row) === isWanted).map((row) => [row.connection, row]))
+  return [of(true), of(false)]
+}
+
+/** The current and last run of each connection, from their states. */
+export async function currentRuns(
+  db: Db,
+  states: ReadonlyMap<string, CurrentRunStates>,
+): Promise<ReadonlyMap<string, CurrentRuns>> {
+  const ids = [...states.values()].flatMap(({ active, last }) => [active, last].flatMap((run) => run?.id ?? []))
+  const selected = ids.length === 0 ? [] : await runs(db).where('runs.id', 'in', ids).execute()
+  const byId = new Map(selected.map((row) => [row.id, toRun(row)]))
+  const runOf = (run: { readonly id: string } | null) => (run === null ? null : (byId.get(run.id) ?? null))
+  return new Map([...states].map(([name, { active, last }]) => [name, { active: runOf(active), last: runOf(last) }]))
 }
 
 /** Lists the runs of the feed `source`, the newest first. */

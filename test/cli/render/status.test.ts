@@ -41,9 +41,13 @@ test('the status shows what runs and the state of each connection', () => {
     ],
     reload: { at: '2026-11-20T01:30:00.000Z', refused: 'server.port cannot change while the daemon runs: restart it' },
     unsigned: 'entry 7, the last one, is not what was signed',
+    states: { inSync: 1 } as const,
+    totals: { employed: 1, problems: 0, blockedPeople: 0, foreign: 0, inDoubt: [] },
+    next: null,
     connections: [
       {
         name: 'acme',
+        state: 'inSync' as const,
         target: 'Acme HRIS',
         people: { desired: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
@@ -118,9 +122,13 @@ test('without a daemon no next run is promised', () => {
     platform: 'https://platform.example/public/v2',
     alerts: [],
     processes: [],
+    states: { inSync: 1 } as const,
+    totals: { employed: 1, problems: 0, blockedPeople: 0, foreign: 0, inDoubt: [] },
+    next: null,
     connections: [
       {
         name: 'acme',
+        state: 'inSync' as const,
         target: 'Acme HRIS',
         people: { desired: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },

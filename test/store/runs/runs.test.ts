@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { currentRuns, ensureConnection, listRuns, type RunFilter } from '../../../src/store/runs/runs.ts'
+import {
+  currentRunStates,
+  currentRuns,
+  ensureConnection,
+  listRuns,
+  type RunFilter,
+} from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
@@ -75,6 +81,7 @@ describe.each(databases)('the list of runs on $name', ({ createDatabase }) => {
 
   test('shows what a connection does now, however many runs have ended since', async () => {
     await ensureConnection(store.db, 'hooli')
+    const currentOf = async (names: string[]) => await currentRuns(store.db, await currentRunStates(store.db, names))
     const atMinute = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute))
     const waiting = await storeRun(store.db, { connection: 'hooli', state: 'waiting', at: atMinute(0) })
     const ended: string[] = []
@@ -83,9 +90,9 @@ describe.each(databases)('the list of runs on $name', ({ createDatabase }) => {
         await storeRun(store.db, { connection: 'hooli', feed: 'webhook', state: 'finished', at: atMinute(minute) }),
       )
 
-    const first = (await currentRuns(store.db, ['hooli', 'acme'])).get('hooli')
+    const first = (await currentOf(['hooli', 'acme'])).get('hooli')
     const held = await storeRun(store.db, { connection: 'hooli', state: 'held', at: atMinute(1) })
-    const current = await currentRuns(store.db, ['hooli', 'acme', 'new'])
+    const current = await currentOf(['hooli', 'acme', 'new'])
 
     expect([first?.active?.id, first?.last?.id]).toEqual([waiting, ended.at(-1)])
     expect([current.get('hooli')?.active?.id, current.get('hooli')?.last?.id]).toEqual([held, ended.at(-1)])
