@@ -170,12 +170,12 @@ test('a backup of an older release is migrated to the newest tables', async () =
 
 test('a backup of a newer or a development version is refused with advice', async () => {
   const { header } = await checkBackup(file)
-  const newer = { ...header, migrations: [...header.migrations, { name: '0002-later', sha256: 'x' }] }
+  const newer = { ...header, migrations: [...header.migrations, { name: '9999-later', sha256: 'x' }] }
   const development = ['0001-connections', '0034-foreign-people'].map((name) => ({ name, sha256: 'x' }))
 
   expect(() => refuseOtherVersion(header, file)).not.toThrow()
   expect(() => refuseOtherVersion(newer, file)).toThrow(
-    'was written by a newer version of Rollcall (migration "0002-later"): use that version, or a newer one',
+    'was written by a newer version of Rollcall (migration "9999-later"): use that version, or a newer one',
   )
   expect(() => refuseOtherVersion({ ...header, migrations: development }, file)).toThrow(
     expect.objectContaining({
