@@ -17,7 +17,8 @@ export const docsGroups: readonly (readonly [title: string, pages: readonly stri
   [
     'HR’s lists',
     [
-      ...['configure', 'settings', 'sources', 'sources-files', 'sources-formats', 'sources-http', 'sources-sftp'],
+      ...['configure', 'settings', 'sources', 'sources-files', 'sources-formats', 'sources-excel-json'],
+      ...['sources-http', 'sources-http-pages', 'sources-sftp'],
       ...['sources-object-storage', 'sources-scim', 'webhooks', 'recipes', 'presets', 'records'],
     ],
   ],
