@@ -45,7 +45,8 @@ function parsed(operation: Operation, input: Readonly<Record<string, unknown>>):
   const parts = (['params', 'query', 'body'] as const).flatMap((part) => {
     const schema = operation[part]
     if (!schema) return []
-    const result = schema.safeParse(input[part])
+    // A caller may leave out a query in which nothing is required, as in an address.
+    const result = schema.safeParse(input[part] ?? (part === 'query' ? {} : undefined))
     if (!result.success) throw new Failure('usage', describeIssues(result.error))
     return [[part, result.data] as const]
   })
