@@ -224,6 +224,8 @@ function runFacts(run: Run): string[][] {
     ['plan', run.counts && countsText(run.counts)],
     ['set aside', run.heldPart && `run ${shortId(run.heldPart)}`],
     ['continued', run.wentOn && `run ${shortId(run.wentOn)}`],
+    ['part of', run.partOf && `the plan of run ${shortId(run.partOf)}`],
+    ['parts', run.parts.map((id) => `run ${shortId(id)}`).join(', ') || null],
     ['linked runs', run.also.map(({ id, connection }) => `run ${shortId(id)} of ${connection}`).join(', ') || null],
     ['linked to', run.ridesWith && `run ${shortId(run.ridesWith)}`],
     ['digest', run.digest],

@@ -194,6 +194,9 @@ function sentenceOf(run: Run): Html | null {
     run.heldPart && html`A guard holds some of its people in <a href="${runHref(run.heldPart)}">a separate run</a>.`,
     run.wentOn &&
       html`The changes that no guard questions continue in <a href="${runHref(run.wentOn)}">another run</a>.`,
+    run.partOf && html`It delivers the approved part of <a href="${runHref(run.partOf)}">a held plan</a>.`,
+    run.parts.length > 0 &&
+      html`Approved before: ${joined(run.parts.map((id, at) => html`<a href="${runHref(id)}">part ${number(at + 1)}</a>`))}.`,
     ...run.also.map(
       ({ id, connection }) =>
         html`${connection} reads the same export, in <a href="${runHref(id)}">a run of its own</a>.`,
