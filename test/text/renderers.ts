@@ -195,6 +195,8 @@ const own: ReadonlySet<string> = new Set([
     'runId',
     'heldPart',
     'wentOn',
+    'partOf',
+    'parts',
     'ridesWith',
     'digest',
     'basis',
