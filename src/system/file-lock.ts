@@ -23,7 +23,7 @@ export function takeFileLock(path: string, { timeoutMs }: { readonly timeoutMs: 
 }
 
 /** A lock that this process has, and its file. */
-export type HeldLock = Disposable & { readonly path: string }
+type HeldLock = Disposable & { readonly path: string }
 
 /**
  * Takes the lock on a new file, for as long as what it stands for is in use: other processes remove what has a lock that nobody holds, and

@@ -75,7 +75,7 @@ function personioList({ url }: HrServer): ListGiven {
 }
 
 /** What `init`, `check` and `sync` say of a list. */
-async function saidInTerminal({ recipe, secretAt, texts, parameters, settings }: ListGiven) {
+async function printedInTerminal({ recipe, secretAt, texts, parameters, settings }: ListGiven) {
   const given = [
     ...Object.entries(parameters).flatMap(([name, value]) => ['--parameter', `${name}=${value}`]),
     ...Object.entries(texts).flatMap(([path, value]) => ['--credential', `${path}=${value}`]),
@@ -109,7 +109,7 @@ async function runCommands(connections: object) {
 }
 
 /** What the console says of a list, and what the log does. */
-async function saidInConsole({ recipe, secretAt, texts, parameters, settings }: ListGiven) {
+async function shownInConsole({ recipe, secretAt, texts, parameters, settings }: ListGiven) {
   const given = { ...texts, [secretAt]: recipe === 'scim' ? token : clientSecret }
   const request = { recipe, name: 'HR', timeZone: 'UTC', parameters, credentials: given, settings }
   const { body } = await empty.post('/first-visit/lists', request)
@@ -162,9 +162,9 @@ const bad: readonly BadList[] = [
 ]
 
 /** Expects the sentence wherever somebody meets the list, and that nobody was sent. */
-async function expectSaid(sentence: RegExp, { terminal, console }: { terminal: ListGiven; console: ListGiven }) {
-  const [init, check, sync] = await saidInTerminal(terminal)
-  const inConsole = await saidInConsole(console)
+async function expectSentence(sentence: RegExp, { terminal, console }: { terminal: ListGiven; console: ListGiven }) {
+  const [init, check, sync] = await printedInTerminal(terminal)
+  const inConsole = await shownInConsole(console)
 
   expect([init?.exit, check?.exit, sync?.exit]).toEqual([66, 66, 66])
   for (const text of [init?.text, check?.text, sync?.text, ...inConsole]) expect(text).toMatch(sentence)
@@ -178,7 +178,7 @@ test.each(bad)(
     await using server = await startHrServer(one.answer)
     const given = scimList(server, one.settings)
 
-    await expectSaid(one.sentence, { terminal: given, console: given })
+    await expectSentence(one.sentence, { terminal: given, console: given })
   },
 )
 
@@ -186,7 +186,7 @@ test('so is a token endpoint that answers HTML', async () => {
   await using server = await startHrServer(html)
   const given = personioList(server)
 
-  await expectSaid(/\/token answers with text\/html, a login page perhaps: check the address/, {
+  await expectSentence(/\/token answers with text\/html, a login page perhaps: check the address/, {
     terminal: given,
     console: given,
   })
@@ -199,7 +199,7 @@ test('so is an expired certificate', async () => {
   trusting.defer(() => tls.setDefaultCACertificates(known))
   tls.setDefaultCACertificates([...known, String(made.server.ca)])
 
-  await expectSaid(/shows a certificate that has expired \(CERT_HAS_EXPIRED\): let its administrator renew it/, {
+  await expectSentence(/shows a certificate that has expired \(CERT_HAS_EXPIRED\): let its administrator renew it/, {
     terminal: scimList(server, { ca: 'ca.pem' }),
     console: scimList(server),
   })

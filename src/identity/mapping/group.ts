@@ -2,7 +2,7 @@ import { columnFinder } from './headers.ts'
 import type { MappableRow } from './rows.ts'
 
 /** The longest text of a group. What follows is cut off. */
-export const maxGroupLength = 200
+const maxGroupLength = 200
 
 /**
  * Binds the column of groups to a header. Its function returns the group that a row states: null if the cell is blank, undefined if the
@@ -12,10 +12,10 @@ export function groupReader(
   column: string | undefined,
   headers: readonly string[],
 ): (row: Pick<MappableRow, 'values'>) => string | null | undefined {
-  const found = column === undefined ? null : columnFinder(headers)([column])
-  if (found?.kind !== 'one') return () => undefined
+  const match = column === undefined ? null : columnFinder(headers)([column])
+  if (match?.kind !== 'one') return () => undefined
   return ({ values }) => {
-    const cell = values[found.index]
+    const cell = values[match.index]
     return cell === undefined ? undefined : groupText(cell)
   }
 }

@@ -9,7 +9,7 @@ import { type Lease, withoutLease } from '../workers/leases.ts'
 type Block = NonNullable<ConnectionStatus['blocked']>
 
 /** What is stored of a connection, with counts. */
-export type ConnectionState = {
+type ConnectionState = {
   readonly name: string
   /** The key that `targetId` was resolved from. Another key means another target, whose people are unknown. */
   readonly targetKey: string | null

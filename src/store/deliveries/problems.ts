@@ -42,7 +42,7 @@ export async function listProblems(db: Db, { now, connection, after, limit }: Pr
 }
 
 /** How many people are refused and undelivered, and how many of them the platform may still take for employed. */
-export type ProblemCounts = ConnectionStatus['problems']
+type ProblemCounts = ConnectionStatus['problems']
 type ProblemCount = ProblemCounts[Problem['state']]
 
 const none: ProblemCount = { people: 0, leavers: 0 }

@@ -29,7 +29,7 @@ export function isInPart({ kinds, groups, people }: PartSelection): RawBuilder<b
 }
 
 /** What a selection names and the plan does not have. */
-export type UnknownInPlan = {
+type UnknownInPlan = {
   readonly kinds: readonly ChangeKind[]
   readonly groups: readonly (string | null)[]
   readonly people: readonly string[]

@@ -58,7 +58,7 @@ export async function beginChange(tx: Db, { connection, now }: { connection: str
  * What the sender of a connection has pushed. `withoutKey`: how many active users are no person. `lastAt`: when it was here last, by its
  * tokens; null: never. The times of changes only order them.
  */
-export type PushedTally = {
+type PushedTally = {
   readonly users: number
   readonly active: number
   readonly withoutKey: number

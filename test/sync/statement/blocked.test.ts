@@ -45,8 +45,8 @@ async function passHoursWithRuns(world: World, hours: number): Promise<void> {
 
 async function alertsOf({ sync, clock }: World): Promise<readonly string[]> {
   const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
-  const found = await conditions(sync.store.db, { ...settings, connections: ['acme'], now: clock.now })
-  return found.map(({ kind, reason }) => `${kind}: ${reason}`)
+  const current = await conditions(sync.store.db, { ...settings, connections: ['acme'], now: clock.now })
+  return current.map(({ kind, reason }) => `${kind}: ${reason}`)
 }
 
 test('a run that is blocked for more than a day has one statement a day, and one when it ends', async () => {

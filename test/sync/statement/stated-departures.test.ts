@@ -46,37 +46,40 @@ async function stateAndSend(world: World): Promise<void> {
   await world.drain()
 }
 
-const unsent: Readonly<Record<string, { said: string; say: (world: World) => Promise<unknown> }>> = {
+const unsent: Readonly<Record<string, { detail: string; state: (world: World) => Promise<unknown> }>> = {
   'A departure that an operator states': {
-    said: 'stated as left on 2026-11-20',
-    say: async (world) => fail(world, await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })),
+    detail: 'stated as left on 2026-11-20',
+    state: async (world) => fail(world, await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })),
   },
   'Another day for a departure that was sent': {
-    said: 'stated as left on 2026-11-25',
-    say: async (world) => {
+    detail: 'stated as left on 2026-11-25',
+    state: async (world) => {
       await stateAndSend(world)
       await fail(world, await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-25' }))
     },
   },
   'The end of a departure that was sent': {
-    said: 'no longer stated as left',
-    say: async (world) => {
+    detail: 'no longer stated as left',
+    state: async (world) => {
       await stateAndSend(world)
       await fail(world, await withdrawDeparture(world.sync, { ...ana, identityId: 'E0003' }))
     },
   },
 }
 
-test.each(Object.entries(unsent))('%s is on the way for a day, and then unaccounted for', async (_, { said, say }) => {
-  await using opened = await open()
-  await say(opened.world)
+test.each(Object.entries(unsent))(
+  '%s is on the way for a day, and then unaccounted for',
+  async (_, { detail, state }) => {
+    await using opened = await open()
+    await state(opened.world)
 
-  const soon = await opened.partAfter(1)
-  const late = await opened.partAfter(25)
+    const soon = await opened.partAfter(1)
+    const late = await opened.partAfter(25)
 
-  expect(soon).toEqual({ part: 'onTheWay', detail: `${said}, not sent`, addsUp: true, unaccounted: [] })
-  expect(late).toEqual({ part: 'unaccounted', detail: `${said}, not sent`, addsUp: false, unaccounted: ['E0003'] })
-})
+    expect(soon).toEqual({ part: 'onTheWay', detail: `${detail}, not sent`, addsUp: true, unaccounted: [] })
+    expect(late).toEqual({ part: 'unaccounted', detail: `${detail}, not sent`, addsUp: false, unaccounted: ['E0003'] })
+  },
+)
 
 test('a departure that is due counts whatever the row of the person is, and under their later key', async () => {
   await using opened = await open()
