@@ -44,6 +44,12 @@ export async function statedDepartures(db: Db, connection: string): Promise<Stat
   return (await select(db, connection).execute()).map(toStated)
 }
 
+/** The connections with departures that operators state. */
+export async function connectionsWithStated(db: Db): Promise<ReadonlySet<string>> {
+  const rows = await db.selectFrom('stated_departures').select('connection').distinct().execute()
+  return new Set(rows.map(({ connection }) => connection))
+}
+
 /** The stated departure of a person; null if there is none. */
 export async function statedDeparture(db: Db, { connection, identityId }: PersonKey): Promise<StatedDeparture | null> {
   const row = await select(db, connection).where('stated.identity_id', '=', identityId).executeTakeFirst()

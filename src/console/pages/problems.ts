@@ -28,7 +28,8 @@ export function problemPages(site: Site): void {
     const leavers = await control.listNotEffective({
       query: { ...pageOf('leavers', fields), values: mayName },
     })
-    const stated = await statedDepartures(context, connection === '' ? names : [connection])
+    const { totals } = await statusOf(context, connection)
+    const stated = await statedDepartures(context, totals.stated)
     const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s export, and why.' })}
 ${filterForm({
   action: '/problems',

@@ -82,6 +82,7 @@ const Totals = z.object({
   problems: Count.describe('People that the platform turned down, or whose delivery fails or waits behind a block.'),
   blockedPeople: Count.describe('People and rows that are blocked.'),
   foreign: Count.describe('People whom only the platform knows, as employed.'),
+  stated: z.array(z.string()).describe('The connections with departures that operators state before HR.'),
   inDoubt: z.array(InDoubtCounts.extend({ connection: z.string() })).describe('The connections with people in doubt.'),
 })
 

@@ -13,6 +13,7 @@ import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { countBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { currentRunStates, currentRuns } from '../../store/runs/runs.ts'
 import { pushedTallies } from '../../store/scim/resources.ts'
+import { connectionsWithStated } from '../../store/stated-departures.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import { currentAlerts } from './alerts.ts'
 import { stateOf } from './connection-state.ts'
@@ -55,7 +56,7 @@ export const statusHandlers: Handlers<typeof statusOperations, ControlContext & 
         reload: ctx.reloads?.last ?? undefined,
         connections: await withRuns(ctx, shown, facts),
         states: countedStates(matching),
-        totals: totalsOf(matching),
+        totals: totalsOf(matching, facts),
         next: end === undefined ? null : writeCursor(scope, end),
       },
     }
@@ -66,7 +67,7 @@ function holdsText(name: string, search: string | undefined): boolean {
   return search === undefined || holdsFolded(foldLetters(name), foldLetters(search))
 }
 
-function totalsOf(connections: readonly Summary[]): Status['totals'] {
+function totalsOf(connections: readonly Summary[], { stated }: Facts): Status['totals'] {
   const sum = (countOf: (connection: Summary) => number) =>
     connections.reduce((total, connection) => total + countOf(connection), 0)
   return {
@@ -74,6 +75,7 @@ function totalsOf(connections: readonly Summary[]): Status['totals'] {
     problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
     blockedPeople: sum(({ blockedPeople }) => blockedPeople.people + blockedPeople.rows),
     foreign: sum(({ foreign }) => foreign.people),
+    stated: connections.flatMap(({ name }) => (stated.has(name) ? [name] : [])),
     inDoubt: connections.flatMap(({ name, inDoubt }) => (inDoubt === null ? [] : [{ connection: name, ...inDoubt }])),
   }
 }
@@ -95,6 +97,7 @@ async function readFacts({ sync }: ControlContext, alerts: readonly Alert[]) {
     pauses: await pausedConnections(db, sync.now()),
     runs: await currentRunStates(db, [...sync.connections.keys()]),
     pushed: await pushedTallies(db),
+    stated: await connectionsWithStated(db),
     alerts: Map.groupBy(alerts, ({ connection }) => connection),
   }
 }
