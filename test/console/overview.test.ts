@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addPause } from '../../src/store/connections/pauses.ts'
+import { ensureConnection } from '../../src/store/runs/runs.ts'
 import { createVisitor, openConsole } from '../helpers/console.ts'
 import { type Host, openWorld, staff, startHost } from '../helpers/world.ts'
 
@@ -53,6 +55,21 @@ test('the status comes page by page, and is narrowed by state and by part of a n
   expect(only.connections).toMatchObject([{ name: 'Büro 7', state: 'new', last: null }])
   await expect(control.status({ query: { connection: 'Büro 700' } })).rejects.toThrow('there is no connection')
   await expect(control.status({ query: { state: 'new', after: searched.next ?? '' } })).rejects.toThrow()
+})
+
+test('a page continues behind a connection that has left the chosen state since', async () => {
+  await using company = await open()
+  const { control } = company.console
+  const { world } = company
+  const first = await control.status({ query: { state: 'new', limit: 1 } })
+  await ensureConnection(world.sync.store.db, 'Büro 0')
+  const pause = { connection: 'Büro 0', reason: 'HR moves', until: null, by: 'ana', now: world.sync.now() }
+  await addPause(world.sync.store.db, pause)
+
+  const second = await control.status({ query: { state: 'new', limit: 1, after: first.next ?? '' } })
+
+  expect([first, second].map(({ connections }) => connections[0]?.name)).toEqual(['Büro 0', 'Büro 1'])
+  expect(second.states).toEqual({ inSync: 1, paused: 1, new: 118 })
 })
 
 test('the overview lists many connections in pages, and each has a page with its charts', async () => {

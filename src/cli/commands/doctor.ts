@@ -14,6 +14,7 @@ import { shownConfiguration } from '../doctor/configuration.ts'
 import { blockedPeoplePart, problemsPart, runPart, statusPart } from '../doctor/parts.ts'
 import { createScrub, type Scrub } from '../doctor/scrub.ts'
 import { escapeText, type Paint, pluralize } from '../render/text.ts'
+import { statusOfAll } from '../session/all-connections.ts'
 import { type Control, controlOverSocket } from '../session/control-client.ts'
 import { daemonForCheck } from '../session/daemon-for-check.ts'
 import { findDaemon } from '../session/find-daemon.ts'
@@ -93,7 +94,7 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
     [Symbol.asyncDispose]: async () => undefined,
   }))
   const control = (): Control => opened.control()
-  await add('status.json', async () => statusPart(await control().status({ query: { limit: entriesLookedAt } }), scrub))
+  await add('status.json', async () => statusPart(await statusOfAll(control(), {}), scrub))
   await add('runs.json', async () =>
     (await control().listRuns({ query: { limit: runsKept } })).data.map((run) => runPart(run, scrub)),
   )

@@ -2,6 +2,7 @@ import type { ConnectionStateName, Status } from '../../contract/control/shapes.
 import { causeOf, progressText } from '../render/progress.ts'
 import { renderStatus } from '../render/status.ts'
 import { escapeText, type Paint } from '../render/text.ts'
+import { statusOfAll } from '../session/all-connections.ts'
 import type { Control } from '../session/control-client.ts'
 import { watch } from '../session/live.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
@@ -11,13 +12,17 @@ export type StatusOptions = CommonOptions & {
   readonly watch?: boolean
   readonly search?: string
   readonly state?: ConnectionStateName
-  readonly limit: number
+  readonly limit?: number
 }
 
-/** Shows the daemon and all connections, or refreshes them with --watch. */
+const shownByDefault = 50
+
+/** Shows the daemon and its connections, or refreshes them with --watch. */
 export async function status(options: StatusOptions): Promise<number> {
-  const { connection, search, state, limit } = options
-  const look = (control: Control) => control.status({ query: { connection, search, state, limit } })
+  const { connection, search, state } = options
+  // A person reads a page; a program gets all.
+  const limit = options.limit ?? (options.json || options.watch ? undefined : shownByDefault)
+  const look = (control: Control) => statusOfAll(control, { connection, search, state }, limit)
   if (options.watch) {
     await watch(options, { look, render: renderStatus, changes: statusChanges })
     return 0

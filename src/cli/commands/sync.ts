@@ -45,9 +45,9 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
 
 /** With --strict: 70 if the record of somebody of the connection, or of a linked one, differs from HR's export. */
 async function exitOfPeople({ control, config, output }: Session, connection: string): Promise<number> {
-  const names = [...config.connections].flatMap(([name, { linkedTo }]) =>
-    name === connection || linkedTo === connection ? [name] : [],
-  )
+  // The daemon may not have learned of a linked connection yet.
+  const { connections: known } = await control.about({})
+  const names = known.filter((name) => name === connection || config.connections.get(name)?.linkedTo === connection)
   const statuses = await Promise.all(names.map((name) => control.status({ query: { connection: name } })))
   const lines = statuses.flatMap(({ connections }) => connections).flatMap(strictFaults)
   for (const line of lines) output.printMessage(`! ${line}`)

@@ -21,7 +21,7 @@ function statusCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'status', 'Show the daemon, the connections and their runs', commonOptions, connectionOption)
     .option('--search <text>', 'only connections whose name has this part')
     .addOption(new Option('--state <state>', 'only connections in this state').choices(connectionStates))
-    .option('--limit <count>', 'how many connections', wholeNumber, 50)
+    .option('--limit <count>', 'how many connections (default: 50; all with --json or --watch)', wholeNumber)
     .option('--watch', 'refresh until q or Ctrl-C; without a terminal, print the changes')
     .action(exitWith(async (options: StatusOptions) => (await import('../commands/status.ts')).status(options)))
 }

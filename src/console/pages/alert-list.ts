@@ -7,7 +7,7 @@ import { formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import type { SharedContext } from '../site/site.ts'
 import { alertTitles, guardsInWords, runHref, sentence, withCode } from '../site/words.ts'
 
-const shownAlerts = 50
+const maxAlerts = 50
 
 /** The order of alerts: most urgent first. */
 const urgency: readonly Alert['kind'][] = [
@@ -32,13 +32,25 @@ const urgency: readonly Alert['kind'][] = [
   'settings_differ',
 ]
 
-/** The open alerts, most urgent first, each with what helps. `unsigned`: why the audit trail is not being written. */
-export function alertList(alerts: readonly Alert[], unsigned: string | undefined, context: SharedContext): Html {
+type AlertListOptions = {
+  /** Why the audit trail is not being written. */
+  readonly unsigned: string | undefined
+  /** Whether all alerts are shown, or the first ones with a link to the rest. */
+  readonly isWhole: boolean
+}
+
+/** The open alerts, most urgent first, each with what helps. */
+export function alertList(
+  alerts: readonly Alert[],
+  context: SharedContext,
+  { unsigned, isWhole }: AlertListOptions,
+): Html {
   if (alerts.length === 0 && unsigned === undefined) {
     return html`<p class="notice good calm">There are no alerts.</p>`
   }
   const sorted = alerts.toSorted((a, b) => urgency.indexOf(a.kind) - urgency.indexOf(b.kind))
-  const items = sorted.slice(0, shownAlerts).map(
+  const shown = isWhole ? sorted : sorted.slice(0, maxAlerts)
+  const items = shown.map(
     (
       alert,
     ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${formatRelativeTime(alert.since, context.now)}</span>
@@ -50,7 +62,7 @@ export function alertList(alerts: readonly Alert[], unsigned: string | undefined
     title: html`Alerts <span class="count">${number(alerts.length + (unsigned === undefined ? 0 : 1))}</span>`,
     id: 'needs',
     tone: 'wait',
-    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>The audit trail is not being written</b><p class="reason">${unsigned}</p></div></li>`}</ul>${alerts.length > shownAlerts && html`<p class="hint">${pluralize(alerts.length - shownAlerts, 'more alert')} on the pages of the connections.</p>`}`,
+    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>The audit trail is not being written</b><p class="reason">${unsigned}</p></div></li>`}</ul>${shown.length < alerts.length && html`<p class="hint"><a href="${address('/', { alerts: 'all' })}">Show all ${number(alerts.length)} alerts</a></p>`}`,
   })
 }
 

@@ -51,7 +51,7 @@ ${active && activeText(active)}`,
           value: fields('how') || 'changes',
         }),
         button: `Read ${name} now`,
-        cancel: '/',
+        cancel: connectionHref(name),
       }
     },
     perform: async ({ control }, fields) => {
@@ -73,7 +73,7 @@ ${active && activeText(active)}`,
         explanation: html`<p>The platform refuses ${name}: ${blocked.reason}.</p>
 <p>Rollcall sends one request now. If the platform accepts it, ${pluralize(people.due, 'waiting person', 'waiting people')} will be delivered.</p>`,
         button: 'Try it now',
-        cancel: '/',
+        cancel: connectionHref(name),
       }
     },
     perform: async ({ control }, fields) => {
@@ -81,7 +81,7 @@ ${active && activeText(active)}`,
       const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: {} })
       const waiting = `${pluralize(due, 'person waits', 'people wait')} to be delivered`
       return {
-        to: '/',
+        to: connectionHref(connection),
         done: wasBlocked ? `${connection} is tried now; ${waiting}.` : `${connection} was not blocked.`,
       }
     },
@@ -108,7 +108,7 @@ function connectionPart(status: Status, context: SharedContext, details: Html | 
     id: 'connection',
     href: `${connectionHref(connection.name)}/state`,
     everySeconds: renewSeconds,
-    content: html`${alertList(alerts, status.unsigned, context)}
+    content: html`${alertList(alerts, context, { unsigned: status.unsigned, isWhole: true })}
 ${connectionCard(connection, status, context, details)}`,
   })
 }

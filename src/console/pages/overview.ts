@@ -1,14 +1,14 @@
 import { type ConnectionStateName, connectionStates } from '../../contract/control/connection-states.ts'
 import type { ConnectionStatus, Status } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { filterForm, textField } from '../../web/forms.ts'
+import { filterForm, hidden, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
 import { type Column, paging, table, tiles } from '../../web/tables.ts'
 import { formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import type { Fields, SharedContext, Site } from '../site/site.ts'
-import { connectionHref, firstVisitHref, runHref } from '../site/words.ts'
+import { connectionHref, firstVisitHref, runHref, runStates } from '../site/words.ts'
 import { alertList } from './alert-list.ts'
 import { connectionCard, connectionDetails } from './connection.ts'
 import { connectionState, stateNames } from './connection-state.ts'
@@ -43,11 +43,17 @@ function aboutText({ version, daemon, totals: { employed } }: Status, connection
   return html`${pluralize(employed, 'person', 'people')} employed in ${pluralize(connections, 'connection')} · Rollcall ${version}${daemon && html`, started ${formatRelativeTime(daemon.startedAt, now)}`}`
 }
 
-type Chosen = { readonly search: string; readonly state: ConnectionStateName | undefined; readonly after: string }
+type Chosen = {
+  readonly search: string
+  readonly state: ConnectionStateName | undefined
+  readonly after: string
+  /** `all`: every alert is shown. */
+  readonly alerts: string
+}
 
 function chosenBy(fields: Fields): Chosen {
   const state = connectionStates.find((name) => name === fields('state'))
-  return { search: fields('search'), state, after: fields('after') }
+  return { search: fields('search'), state, after: fields('after'), alerts: fields('alerts') }
 }
 
 async function statusOf({ control }: SharedContext, fields: Fields): Promise<Status> {
@@ -64,7 +70,7 @@ function filter(fields: Fields): Html {
     label: 'Connections',
     part: 'overview',
     all: search === '' && state === undefined ? null : '/',
-    fields: textField({ name: 'search', label: 'Connection', value: search, hint: 'Any part of its name.' }),
+    fields: html`${textField({ name: 'search', label: 'Connection', value: search, hint: 'Any part of its name.' })}${state && hidden('state', state)}`,
   })
 }
 
@@ -81,7 +87,7 @@ function overview(status: Status, { context, fields, details, isOnly }: Shown): 
     id: 'overview',
     href: address('/overview', chosenBy(fields)),
     everySeconds: renewSeconds,
-    content: html`${alertList(status.alerts, status.unsigned, context)}
+    content: html`${alertList(status.alerts, context, { unsigned: status.unsigned, isWhole: fields('alerts') === 'all' })}
 ${isOnly && first ? connectionCard(first, status, context, details) : list(status, context, fields)}`,
   })
 }
@@ -153,7 +159,8 @@ function columnsOf(status: Status, { now }: SharedContext): readonly Column<Conn
     {
       name: 'Last run',
       cell: ({ last }) =>
-        last && html`<a href="${runHref(last.id)}">${formatRelativeTime(last.finishedAt ?? last.createdAt, now)}</a>`,
+        last &&
+        html`<a href="${runHref(last.id)}">${formatRelativeTime(last.finishedAt ?? last.createdAt, now)}</a> <span class="hint">${runStates[last.state].name}</span>`,
     },
     { name: 'Next run', cell: ({ nextAt }) => nextAt && formatRelativeTime(nextAt, now) },
   ]

@@ -12,7 +12,7 @@ import { type Column, paging, table } from '../../web/tables.ts'
 import { day, formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, SharedContext, Site } from '../site/site.ts'
-import { capital, connectionField, kindBadge, personCell, runHref } from '../site/words.ts'
+import { capital, connectionField, connectionHref, kindBadge, personCell, runHref } from '../site/words.ts'
 
 const perPage = 50
 const refreshSeconds = 10
@@ -237,8 +237,12 @@ async function neverRead({ control }: SharedContext, connection: string): Promis
   })
   const unread = states.new ?? 0
   if (unread === 0) return null
-  const names = unread === 1 ? connections[0]?.name : pluralize(unread, 'connection')
-  return html`<p class="empty" role="status">Nothing of ${names} has been read yet, so nothing is known of the people. Start a run with <a href="/">Read now</a> on the overview.</p>`
+  const [first] = connections
+  const one = unread === 1 && first
+  const place = one
+    ? html`<a href="${connectionHref(one.name)}">its page</a>`
+    : html`<a href="${address('/', { state: 'new' })}">their pages</a>`
+  return html`<p class="empty" role="status">Nothing of ${one ? one.name : pluralize(unread, 'connection')} has been read yet, so nothing is known of the people. Start a run with “Read now” on ${place}.</p>`
 }
 
 function statedTable(people: readonly StatedPerson[]): Html {

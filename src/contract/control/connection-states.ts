@@ -1,4 +1,4 @@
-/** In what state a connection is. The first one that applies counts, in this order. */
+/** In what state a connection is, as lists of states show them. */
 export const connectionStates = [
   'blocked',
   'waiting',

@@ -11,7 +11,7 @@ import { noProblems, problemCounts } from '../../store/deliveries/problems.ts'
 import { foreignCounts, noForeignPeople } from '../../store/foreign/people.ts'
 import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { countBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
-import { currentRunStates, currentRuns } from '../../store/runs/runs.ts'
+import { type CurrentRuns, currentRunStates, currentRuns, endStates } from '../../store/runs/runs.ts'
 import { pushedTallies } from '../../store/scim/resources.ts'
 import { connectionsWithStated } from '../../store/stated-departures.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
@@ -35,16 +35,17 @@ export const statusHandlers: Handlers<typeof statusOperations, ControlContext & 
   async status(ctx, { query: { connection, search, state, after, limit } }) {
     if (connection !== undefined) requireConnection(ctx, connection)
     const scope = { list: 'status', connection, search, state }
-    const last = readCursor(scope, after, z.string())
+    const last = readCursor(scope, after, Position)
     const alerts = await currentAlerts(ctx)
     const facts = await readFacts(ctx, alerts)
-    const matching = [...ctx.sync.connections.keys()]
+    const names = [...ctx.sync.connections.keys()]
+    const matching = names
       .filter((name) => name === (connection ?? name) && holdsText(name, search))
       .map((name) => connectionSummary(ctx, name, facts))
     const listed = matching.filter((one) => one.state === (state ?? one.state))
-    const begin = last === undefined ? 0 : listed.findIndex(({ name }) => name === last) + 1
-    const shown = listed.slice(begin, begin + limit)
-    const end = listed.length > begin + limit ? shown.at(-1)?.name : undefined
+    const following = last === undefined ? listed : listed.filter(({ name }) => names.indexOf(name) > last)
+    const shown = following.slice(0, limit)
+    const end = following.length > limit ? shown.at(-1) : undefined
     return {
       status: 200,
       body: {
@@ -57,11 +58,14 @@ export const statusHandlers: Handlers<typeof statusOperations, ControlContext & 
         connections: await withRuns(ctx, shown, facts),
         states: countedStates(matching),
         totals: totalsOf(matching, facts),
-        next: end === undefined ? null : writeCursor(scope, end),
+        next: end === undefined ? null : writeCursor(scope, names.indexOf(end.name)),
       },
     }
   },
 }
+
+/** The position of a connection in the configuration: one that has left the chosen state since still has its place. */
+const Position = z.int().min(0)
 
 function holdsText(name: string, search: string | undefined): boolean {
   return search === undefined || holdsFolded(foldLetters(name), foldLetters(search))
@@ -141,15 +145,22 @@ function connectionSummary(ctx: ControlContext, name: string, facts: Facts): Sum
   }
 }
 
+/** A run that ended after its state was read is the last one. */
+function withoutEnded({ active, last }: CurrentRuns): CurrentRuns {
+  return active !== null && endStates.includes(active.state) ? { active: null, last: active } : { active, last }
+}
+
 async function withRuns(ctx: ControlContext, shown: readonly Summary[], facts: Facts): Promise<ConnectionStatus[]> {
   const states = new Map(shown.map(({ name }) => [name, facts.runs.get(name) ?? noRuns]))
   const runs = await currentRuns(ctx.sync.store.db, states)
   return shown.map((summary) => {
     const { name: connection } = summary
     const pause = facts.pauses.get(connection) ?? null
+    const current = withoutEnded(runs.get(connection) ?? noRuns)
     return {
       ...summary,
-      ...(runs.get(connection) ?? noRuns),
+      ...current,
+      state: stateOf({ ...summary, runs: current, alerts: facts.alerts.get(connection) ?? [] }),
       nextAt: nextAt(ctx, { connection, purpose: 'read', pause }),
       nextVerifyAt: nextAt(ctx, { connection, purpose: 'verify', pause }),
       nextSampleAt: nextAt(ctx, { connection, purpose: 'sample', pause }),

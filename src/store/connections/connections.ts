@@ -98,17 +98,16 @@ async function headcountsOf(
 ): Promise<ReadonlyMap<string, Headcount>> {
   const known = cachedHeadcounts.get(db) ?? new Map<string, Headcount>()
   cachedHeadcounts.set(db, known)
-  for (const { name, roster_version } of connections) {
-    if (known.get(name)?.version === roster_version) continue
-    // Reads the version together with the count: the roster may have changed since the connection was read.
-    const { rows } = await sql<Headcount>`
-      select roster_version as version, people, separated from connections, lateral (
-        select (count(*) filter (where desired is not null))::int as people,
-          (count(*) filter (where desired ->> 'separatedAt' is not null))::int as separated
-        from roster where connection = connections.name and retracted_at is null) as headcount
-      where name = ${name}`.execute(db)
-    for (const row of rows) known.set(name, row)
-  }
+  const changed = connections.filter(({ name, roster_version }) => known.get(name)?.version !== roster_version)
+  if (changed.length === 0) return known
+  // Reads the version together with the count: the roster may have changed since the connection was read.
+  const { rows } = await sql<Headcount & { readonly name: string }>`
+    select name, roster_version as version, people, separated from connections, lateral (
+      select (count(*) filter (where desired is not null))::int as people,
+        (count(*) filter (where desired ->> 'separatedAt' is not null))::int as separated
+      from roster where connection = connections.name and retracted_at is null) as headcount
+    where name = any(${changed.map(({ name }) => name)}::text[])`.execute(db)
+  for (const { name, ...headcount } of rows) known.set(name, headcount)
   return known
 }
 

@@ -330,7 +330,7 @@ export async function listRuns(db: Db, filter: RunFilter): Promise<Run[]> {
 }
 
 /** The current and the last run of a connection. */
-type CurrentRuns = {
+export type CurrentRuns = {
   /** The active run, otherwise the held or waiting one. */
   readonly active: Run | null
   /** The newest finished run. */
