@@ -9,8 +9,24 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** What the package has of config/: by name, because an operator may keep keys of their own beside it. */
+const configured = [
+  'control-library.yaml',
+  'platform-seed.yaml',
+  'rollcall.schema.json',
+  'rollcall.yaml',
+  'examples',
+  'grafana',
+  'kubernetes',
+  'presets',
+  'prometheus',
+  'samples',
+]
 /** What the package has beside bin/ and src/, as it is. */
-const copied = ['config', 'docs', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'THIRD-PARTY-NOTICES.md']
+const copied = [
+  ...configured.map((name) => `config/${name}`),
+  ...['docs', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'THIRD-PARTY-NOTICES.md'],
+]
 /** The settings of package.json that whoever installs the package needs. Its Node comes along, so `engines` would only warn. */
 const manifestKeys = [
   'name',

@@ -54,6 +54,8 @@ describe(`the package (installed by npm: ${unreachable ?? 'below'})`, () => {
       'package.json',
       'src',
     ])
+    const configured = new Set(files.flatMap((path) => /^config\/([^/]+)/.exec(path)?.[1] ?? []))
+    expect([...configured].sort()).toEqual((await readdir(join(root, 'config'))).sort())
     expect(files.filter((path) => /\.ts$|compose-password/.test(path))).toEqual([])
     expect(files.filter((_path, index) => texts[index]?.includes(root))).toEqual([])
     for (const path of ['config/presets/generic.yaml', 'config/samples/generic.csv', 'docs/install.md', 'src/main.js'])
