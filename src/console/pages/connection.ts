@@ -133,7 +133,7 @@ export function connectionCard(
   context: SharedContext,
   details: Html | null,
 ): Html {
-  const { name, target, people, foreign, last, active, nextAt, nextVerifyAt, inbox, pushed } = connection
+  const { name, target, people, foreign, last, active, asOf, nextAt, nextVerifyAt, inbox, pushed } = connection
   const { text, tone, state } = connectionState(connection, {
     now: context.now,
     alerts: status.alerts,
@@ -199,8 +199,7 @@ ${definitions([
   ],
   [
     'Data from HR',
-    last?.asOf &&
-      html`${formatRelativeTime(last.asOf, context.now)}<span class="hint">${formatInstant(last.asOf)}</span>`,
+    asOf && html`${formatRelativeTime(asOf, context.now)}<span class="hint">${formatInstant(asOf)}</span>`,
   ],
   ['Next verification', nextVerifyAt && formatRelativeTime(nextVerifyAt, context.now)],
   ['Events', inbox && inboxText(inbox)],

@@ -139,6 +139,7 @@ function connectionSummary(ctx: ControlContext, name: string, facts: Facts): Sum
     ...known,
     // Deprecated: removed after 0.1.
     unserved: known.blockedPeople,
+    asOf: state?.acceptedAsOf ?? null,
     twoPeople: approvals?.twoPeople ?? false,
     requireReason: approvals?.requireReason ?? false,
     ...(isPushed && pushed && { pushed: { ...pushed, lastAt: pushed.lastAt?.toISOString() ?? null } }),

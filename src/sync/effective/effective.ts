@@ -1,5 +1,6 @@
 import { WalkInterrupted } from '../../http/client/walk.ts'
 import { isShownOtherwise, type LastSync } from '../../identity/effective/cause.ts'
+import { connectionNames } from '../../store/connections/connections.ts'
 import {
   type ClaimedComparison,
   type Coverage,
@@ -138,8 +139,10 @@ async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
 /** The connections of people that exist on the platform. One that cannot be opened is left as it was. */
 async function openConnections(ctx: SyncContext, { platform, signal }: Endpoint): Promise<ComparedConnection[]> {
   const opened: ComparedConnection[] = []
+  // One that has never run states nobody, and has no place in the store yet.
+  const begun = new Set(await connectionNames(ctx.store.db))
   for (const connection of ctx.connections.values()) {
-    if (connection.records) continue
+    if (connection.records || !begun.has(connection.name)) continue
     const endpoint = await openEndpoint({ ...ctx, platform }, connection, signal)
     if (!('kind' in endpoint) && !endpoint.isMissing) opened.push({ name: connection.name, endpoint })
   }

@@ -48,6 +48,7 @@ test('the status shows what runs and the state of each connection', () => {
       {
         name: 'acme',
         state: 'inSync' as const,
+        asOf: null,
         target: 'Acme HRIS',
         people: { desired: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
@@ -129,6 +130,7 @@ test('without a daemon no next run is promised', () => {
       {
         name: 'acme',
         state: 'inSync' as const,
+        asOf: null,
         target: 'Acme HRIS',
         people: { desired: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },

@@ -514,6 +514,19 @@ async function alertsAfter({ world }: Opened, at: number, hours: number) {
   return current.filter(({ kind }) => kind === 'not_effective')
 }
 
+test('a connection that has never run does not keep the others from being compared', async () => {
+  await using company = await open(staff(3))
+  const { sync, connection } = company.world
+  const unread = { ...connection, name: 'spain' }
+
+  const compared = await compareEffective(
+    { ...sync, connections: new Map([...sync.connections, ['spain', unread]]) },
+    { always: true, signal },
+  )
+
+  expect(compared).toMatchObject({ findings: 0, isCompared: true })
+})
+
 test('an alert says that no comparison ever succeeded, and leaves records out', async () => {
   await using opened = await open(people)
   const { db } = opened.world.sync.store
