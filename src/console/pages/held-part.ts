@@ -37,7 +37,7 @@ export function heldPartPages(site: Site): void {
           { name: 'Runs', href: '/runs' },
           { name: 'Held plan', href: decisionHref(run) },
         ],
-        lead: html`The part is delivered at once. The rest stays held as it is.`,
+        lead: html`The part is delivered at once. The rest stays held, and so do these people in later plans, until somebody approves them.`,
       })}
 ${chosen && chosenCard(run, context, fields, chosen)}
 ${await choiceCard(run, context, fields)}`,

@@ -304,6 +304,7 @@ export function sentence(message: string, file = ''): string {
 const guardNames: Readonly<Record<string, string>> = {
   rekeyed: 'New keys (rekeyed)',
   redates: 'Changed leaving dates (redates)',
+  leftUnapproved: 'Left out of an approved part (leftUnapproved)',
 }
 
 /** The name of a guard on a page. */

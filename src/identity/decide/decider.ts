@@ -1,3 +1,4 @@
+import type { ChangeKind } from '../change.ts'
 import { isEmployed } from '../employment.ts'
 import { type KnownFaults, noKnownFaults } from '../guards/facts.ts'
 import { type KeyChangeCandidate, noAnswers } from '../key-change-candidates.ts'
@@ -38,6 +39,8 @@ export type DeciderRules = {
   readonly known?: KnownFaults
   /** People who are separated or deleted only by an approval that names them. */
   readonly pinned?: ReadonlySet<string>
+  /** People who were left in a plan of which a part was approved, each with the kind of change that is not approved yet. */
+  readonly left?: ReadonlyMap<string, ChangeKind>
   readonly outOfScope?: OutOfScope
   /** People who are known to be unchanged. No row names them. */
   readonly unchanged?: UnchangedPeople
@@ -90,7 +93,7 @@ function openParts(rules: DeciderRules) {
   const { context, rows, sending = sendDifferences, storing = storingFor(context), pinned = new Set() } = rules
   const tallied = tally(rules.known ?? noKnownFaults)
   const faults = keepFaults(tallied, rules.rejectsKept)
-  const { unchanged, outOfScope, onDecided } = rules
+  const { unchanged, outOfScope, onDecided, left = new Map() } = rules
   return {
     context,
     rows,
@@ -100,7 +103,7 @@ function openParts(rules: DeciderRules) {
     book: openRowBook({ context, faults, severalRows: rows.severalRows, unchanged, outOfScope }),
     contradictions: collectContradictions(context),
     keyChanges: rules.keyChanges ?? findKeyChanges(context, noAnswers.differentPeople),
-    decisions: keepDecisions({ context, tally: tallied, pinned, sending, storing, onDecided }),
+    decisions: keepDecisions({ context, tally: tallied, pinned, left, sending, storing, onDecided }),
   }
 }
 

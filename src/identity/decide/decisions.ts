@@ -1,3 +1,4 @@
+import type { ChangeKind } from '../change.ts'
 import type { RosterEntry } from '../record.ts'
 import type { Decision, PersonInput, PlanContext } from './decide.ts'
 import { type PlannedPerson, type PlanSteps, planned } from './planned.ts'
@@ -16,6 +17,8 @@ type DecisionRules = PlanSteps & {
   readonly tally: Tally
   /** People who are separated or deleted only by an approval that names them. */
   readonly pinned: ReadonlySet<string>
+  /** People who were left in a plan of which a part was approved, each with the kind of change that is not approved yet. */
+  readonly left: ReadonlyMap<string, ChangeKind>
   /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: (decided: Decided) => void
 }
@@ -24,11 +27,11 @@ type DecisionRules = PlanSteps & {
 export type Decisions = ReturnType<typeof keepDecisions>
 
 /** Counts the decisions of a plan. A decision is taken back if its row turns out not to apply. */
-export function keepDecisions({ context, tally, pinned, onDecided, ...steps }: DecisionRules) {
+export function keepDecisions({ context, tally, pinned, left, onDecided, ...steps }: DecisionRules) {
   const tallied = new Map<string, Tallied>()
 
   function count(decided: Decided): Tallied {
-    const added = tally.add(decided.decision, decided.input)
+    const added = tally.add(withLeft(decided, left), decided.input)
     onDecided?.(decided)
     return added
   }
@@ -75,4 +78,12 @@ export function withPin(identityId: string, decision: Decision, pinned: Readonly
   const isTaken = news.kinds.includes('leavers') || news.kinds.includes('retractions')
   if (!isTaken || !pinned.has(identityId)) return decision
   return { ...decision, news: { ...news, kinds: [...news.kinds, 'pinned'] } }
+}
+
+/** Adds the guard of people who were left in a plan to a decision that makes the same kind of change. */
+function withLeft({ identityId, decision }: Decided, left: ReadonlyMap<string, ChangeKind>): Decision {
+  const { change, news } = decision
+  if (change === null || left.get(identityId) !== change.kind) return decision
+  if (change.kind !== 'retract' && change.carried) return decision
+  return { ...decision, news: { ...news, identityId, kinds: [...news.kinds, 'leftUnapproved'] } }
 }

@@ -1,4 +1,4 @@
-import { changeKinds, type PlanCounts, type Verdict } from '../change.ts'
+import { type ChangeKind, changeKinds, type PlanCounts, type Verdict } from '../change.ts'
 import { type GuardFacts, type KnownFaults, noKnownFaults, type PeopleCounts, peopleLimits } from '../guards/facts.ts'
 import { isOtherField } from '../guards/limits.ts'
 import { movements } from '../guards/movements.ts'
@@ -11,6 +11,7 @@ const countedKinds = [...changeKinds, 'unchanged'] as const
 const countedNews = [
   ...peopleLimits,
   ...(['leftJoiners', 'unnamedJoiners', 'absent', 'retractions', 'pinned', 'rekeyed', 'reusedKeys'] as const),
+  'leftUnapproved' as const,
 ] as const
 type Kind = (typeof countedKinds)[number]
 type NewsKind = (typeof countedNews)[number]
@@ -35,7 +36,7 @@ export const nothingTallied: Tallied = { kind: null, news: [], changed: [], blan
 type Known = Pick<
   GuardFacts,
   | ((typeof peopleLimits)[number] | 'changed' | 'blanked' | 'absent' | 'retractions')
-  | ('pinned' | 'reusedKeys' | 'leftJoiners' | 'unnamedJoiners' | 'sameStart' | 'sameLeaving')
+  | ('pinned' | 'reusedKeys' | 'leftUnapproved' | 'leftJoiners' | 'unnamedJoiners' | 'sameStart' | 'sameLeaving')
   | ('rejected' | 'incomplete' | 'knownFaulty' | 'unlisted' | 'unreadableKeys' | 'knownUnreadableKeys')
 >
 
@@ -67,6 +68,7 @@ export type Tally = {
 export function tally(known: KnownFaults = noKnownFaults): Tally {
   const kinds = zeros(countedKinds)
   const news = zeros(countedNews)
+  const left = zeros(changeKinds)
   const changed: Record<string, number> = {}
   const blanked: Record<string, number> = {}
   const faults = faultTally(known)
@@ -77,6 +79,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   function count(tallied: Tallied, step: 1 | -1): void {
     if (tallied.kind !== null) kinds[tallied.kind] += step
     for (const one of tallied.news) news[one] += step
+    if (isChangeOf(tallied) && tallied.news.includes('leftUnapproved')) left[tallied.kind] += step
     for (const field of tallied.changed) countField(changed, field, step)
     for (const field of tallied.blanked) countField(blanked, field, step)
   }
@@ -127,11 +130,16 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       retractions: news.retractions,
       pinned: news.pinned,
       reusedKeys: news.reusedKeys,
+      ...(news.leftUnapproved > 0 && { leftUnapproved: { ...left } }),
       leftJoiners: news.leftJoiners,
       unnamedJoiners: news.unnamedJoiners,
       ...dates.facts(),
     }),
   }
+}
+
+function isChangeOf(tallied: Tallied): tallied is Tallied & { readonly kind: ChangeKind } {
+  return tallied.kind !== null && tallied.kind !== 'unchanged'
 }
 
 function talliedOf({ change, isAbsent: absent, news }: Decision, input: PersonInput): Tallied {

@@ -1,4 +1,4 @@
-import type { FieldValue } from '../change.ts'
+import type { ChangeKind, FieldValue } from '../change.ts'
 import type { KeyChangeCandidate } from '../key-change-candidates.ts'
 import type { FieldName, UnlistedValue } from '../record.ts'
 import type { LimitName } from './limits.ts'
@@ -41,7 +41,7 @@ export type Move = { readonly field: FieldName; readonly from: FieldValue; reado
 /** The limits and guards that may count a person. */
 export type NewsKind =
   | (typeof peopleLimits)[number]
-  | ('leftJoiners' | 'unnamedJoiners' | 'retractions' | 'pinned' | 'reusedKeys')
+  | ('leftJoiners' | 'unnamedJoiners' | 'retractions' | 'pinned' | 'reusedKeys' | 'leftUnapproved')
 
 /** What is new about one person: the limits that count the person, and the values that move. */
 export type News = {
@@ -85,6 +85,8 @@ export type GuardFacts = PeopleCounts & {
   readonly pinned: number
   /** People who have left and whose key comes back with another name and another e-mail address. */
   readonly reusedKeys: number
+  /** By kind of change: people who were left in a plan of which a part was approved. Left out if there are none. */
+  readonly leftUnapproved?: Readonly<Partial<Record<ChangeKind, number>>>
   /** The rows and people out of scope; left out if the source has no scope. */
   readonly scope?: {
     readonly rows: number

@@ -1,4 +1,4 @@
-import type { Verdict } from '../change.ts'
+import { changeKinds, type Verdict } from '../change.ts'
 import { pluralize, pluralizePeople } from '../pluralize.ts'
 import { checkLimit, maxAllowed } from './check-limit.ts'
 import type { GuardFacts, peopleLimits, Shrink, Usual } from './facts.ts'
@@ -26,6 +26,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     retractions(facts),
     pinned(facts),
     reusedKeys(facts),
+    ...leftUnapproved(facts),
     ...outOfScope(facts),
     rekeyed(facts),
     ...shrunk(facts, limits.shrink),
@@ -206,6 +207,16 @@ function reusedKeys({ reusedKeys: actual }: GuardFacts): Verdict {
   const keys = actual === 1 ? '1 person who has left comes' : `${actual} people who have left come`
   const reason = `${keys} back with another name and another e-mail address, as if HR had given the key to somebody else`
   return { ...verdict, ok: false, reason }
+}
+
+// Somebody approved a part of a held plan without these people, so no limit may let them pass.
+function leftUnapproved({ leftUnapproved: left = {} }: GuardFacts): Verdict[] {
+  const taints = changeKinds.filter((kind) => (left[kind] ?? 0) > 0)
+  const actual = taints.reduce((sum, kind) => sum + (left[kind] ?? 0), 0)
+  if (actual === 0) return []
+  const who = actual === 1 ? '1 person was' : `${actual} people were`
+  const reason = `${who} left out when a part of a held plan was approved, and nobody has approved the change since`
+  return [{ name: 'leftUnapproved', actual, limit: 0, ok: false, reason, taints }]
 }
 
 // People may fall out of scope by a new department or an edited scope without leaving the company.

@@ -29,7 +29,8 @@ const doubted: Readonly<Record<string, readonly ChangeKind[]>> = {
 /** Fields that also decide about employment: a start clears an earlier leaving date and shows who was hired again. */
 const decidesEmployment: ReadonlySet<string> = new Set(['startedAt'] satisfies FieldName[])
 
-function doubtedBy({ name, fields = [] }: Verdict): readonly ChangeKind[] {
+function doubtedBy({ name, fields = [], taints }: Verdict): readonly ChangeKind[] {
+  if (taints) return taints
   const kinds = doubted[name] ?? changeKinds
   const isOfEmployment = fields.some((field) => decidesEmployment.has(field))
   return isOfEmployment ? changeKinds.filter((kind) => kinds.includes(kind) || ofEmployment.includes(kind)) : kinds

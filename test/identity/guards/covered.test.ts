@@ -27,6 +27,7 @@ test.each<[string, boolean, Verdict, Verdict[]]>([
   ['a further column', false, columns('title', 'e-mail'), [columns('title')]],
   ['the same pair of keys', true, pairs('A → B: the same name'), [pairs('A → B: the same name')]],
   ['another pair of keys', false, pairs('A → C: the same name'), [pairs('A → B: the same name')]],
+  ['people left in a plan that is approved now', true, failed('leftUnapproved', { limit: 0 }), []],
   ['the same pinned person', true, pins('E1'), [pins('E1')]],
   ['fewer pinned people', true, pins('E2'), [pins('E1', 'E2')]],
   ['another pinned person', false, pins('E2'), [pins('E1')]],
