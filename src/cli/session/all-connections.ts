@@ -6,7 +6,11 @@ const maxPerPage = 1000
 type StatusQuery = Omit<NonNullable<Parameters<Control['status']>[0]['query']>, 'after' | 'limit'>
 
 /** The status with up to `max` connections, from as many pages as it takes. */
-export async function statusOfAll(control: Control, query: StatusQuery, max = Number.POSITIVE_INFINITY): Promise<Status> {
+export async function statusOfAll(
+  control: Control,
+  query: StatusQuery,
+  max = Number.POSITIVE_INFINITY,
+): Promise<Status> {
   const connections: ConnectionStatus[] = []
   for (let after: string | undefined; ; ) {
     const limit = Math.min(maxPerPage, max - connections.length)

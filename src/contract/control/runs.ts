@@ -135,7 +135,7 @@ export const runOperations = operations({
   previewPart: {
     method: 'POST',
     path: '/runs/:runId/part',
-    permission: 'viewer',
+    permission: 'operator',
     summary: 'Preview a part of a held plan. Changes nothing.',
     params: ofRun,
     query: z.object({ values: Values, limit: Limit.default(500).describe('How many changes are listed.') }),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { ChangeKind } from '../../identity/change.ts'
-import type { Db } from '../schema.ts'
 import type { FeedName } from '../runs/runs.ts'
+import type { Db } from '../schema.ts'
 
 /** The guard that holds people who were left in a held plan of which a part was approved. */
 const leftGuard = 'leftUnapproved'
@@ -49,7 +49,10 @@ type PlannedRun = {
  * Finds the plan in which people were left, going back from the newest one over those that were held for them again; null if there is none,
  * or if another plan was accepted since.
  */
-async function findLeftPlan(db: Db, query: LeftQuery): Promise<{ readonly left: string; readonly newest: string } | null> {
+async function findLeftPlan(
+  db: Db,
+  query: LeftQuery,
+): Promise<{ readonly left: string; readonly newest: string } | null> {
   let newest: string | null = null
   for (let before: PlannedRun | null = null; ; ) {
     const runs: PlannedRun[] = await plannedRuns(db, { ...query, before })

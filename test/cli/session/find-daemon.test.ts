@@ -23,7 +23,9 @@ function startImpostor(): Impostor {
   const server = createServer((request, response) => {
     received.push(`${request.method} ${request.url} ${JSON.stringify(request.headersDistinct)}`)
     const about = { version, daemon: { pid: 1, startedAt } }
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ ...about, connections: [] }))
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ ...about, connections: [], receivers: [] }))
   })
   return {
     server,

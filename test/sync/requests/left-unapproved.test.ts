@@ -13,8 +13,9 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 const keysOf = (people: readonly HrPerson[]) => people.map(({ id }) => id)
 const everybody = staff(100)
-const staying = staff(88)
-const leavers = keysOf(everybody.slice(88))
+// The last people stay: an export without them looks as if its end were cut off.
+const staying = everybody.slice(12)
+const leavers = keysOf(everybody.slice(0, 12))
 const approved = leavers.slice(0, 8)
 const doubted = leavers.slice(8)
 
