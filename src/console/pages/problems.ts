@@ -239,10 +239,10 @@ async function neverRead({ control }: SharedContext, connection: string): Promis
   if (unread === 0) return null
   const [first] = connections
   const one = unread === 1 && first
-  const place = one
+  const pageLink = one
     ? html`<a href="${connectionHref(one.name)}">its page</a>`
     : html`<a href="${address('/', { state: 'new' })}">their pages</a>`
-  return html`<p class="empty" role="status">Nothing of ${one ? one.name : pluralize(unread, 'connection')} has been read yet, so nothing is known of the people. Start a run with “Read now” on ${place}.</p>`
+  return html`<p class="empty" role="status">Nothing of ${one ? one.name : pluralize(unread, 'connection')} has been read yet, so nothing is known of the people. Start a run with “Read now” on ${pageLink}.</p>`
 }
 
 function statedTable(people: readonly StatedPerson[]): Html {
