@@ -104,6 +104,12 @@ export function withKey(mapping: Mapping, record: ScimObject, key: string): Scim
   return keyOf(mapping, stated) === key ? stated : null
 }
 
+/** The key that the attributes of a user state; null if they state none. */
+export function statedKey(mapping: Mapping, resource: ScimResource): string | null {
+  const core = filled(userSchema, primaryFirst(resource))
+  return keyOf(mapping, { ...core, [enterpriseSchema]: enterpriseOf(resource, undefined) })
+}
+
 /** The key of a person. Only the key is mapped: the results of expressions are not known here. */
 function keyOf(mapping: Mapping, record: ScimObject): string | null {
   const flat = flattenRecord(asTexts(record))

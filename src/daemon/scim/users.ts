@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { ScimError } from '../../connectors/scim/errors.ts'
+import { keepKey } from '../../connectors/scim/kept-key.ts'
 import { patchResource, readPatch } from '../../connectors/scim/patch.ts'
 import { isActive, requireKey } from '../../connectors/scim/person.ts'
 import {
@@ -55,15 +56,13 @@ export async function createUser(
 type UserRequest = { readonly id: string; readonly body: ScimObject; readonly request: ScimRequest }
 
 /**
- * Replaces a user. A user that does not say whether it is active stays as it was, and one without an externalId keeps its own: Okta
- * documents updates without it, and a person does not leave by that.
+ * Replaces a user. A user that does not say whether it is active stays as it was, and one that does not mention its key keeps it: Okta
+ * documents updates without an externalId.
  */
 export async function replaceUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ChangeAnswer> {
-  const stated = readResource(kind, input.body)
-  const statesExternalId = Object.keys(input.body).some((name) => name.toLowerCase() === 'externalid')
-  return await changeUser(ctx, feed, input, ({ externalId = null }) =>
-    statesExternalId || externalId === null ? stated : { ...stated, externalId },
-  )
+  const { body } = input
+  const stated = readResource(kind, body)
+  return await changeUser(ctx, feed, input, (before) => keepKey(feed.mapping, { before, body, stated }))
 }
 
 /** Changes parts of a user. */

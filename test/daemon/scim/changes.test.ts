@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { databases } from '../../helpers/servers/databases.ts'
-import { enterpriseSchema, oktaUser, openScim, patchOf } from '../../helpers/sources/scim-server.ts'
+import { enterpriseSchema, oktaUser, openScim, patchOf, userSchema } from '../../helpers/sources/scim-server.ts'
 
 type Scim = Awaited<ReturnType<typeof openScim>>
 
@@ -103,6 +103,54 @@ describe('a user whose key changes', () => {
       { externalId: '00u-ana', active: true, title: 'CEO' },
       { externalId: '00u-ana', active: false },
     ])
+  })
+
+  const employeeNumber = `${enterpriseSchema}.employeeNumber`
+  const numbered = { [enterpriseSchema]: { employeeNumber: '1001', department: 'Ops' } }
+
+  test.each([
+    ['an extension', { identityId: { firstOf: [employeeNumber, 'externalId'] } }, numbered],
+    ['an extension alone', { identityId: { column: employeeNumber } }, numbered],
+    ['two attributes with the same value', { identityId: { firstOf: ['nickName', 'externalId'] } }, { nickName: '00u-ana' }],
+    ['several attributes', { identityId: { template: '{nickName}-{title}' } }, { nickName: 'A', title: 'B' }],
+  ])('keeps a key that is read from %s', async (_, fields, more) => {
+    await using scim = await openScim({ mapping: { fields } })
+    const { id } = await create(scim, 'ana@acme.example', more)
+    const { identity_id: key } = await scim.store.db.selectFrom('scim_resources').selectAll().executeTakeFirstOrThrow()
+
+    const body = { ...oktaUser('ana@acme.example'), externalId: undefined, displayName: 'Ana' }
+    const bare = await scim.call({ method: 'PUT', path: `/Users/${id}`, body })
+    const named = await scim.call({ method: 'PUT', path: `/Users/${id}`, body: { ...body, externalId: '00u-ana' } })
+
+    const stored = await scim.store.db.selectFrom('scim_resources').selectAll().executeTakeFirstOrThrow()
+    expect([bare.status, named.status]).toEqual([200, 200])
+    expect(stored.identity_id).toBe(key)
+    expect((await scim.events()).map((event) => Array.isArray(event))).toEqual([false, false, false])
+    expect(JSON.stringify(stored.body)).not.toContain('Ops')
+  })
+
+  test.each([
+    ['another value below the URN of the schema', { [userSchema]: { externalId: 'E2' } }, 200, 'E2'],
+    ['none below the URN of the schema', { [userSchema]: { externalId: null } }, 400, '00u-ana'],
+    ['null', { EXTERNALID: null }, 400, '00u-ana'],
+  ])('does not keep a key in place of %s', async (_, stated, status, key) => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+
+    const body = { ...oktaUser('ana@acme.example'), externalId: undefined, ...stated }
+    const answer = await scim.call({ method: 'PUT', path: `/Users/${id}`, body })
+
+    expect(answer.status).toBe(status)
+    expect((await scim.call({ path: `/Users/${id}` })).body.externalId).toBe(key)
+  })
+
+  test('does not keep a key of an extension that is null', async () => {
+    await using scim = await openScim({ mapping: { fields: { identityId: { column: employeeNumber } } } })
+    const { id } = await create(scim, 'ana@acme.example', numbered)
+
+    const body = oktaUser('ana@acme.example', { [enterpriseSchema]: null })
+
+    expect((await scim.call({ method: 'PUT', path: `/Users/${id}`, body })).status).toBe(400)
   })
 
   test.each([
