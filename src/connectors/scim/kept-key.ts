@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Mapping } from '../../identity/mapping/mapping.ts'
-import { statedKey } from './person.ts'
+import { badRequest, quoted } from './errors.ts'
+import { isActive, statedKey } from './person.ts'
 import { isScimObject, type ScimObject, type ScimResource, spelledExtension } from './resource.ts'
 import { isExtensionName, schemaNamed, userSchema } from './schemas.ts'
 
@@ -11,13 +13,38 @@ type Replacement = { readonly before: ScimResource; readonly body: ScimObject; r
 
 /**
  * The stated user with the externalId and the attributes of its key that the body does not mention. A person does not leave because an update
- * leaves the key out. What the body mentions applies, also if it is empty.
+ * leaves the key out. What the body mentions applies, also if it is empty. A user that was not active keeps its key under its own name only,
+ * because systems give the resource of a leaver to the next person with the same userName. Throws a SCIM error if such a user is to be active
+ * and its key is not mentioned.
  */
 export function keepKey(mapping: Mapping, { before, body, stated }: Replacement): ScimResource {
   const omitted = omittedPaths(before, body)
   const ofKey = pathsOfKey(mapping, before, omitted)
+  if (!isActive(before) && !hasSameName(before, stated)) {
+    if (ofKey.length === 0 || stated.active !== true) return stated
+    throw maybeAnother(ofKey)
+  }
   const kept = omitted.filter((path) => path[0] === 'externalId' || ofKey.includes(path))
   return kept.reduce((resource, path) => withAttribute(resource, before, path), stated)
+}
+
+/** Whether two states of a user have the same userName and the same name of a person, of which there has to be one. */
+function hasSameName(before: ScimResource, stated: ScimResource): boolean {
+  const [userName, ...names] = namesOf(before)
+  return names.some((name) => name !== '') && isDeepStrictEqual([userName, ...names], namesOf(stated))
+}
+
+function namesOf({ userName, name, displayName }: ScimResource): readonly string[] {
+  const { givenName, familyName, formatted } = isScimObject(name) ? name : {}
+  return [userName, givenName, familyName, formatted, displayName].map((text) => String(text ?? '').toLowerCase())
+}
+
+function maybeAnother(ofKey: readonly AttributePath[]) {
+  const names = ofKey.map((path) => quoted(path.join('.'))).join(', ')
+  return badRequest(
+    'invalidValue',
+    `the user was not active and comes back under another name, so it may be another person: send ${names} with it`,
+  )
 }
 
 /** Those of the attributes without which the user would have another key or none. */
