@@ -123,11 +123,12 @@ type UserChange = {
 
 /**
  * Stores the event of a changed user. Somebody who has another active user stays as that user says. If the key of the user changes, the person
- * of the former key leaves in the same event. A user that is not active and was never employed is no event: it would join and leave.
+ * of the former key leaves in the same event, and again with each change of a user that is not active and has no key. A user that is not active
+ * and was never employed is no event: it would join and leave.
  */
 export async function addUserEvent(change: ScimChange, { before, after }: UserChange): Promise<void> {
   const records: ScimObject[] = []
-  if (before !== null && (after === null || isRekeyed(before, after.person))) {
+  if (before !== null && (after === null || isRekeyed(before, after.person) || lacksKey(after))) {
     const record = await departureOf(change, before)
     if (record !== null) records.push(record)
   }
@@ -207,6 +208,10 @@ function toState({ id, body }: StoredResource): UserState {
 
 function isRekeyed({ identityId, isActive }: StoredResource, person: ScimPerson): boolean {
   return isActive && identityId !== null && identityId !== person.identityId
+}
+
+function lacksKey({ person, isActive }: { readonly person: ScimPerson; readonly isActive: boolean }): boolean {
+  return !isActive && person.identityId === null
 }
 
 type KeyOfUser = { readonly id: string; readonly identityId: string | null }

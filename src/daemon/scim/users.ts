@@ -16,6 +16,7 @@ import {
   findResources,
   insertResource,
   type ResourceContent,
+  type StoredResource,
   updateResource,
 } from '../../store/scim/resources.ts'
 import type { ScimRequest } from './answers.ts'
@@ -96,7 +97,7 @@ async function changeUser(
     const known = before.body as ScimResource
     const changed = changedBy(known)
     const state = { id: before.id, resource: { ...changed, active: changed.active ?? isActive(known) } }
-    const { person, content } = await contentOf(change, state)
+    const { person, content } = await contentOf(change, state, before)
     await refuseTakenName(change, state.id, content.name)
     // A repeated change is an event too, because an operator may have rejected the first one.
     await addUserEvent(change, { before, after: { ...state, person, isActive: content.isActive } })
@@ -110,7 +111,8 @@ async function changeUser(
   })
 }
 
-async function contentOf(change: ScimChange, state: UserState) {
+/** What is stored of a user. One that is not active and has lost its key keeps it in the store, so that its departure can be stated again. */
+async function contentOf(change: ScimChange, state: UserState, before: StoredResource | null = null) {
   const { resource } = state
   const name = requireName(kind, resource)
   const person = await personOf(change, state)
@@ -120,7 +122,7 @@ async function contentOf(change: ScimChange, state: UserState) {
   const content: ResourceContent = {
     name,
     externalId: typeof externalId === 'string' ? externalId : null,
-    identityId: person.identityId,
+    identityId: person.identityId ?? before?.identityId ?? null,
     isActive: isActive(resource),
     body: resource,
   }

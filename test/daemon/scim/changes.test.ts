@@ -220,6 +220,50 @@ describe('a user whose key changes', () => {
   })
 })
 
+describe('a departure that takes the key with it', () => {
+  const lose = { op: 'remove', path: 'externalId' }
+  const repeats: readonly (readonly [string, (scim: Scim, id: string) => Promise<{ readonly status: number }>])[] = [
+    ['the same patch', (scim, id) => patch(scim, id, lose, deactivate)],
+    ['a deactivation', (scim, id) => patch(scim, id, deactivate)],
+    [
+      'a replacement',
+      (scim, id) =>
+        scim.call({
+          method: 'PUT',
+          path: `/Users/${id}`,
+          body: oktaUser('ana@acme.example', { externalId: '', active: false }),
+        }),
+    ],
+    ['a deletion', (scim, id) => scim.call({ method: 'DELETE', path: `/Users/${id}` })],
+  ]
+
+  test.each(repeats)('is an event again with %s', async (_, repeat) => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+
+    await patch(scim, id, lose, deactivate)
+    const first = await scim.events()
+    const { status } = await repeat(scim, id)
+
+    expect([200, 204]).toContain(status)
+    expect(first).toMatchObject([{ active: true }, { externalId: '00u-ana', active: false }])
+    expect((await scim.events()).slice(2)).toMatchObject([{ externalId: '00u-ana', active: false }])
+  })
+
+  test('needs the key again to be taken back', async () => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+    await patch(scim, id, lose, deactivate)
+    const activate = { op: 'replace', path: 'active', value: true }
+
+    const without = await patch(scim, id, activate)
+    const back = await patch(scim, id, activate, { op: 'add', path: 'externalId', value: '00u-ana' })
+
+    expect([without.status, back.status]).toEqual([400, 200])
+    expect((await scim.events()).slice(2)).toMatchObject([{ externalId: '00u-ana', active: true }])
+  })
+})
+
 describe('after a change of the mapping of the key', () => {
   test.each([
     ['that is a column', { identityId: 'userName' }],
