@@ -16,6 +16,8 @@ export type StoredCell = {
   text: string
   /** The element that holds it: a value or an inline string; null: there is none. */
   valueIn: 'v' | 'is' | null
+  /** Whether there is a value that is not blank beside its inline string. */
+  hasValueBeside: boolean
   hasFormula: boolean
   /** The cells that its formula fills besides this one, such as `B2:B9`; null: none. */
   range: string | null
@@ -27,6 +29,7 @@ export const blankCell: Readonly<StoredCell> = {
   style: -1,
   text: '',
   valueIn: null,
+  hasValueBeside: false,
   hasFormula: false,
   range: null,
 }
@@ -45,6 +48,10 @@ export const notCalculated = {
   reason: 'the cell holds a formula without its result: have the workbook opened, calculated and saved by Excel',
 } as const
 
+const blankBesideValue = {
+  reason: 'the cell holds a blank text and a value beside it, and only one can be true: have the workbook saved by Excel',
+} as const
+
 /** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */
 export function cellContent(cell: StoredCell, context: CellContext): CellContent {
   const { type, text, hasFormula } = cell
@@ -61,7 +68,7 @@ export function cellContent(cell: StoredCell, context: CellContext): CellContent
     case 'str':
       return textContent(decodeEscapes(text))
     case 'inlineStr':
-      return textContent(text)
+      return text.trim() === '' && cell.hasValueBeside ? blankBesideValue : textContent(text)
     case 'n':
       return text === '' ? '' : numberContent(text, cell.style, context)
     case 'b':

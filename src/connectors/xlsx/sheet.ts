@@ -90,6 +90,7 @@ class SheetHandler {
   #isInMerged = false
   #isInValue = false
   #isInInline = false
+  #isInValueBeside = false
   #line = 0
   #cells: string[] = []
   #broken: BrokenCell[] = []
@@ -147,6 +148,7 @@ class SheetHandler {
       this.#cell.text += piece
       if (this.#cell.text.length > maxStoredCharacters) throw this.#tooLongText()
     } else if (this.#isInInline) this.#inline.add(piece)
+    else if (this.#isInValueBeside && piece.trim() !== '') this.#cell.hasValueBeside = true
   }
 
   close(tag: string, depth: number): void {
@@ -203,7 +205,9 @@ class SheetHandler {
     if (isSecond && (type !== 'inlineStr' || valueIn === tag))
       throw this.#damaged(`a cell with two values in row ${this.#line}`)
     // Of an inline string beside a value, Excel shows the string.
-    if (isSecond && tag === 'v') return
+    this.#isInValueBeside = isSecond && tag === 'v'
+    if (this.#isInValueBeside) return
+    if (isSecond && this.#cell.text.trim() !== '') this.#cell.hasValueBeside = true
     this.#cell.text = ''
     this.#cell.valueIn = tag
     this.#isInValue = tag === 'v'
@@ -218,6 +222,7 @@ class SheetHandler {
     }
     this.#isInValue = false
     this.#isInInline = false
+    this.#isInValueBeside = false
   }
 
   #closeCell(): void {

@@ -191,6 +191,21 @@ describe('a text', () => {
     expect(await readCells(cells)).toEqual({ values: ['1.', '01', '3'], faults: [] })
   })
 
+  test.for(['<is/><v>2026-10-31</v>', '<is><t> </t></is><v>1</v>', '<v>2026-10-31</v><is/>', '<v>1</v><is><t/></is>'])(
+    'that is blank does not hide the value beside it: %s',
+    async (content) => {
+      const { faults } = await readCells(`<c t="inlineStr">${content}</c><c><v>3</v></c>`)
+
+      expect(faults).toEqual([{ line: 2, column: 0, reason: expect.stringContaining('only one can be true') }])
+    },
+  )
+
+  test('that is blank beside a blank value is blank', async () => {
+    const cells = '<c t="inlineStr"><is/><v/></c><c t="inlineStr"><v> </v><is><t/></is></c><c><v>3</v></c>'
+
+    expect(await readCells(cells)).toEqual({ values: ['', '', '3'], faults: [] })
+  })
+
   test('is read from shared and inline strings, with all its runs and without its reading aid', async () => {
     const strings = [
       '<t>plain</t>',
