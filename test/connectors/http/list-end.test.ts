@@ -14,6 +14,7 @@ import {
 type Shape = readonly [shape: string, answer: Answer, settings: HttpSettings, said: string]
 
 const two = [{ id: '1' }, { id: '2' }]
+const fifty = Array.from({ length: 50 }, (_, at) => ({ id: String(at) }))
 
 /** First pages as documented HR APIs answer them, of which each says in its own way that there are more. */
 const firstPages: readonly Shape[] = [
@@ -110,6 +111,38 @@ const firstPages: readonly Shape[] = [
     json({ workers: two }),
     { url: '?recordsPerPage=2', records: '/workers' },
     'holds 2 records, as many as recordsPerPage asks for',
+  ],
+  ...['maxPageSize', 'pageLength', 'fetchSize', 'rowLimit', 'resultCount', 'maxEntries', 'employeesPerPage'].map(
+    (name): Shape => [
+      `as many records as ${name} asks for`,
+      json({ workers: two }),
+      { url: `?${name}=2`, records: '/workers' },
+      `holds 2 records, as many as ${name} asks for`,
+    ],
+  ),
+  [
+    'as many records as the text of a query asks for',
+    json({ data: { employees: two } }),
+    { method: 'POST', body: { query: '{ employees(first: 2) { id } }' }, records: '/data/employees' },
+    'holds 2 records, as many as first asks for',
+  ],
+  [
+    'a usual limit below the size that it repeats',
+    json({ items: fifty, count: 200 }),
+    { method: 'POST', body: { count: 200 }, records: '/items' },
+    'holds 50 records, a usual limit of a page, although count asks for 200',
+  ],
+  [
+    'a usual limit below the size in the address',
+    json({ items: fifty }),
+    { url: '?limit=1000', records: '/items' },
+    'holds 50 records, a usual limit of a page, although limit asks for 1000',
+  ],
+  [
+    'a count that only a filter of the request holds too',
+    json({ items: two, count: 7 }),
+    { method: 'POST', body: { filter: { departments: { count: 7 } } }, records: '/items' },
+    '/count counts 7 records, and 2 were read',
   ],
   [
     'another member than the configured one',
@@ -325,6 +358,16 @@ const wholeLists: readonly (readonly [list: string, answer: Answer, settings: Ht
     'the size that was asked for as its count',
     json({ items: two, query: { count: 100 } }),
     { url: '?count=100', records: '/items' },
+  ],
+  [
+    'the size that the body asked for as its count',
+    json({ items: two, count: 200 }),
+    { method: 'POST', body: { paging: { count: 200 } }, records: '/items' },
+  ],
+  [
+    'as many as a number of a filter',
+    json({ items: two }),
+    { method: 'POST', body: { filter: { departments: { count: 2 } } }, records: '/items' },
   ],
   [
     'a place behind the last page',

@@ -13,7 +13,6 @@ import {
   statesTotal,
 } from '../../json/statements.ts'
 import type { ResponseHeaders } from '../client/body.ts'
-import type { ConfiguredJson } from '../client/secrets.ts'
 import type { PageRule } from '../settings/page-rule.ts'
 import { checkEven } from './even-pages.ts'
 import { statedByHeaders } from './header-statements.ts'
@@ -21,6 +20,7 @@ import { ListChange } from './list-change.ts'
 import type { ListPage } from './list-page.ts'
 import type { ListSettings } from './list-settings.ts'
 import { mayShift } from './pager.ts'
+import { fillsPage, repeatedNumbers, requestedSizes } from './requested-size.ts'
 import { helpFor } from './statement-help.ts'
 
 /** How a list ended, and how much was read of it. */
@@ -170,24 +170,20 @@ function checkAllowed(rule: PageRule, { page }: LastPage): void {
   throw unreadable(`${page.label} ${location}, and nothing says that it is the only page`, help)
 }
 
-/** Refuses an only page with as many records as were requested: others may follow. */
+/** Refuses an only page with as many records as a page may have at most: others may follow. */
 function checkNotFull(settings: ListSettings, rule: PageRule, { records, page }: LastPage): void {
   if (records === 0) return
-  const sent = 'size' in rule && rule.size !== undefined ? [[rule.sizeParameter ?? 'size', rule.size] as const] : []
-  const named = requestedParameters(settings).filter(([name]) => sizeName.test(plainName(name)))
-  const full = [...sent, ...named].find(([, value]) => Number(value) === records)
+  const sent = 'size' in rule && rule.size !== undefined ? [{ name: rule.sizeParameter ?? 'size', value: rule.size }] : []
+  const full = [...sent, ...requestedSizes(settings)].find(({ value }) => fillsPage(records, value))
   if (!full) return
   const help =
     'ask for more at once, or say with next where the next page is named; if it never has others, write pages: single'
-  throw unreadable(
-    `${page.label} holds ${pluralize(records, 'record')}, as many as ${full[0]} asks for, so others may follow`,
-    help,
-  )
+  const size =
+    full.value === records
+      ? `as many as ${full.name} asks for`
+      : `a usual limit of a page, although ${full.name} asks for ${full.value}`
+  throw unreadable(`${page.label} holds ${pluralize(records, 'record')}, ${size}, so others may follow`, help)
 }
-
-/** How servers call the size of a page in a request. */
-const sizeName =
-  /^((page|batch|query)?(limit|size)|top|((items|records|results|rows|entries)?per(page)?)|count|rows|take|first|results|max(results|items|records|rows)?|limitpagelength|num(berof)?(results|records|items|rows)?)$/
 
 /** The statements that prove the end, and what else decides whether others contradict it. */
 type EndContext = LastPage & { readonly proofs: readonly Statement[]; readonly settings: ListSettings }
@@ -195,22 +191,5 @@ type EndContext = LastPage & { readonly proofs: readonly Statement[]; readonly s
 /** Whether a count only repeats a parameter of the request. */
 function repeatsRequest({ location, count }: CountStatement, { settings, page }: EndContext): boolean {
   const name = plainName(location.split('/').at(-1) ?? '')
-  const parameters = [...requestedParameters(settings), ...page.url.searchParams]
-  return parameters.some(([key, value]) => plainName(key) === name && Number(value) === count)
-}
-
-/** The names and values that the configured address and body send. */
-function requestedParameters({
-  url,
-  body,
-}: Pick<ListSettings, 'url' | 'body'>): readonly (readonly [string, string])[] {
-  return [...new URL(url).searchParams, ...numbersIn(body ?? null)]
-}
-
-/** The numbers in a body by the names of their members, however deep. */
-function numbersIn(body: ConfiguredJson): readonly (readonly [string, string])[] {
-  if (typeof body !== 'object' || body === null) return []
-  return Object.entries(body).flatMap(([name, value]) =>
-    typeof value === 'object' ? numbersIn(value) : [[name, String(value)] as const],
-  )
+  return repeatedNumbers(settings, page.url).some((sent) => plainName(sent.name) === name && sent.value === count)
 }
