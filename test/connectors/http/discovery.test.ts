@@ -189,6 +189,40 @@ test('pages are found although the server fails at parameters that it does not k
   expect(source.pages).toMatchObject({ by: 'offset', parameter: 'skip' })
 })
 
+describe('a server that fails at a parameter that it knows', () => {
+  /** 150 people in pages of 100, whose parameter makes the server fail so often. */
+  const failing = (failures: number): Answer => {
+    let remaining = failures
+    return (request, response) => {
+      const isPage = new URL(request.url ?? '', 'http://hr').searchParams.has('offset')
+      if (isPage && remaining-- > 0) response.writeHead(500).end()
+      else pagesAt('offset', { first: 0, count: 150, size: 100 })(request, response)
+    }
+  }
+
+  test('once is asked again', async () => {
+    await using server = await startHrServer(failing(1))
+    await using folder = await temporaryFolder()
+
+    const { source, list } = await discover(server.url, folder.path)
+
+    expect(source.pages).toMatchObject({ by: 'offset', parameter: 'offset' })
+    expect(list.notes.join(' ')).not.toContain('HTTP 500')
+  })
+
+  test('again and again is named, without the rest of its address', async () => {
+    await using server = await startHrServer(failing(9))
+    await using folder = await temporaryFolder()
+
+    const { source, list } = await discover(`${server.url}?key=hidden`, folder.path)
+
+    expect(source.pages).toBeUndefined()
+    expect(list.notes).toContainEqual(
+      'The server failed (HTTP 500) when a second page was asked for with its position, sent as offset. If it has pages of this kind, they are not read: repeat this later, or set pages.',
+    )
+  })
+})
+
 describe('what an answer does not show is said', () => {
   test.each([
     ['no total', { people: people(3) }, /Nothing states how many people the list has/],

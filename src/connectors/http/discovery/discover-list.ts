@@ -11,7 +11,9 @@ import type { Pages } from '../settings/pages.ts'
 import { endSettings, findKey, hasUsualSize, pageCandidates, statementsIn, statesMore } from './page-candidates.ts'
 
 /** How servers answer a request whose parameter they do not know. Some fail. */
-const refusedStatuses = [204, 400, 404, 422, 500]
+const refusedStatuses = [204, 400, 404, 422]
+/** A server that fails may not know the parameter, or be in trouble. */
+const failedStatus = 500
 
 type DiscoveryInput = {
   readonly client: HttpClient
@@ -36,7 +38,8 @@ export async function discoverList(answer: Omit<ListPage, 'records'>, input: Dis
   const records = pointer(answer.content, path)
   if (!isRecords(records)) throw new Error('the list was found')
   const page = { ...answer, records }
-  const proved = await provedPages(page, path, input)
+  const failed = new Set<string>()
+  const proved = await provedPages(page, path, { ...input, onFailure: (pages) => failed.add(wordsFor(pages)) })
   const all = [...records, ...(proved?.second ?? [])]
   const table = tableOfRecords(all, page.label)
   const key = findKey(all.filter(isObject))
@@ -45,7 +48,7 @@ export async function discoverList(answer: Omit<ListPage, 'records'>, input: Dis
     settings: { url: proved?.url ?? page.url.href, ...(path !== '' && { records: path }), ...(pages && { pages }) },
     ...table,
     isWhole: table.isWhole && proved === null && !mayHaveMore(page, path),
-    notes: [...table.notes, ...notesOn(page, path, pages)],
+    notes: [...table.notes, ...(proved === null ? notesOnFailures(failed) : []), ...notesOn(page, path, pages)],
   }
 }
 
@@ -53,13 +56,13 @@ export async function discoverList(answer: Omit<ListPage, 'records'>, input: Dis
 async function provedPages(
   page: ListPage,
   path: string,
-  { client, maxPageBytes }: DiscoveryInput,
+  { client, maxPageBytes, onFailure }: DiscoveryInput & { readonly onFailure: (pages: Pages) => void },
 ): Promise<ProvedPages | null> {
-  const readRecords = async ({ url }: PageTarget): Promise<readonly JsonValue[]> => {
+  const readRecords = async ({ url }: PageTarget, pages: Pages): Promise<readonly JsonValue[]> => {
     const label = `page 2 of ${page.label}`
     try {
-      const request = { url, label, accept: 'application/json', acceptedStatuses: refusedStatuses }
-      const response = await client.fetch(request)
+      const response = await askTwice(client, { url, label })
+      if (response.status === failedStatus) onFailure(pages)
       if (response.status !== 200) return []
       const records = pointer((await readAnswer({ maxPageBytes }, response, label)).content, path)
       return isRecords(records) ? records : []
@@ -72,13 +75,20 @@ async function provedPages(
     const url = withoutParameter(page.url, pages)
     const targets = targetsOf(pages, url, page)
     if (targets === null) continue
-    const second = await readRecords(targets.second)
+    const second = await readRecords(targets.second, pages)
     if (!isSecondPage(second, page.records)) continue
     // A server that counts from another number would give its second page as the first one.
-    const first = targets.first === null ? page.records : await readRecords(targets.first)
+    const first = targets.first === null ? page.records : await readRecords(targets.first, pages)
     if (JSON.stringify(first) === JSON.stringify(page.records)) return { url, pages, second }
   }
   return null
+}
+
+/** Asks once more if the server fails, so that a moment of trouble is not taken for a parameter that it does not know. */
+async function askTwice(client: HttpClient, { url, label }: { readonly url: URL; readonly label: string }) {
+  const request = { url, label, accept: 'application/json', acceptedStatuses: [...refusedStatuses, failedStatus] }
+  const response = await client.fetch(request)
+  return response.status === failedStatus ? await client.fetch(request) : response
 }
 
 type ProbeTargets = { readonly first: PageTarget | null; readonly second: PageTarget }
@@ -113,6 +123,14 @@ function isSecondPage(second: readonly JsonValue[], first: readonly JsonValue[])
 function mayHaveMore(page: ListPage, path: string): boolean {
   const { length } = page.records
   return hasUsualSize(length) || statementsIn(page, path).some((statement) => statesMore(statement, length))
+}
+
+/** What a person should know if no second page was found and the server failed where one was looked for. `failed`: how it was asked for. */
+function notesOnFailures(failed: ReadonlySet<string>): string[] {
+  if (failed.size === 0) return []
+  return [
+    `The server failed (HTTP 500) when a second page was asked for with ${[...failed].join(', or ')}. If it has pages of this kind, they are not read: repeat this later, or set pages.`,
+  ]
 }
 
 /** What a person should know of the list, and what nothing in it shows. */
