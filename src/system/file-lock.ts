@@ -1,5 +1,7 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Failure } from '../errors.ts'
 
 const busy = 5
 
@@ -25,15 +27,25 @@ export function takeFileLock(path: string, { timeoutMs }: { readonly timeoutMs: 
 /** A lock that this process has, and its file. */
 type HeldLock = Disposable & { readonly path: string }
 
+/** Other processes can take the lock of a new file only within microseconds. */
+const maxNewFiles = 5
+
 /**
  * Takes the lock on a new file, for as long as what it stands for is in use: other processes remove what has a lock that nobody holds, and
- * the file of the lock. `newPath`: a path that nobody uses.
+ * the file of the lock. `newPath`: a path that nobody uses. Throws a failure where no file can be locked, as on some network file systems.
  */
 export function takeNewFileLock(newPath: () => string, takeLock = takeFileLock): HeldLock {
-  const path = newPath()
-  const lock = takeLock(path, { timeoutMs: 0 })
-  // Another process may have taken the lock, and removed it, before this one had it.
-  if (lock !== null && existsSync(path)) return { path, [Symbol.dispose]: () => lock[Symbol.dispose]() }
-  lock?.[Symbol.dispose]()
-  return takeNewFileLock(newPath, takeLock)
+  let path = newPath()
+  for (let attempt = 1; attempt <= maxNewFiles; attempt += 1) {
+    const lock = takeLock(path, { timeoutMs: 0 })
+    // Another process may have taken the lock, and removed it, before this one had it.
+    if (lock !== null && existsSync(path)) return { path, [Symbol.dispose]: () => lock[Symbol.dispose]() }
+    lock?.[Symbol.dispose]()
+    rmSync(path, { force: true })
+    path = newPath()
+  }
+  throw new Failure(
+    'source_unreadable',
+    `no file in ${dirname(path)} can be locked: put dataDir on a local disk, because network file systems often have no locks`,
+  )
 }
