@@ -7,6 +7,7 @@ import { errorCode } from '../../errors.ts'
 import { takeFileLock, takeNewFileLock } from '../../system/file-lock.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { writingTo } from '../file/failures.ts'
+import { forEachFolder } from '../file/folders.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const lockEnding = '.lock'
@@ -63,11 +64,10 @@ export async function releaseAbandonedDownloads(folder: string): Promise<void> {
     if (errorCode(error) === 'ENOENT') return []
     throw error
   })
-  for (const entry of entries) {
-    if (!entry.isDirectory()) continue
-    await releaseAbandoned(join(folder, entry.name))
-    await removeParts(join(folder, entry.name), (_name, ageMs) => ageMs > dayMs)
-  }
+  await forEachFolder(folder, entries, async (own) => {
+    await releaseAbandoned(own)
+    await removeParts(own, (_name, ageMs) => ageMs > dayMs)
+  })
 }
 
 /** Writes all of `block` at `position`. One call to the system may write less. */

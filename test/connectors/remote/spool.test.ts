@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { removeAbandonedSpools } from '../../../src/connectors/http/lists/spool.ts'
 import { openSpooled, releaseAbandonedDownloads } from '../../../src/connectors/remote/spool.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 
@@ -49,4 +51,25 @@ test('a part of a connection that nobody reads any more is removed after a day',
 
   expect(onTheDay).toHaveLength(2)
   expect(await readdir(spool)).toEqual(['notes.txt'])
+})
+
+test('a folder that cannot be cleaned does not keep the others from it', async () => {
+  await using folder = await temporaryFolder()
+  const useless = `${'a'.repeat(64)}.part`
+  for (const name of ['a', 'b', 'c']) await mkdir(join(folder.path, name))
+  const dayBefore = new Date(Date.now() - 25 * 60 * 60 * 1000)
+  for (const name of ['a', 'c']) {
+    await writeFile(join(folder.path, name, useless), '')
+    await utimes(join(folder.path, name, useless), dayBefore, dayBefore)
+  }
+  // A folder in the place of a lock cannot be opened as one.
+  await mkdir(join(folder.path, 'b', `${'b'.repeat(64)}.${randomUUID()}.lock`))
+  await mkdir(join(folder.path, 'b', `http-${randomUUID()}.lock`))
+  const http = `http-${randomUUID()}.part`
+  await writeFile(join(folder.path, 'c', http), '')
+
+  await expect(releaseAbandonedDownloads(folder.path)).rejects.toThrow(/unable to open/)
+  await expect(removeAbandonedSpools(folder.path)).rejects.toThrow(/unable to open/)
+
+  for (const name of ['a', 'c']) expect(await readdir(join(folder.path, name))).toEqual([])
 })

@@ -5,6 +5,7 @@ import { errorCode } from '../../../errors.ts'
 import { takeFileLock, takeNewFileLock } from '../../../system/file-lock.ts'
 import { type ExportFile, exportFileAt } from '../../file/export-file.ts'
 import { writingTo } from '../../file/failures.ts'
+import { forEachFolder } from '../../file/folders.ts'
 
 const lockEnding = '.lock'
 const ownName = /^(http-[0-9a-f-]{36})\.(?:part|lock)$/
@@ -49,7 +50,7 @@ export async function removeAbandonedSpools(folder: string): Promise<void> {
     if (errorCode(error) === 'ENOENT') return []
     throw error
   })
-  for (const entry of entries) if (entry.isDirectory()) await removeAbandoned(join(folder, entry.name))
+  await forEachFolder(folder, entries, removeAbandoned)
 }
 
 async function removeAbandoned(folder: string): Promise<void> {
