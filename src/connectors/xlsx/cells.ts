@@ -49,7 +49,8 @@ export const notCalculated = {
 } as const
 
 const blankBesideValue = {
-  reason: 'the cell holds a blank text and a value beside it, and only one can be true: have the workbook saved by Excel',
+  reason:
+    'the cell holds a blank text and a value beside it, and only one can be true: have the workbook saved by Excel',
 } as const
 
 /** The text of a stored cell: blank if it has only a style. Formulas are read by their stored result. */

@@ -111,7 +111,11 @@ describe('a user whose key changes', () => {
   test.each([
     ['an extension', { identityId: { firstOf: [employeeNumber, 'externalId'] } }, numbered],
     ['an extension alone', { identityId: { column: employeeNumber } }, numbered],
-    ['two attributes with the same value', { identityId: { firstOf: ['nickName', 'externalId'] } }, { nickName: '00u-ana' }],
+    [
+      'two attributes with the same value',
+      { identityId: { firstOf: ['nickName', 'externalId'] } },
+      { nickName: '00u-ana' },
+    ],
     ['several attributes', { identityId: { template: '{nickName}-{title}' } }, { nickName: 'A', title: 'B' }],
   ])('keeps a key that is read from %s', async (_, fields, more) => {
     await using scim = await openScim({ mapping: { fields } })
@@ -151,30 +155,33 @@ describe('a user whose key changes', () => {
     ['no name', { name: null, displayName: null }, 400],
     ['another name and its key', { name: { givenName: 'Ann' }, externalId: '00u-ana' }, 200],
     ['another name and another key', { name: { givenName: 'Alan' }, externalId: '00u-alan' }, 200],
-  ])('keeps the key when it becomes active again only if it is certainly the same person: %s', async (_, more, status) => {
-    await using scim = await openScim()
-    const { id } = await create(scim, 'ana@acme.example')
-    await patch(scim, id, deactivate)
-    const body = { ...oktaUser('ana@acme.example'), externalId: undefined, ...more }
-    const path = `/Users/${id}`
+  ])(
+    'keeps the key when it becomes active again only if it is certainly the same person: %s',
+    async (_, more, status) => {
+      await using scim = await openScim()
+      const { id } = await create(scim, 'ana@acme.example')
+      await patch(scim, id, deactivate)
+      const body = { ...oktaUser('ana@acme.example'), externalId: undefined, ...more }
+      const path = `/Users/${id}`
 
-    // A name that arrives before the user is active again does not make it the same person.
-    const renamed = await scim.call({ method: 'PUT', path, body: { ...body, active: false } })
-    const fresh = await create(scim, 'bo@acme.example')
-    await patch(scim, fresh.id, deactivate)
-    const other = { ...body, userName: 'bo@acme.example' }
-    const answers = [
-      await scim.call({ method: 'PUT', path, body }),
-      ...(status === 400 ? [await scim.call({ method: 'PUT', path: `/Users/${fresh.id}`, body: other })] : []),
-    ]
+      // A name that arrives before the user is active again does not make it the same person.
+      const renamed = await scim.call({ method: 'PUT', path, body: { ...body, active: false } })
+      const fresh = await create(scim, 'bo@acme.example')
+      await patch(scim, fresh.id, deactivate)
+      const other = { ...body, userName: 'bo@acme.example' }
+      const answers = [
+        await scim.call({ method: 'PUT', path, body }),
+        ...(status === 400 ? [await scim.call({ method: 'PUT', path: `/Users/${fresh.id}`, body: other })] : []),
+      ]
 
-    expect(renamed.status).toBe(200)
-    for (const answer of answers) expect(answer.status).toBe(status)
-    for (const { body: refused } of status === 400 ? answers : [])
-      expect(refused).toMatchObject({ scimType: 'invalidValue', detail: expect.stringContaining('"externalId"') })
-    expect(answers.at(1)?.body.detail).toEqual(status === 400 ? expect.stringContaining('another person') : undefined)
-    expect((await scim.call({ path })).body.active).toBe(status === 200)
-  })
+      expect(renamed.status).toBe(200)
+      for (const answer of answers) expect(answer.status).toBe(status)
+      for (const { body: refused } of status === 400 ? answers : [])
+        expect(refused).toMatchObject({ scimType: 'invalidValue', detail: expect.stringContaining('"externalId"') })
+      expect(answers.at(1)?.body.detail).toEqual(status === 400 ? expect.stringContaining('another person') : undefined)
+      expect((await scim.call({ path })).body.active).toBe(status === 200)
+    },
+  )
 
   test('does not keep a key of an extension that is null', async () => {
     await using scim = await openScim({ mapping: { fields: { identityId: { column: employeeNumber } } } })

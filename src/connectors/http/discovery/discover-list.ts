@@ -39,7 +39,7 @@ export async function discoverList(answer: Omit<ListPage, 'records'>, input: Dis
   if (!isRecords(records)) throw new Error('the list was found')
   const page = { ...answer, records }
   const failed = new Set<string>()
-  const proved = await provedPages(page, path, { ...input, onFailure: (pages) => failed.add(wordsFor(pages)) })
+  const proved = await provedPages(page, path, { ...input, onFailure: (tried) => failed.add(wordsFor(tried)) })
   const all = [...records, ...(proved?.second ?? [])]
   const table = tableOfRecords(all, page.label)
   const key = findKey(all.filter(isObject))

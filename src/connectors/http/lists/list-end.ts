@@ -173,7 +173,8 @@ function checkAllowed(rule: PageRule, { page }: LastPage): void {
 /** Refuses an only page with as many records as a page may have at most: others may follow. */
 function checkNotFull(settings: ListSettings, rule: PageRule, { records, page }: LastPage): void {
   if (records === 0) return
-  const sent = 'size' in rule && rule.size !== undefined ? [{ name: rule.sizeParameter ?? 'size', value: rule.size }] : []
+  const sent =
+    'size' in rule && rule.size !== undefined ? [{ name: rule.sizeParameter ?? 'size', value: rule.size }] : []
   const full = [...sent, ...requestedSizes(settings)].find(({ value }) => fillsPage(records, value))
   if (!full) return
   const help =

@@ -13,7 +13,7 @@ const pagingName = /^(page|paging|pagination|query|options?|variables|params|par
 const usualLimits: readonly number[] = [50, 100, 200, 250, 500, 1000, 2000, 5000]
 
 /** A parameter of a request, and the number that it sends. */
-export type RequestedNumber = { readonly name: string; readonly value: number }
+type RequestedNumber = { readonly name: string; readonly value: number }
 
 type Request = Pick<ListSettings, 'url' | 'body'>
 
