@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { PersonKey } from './keys.ts'
+import { employmentStatedAt } from './open-statements.ts'
 import type { Db, Requester } from './schema.ts'
 
 /** A departure that an operator states before HR does. */
@@ -28,6 +29,8 @@ export type StatedDeparture = {
   readonly proposal: DepartureProposal | null
   /** After a restore only the platform had this departure: nobody knows who stated it. It never applies. */
   readonly isLearned: boolean
+  /** After a restore the platform had this departure: facts of HR up to then do not confirm it. Null otherwise. */
+  readonly unconfirmedUntil: Date | null
 }
 
 /** A correction or a withdrawal of a stated departure that waits for a second person. */
@@ -94,6 +97,7 @@ function select(db: Db, connection: string) {
       'proposed_reason as proposedReason',
       'proposed_until as proposedUntil',
       'is_learned as isLearned',
+      'unconfirmed_until as unconfirmedUntil',
       // A future date that was sent at once is in the record.
       sql<
         string | null
@@ -109,7 +113,15 @@ function select(db: Db, connection: string) {
 
 type NewStatedDeparture = Pick<
   StatedDeparture,
-  'identityId' | 'leavingDate' | 'reason' | 'by' | 'principal' | 'applies' | 'isEmergency' | 'approvedBy'
+  | 'identityId'
+  | 'leavingDate'
+  | 'reason'
+  | 'by'
+  | 'principal'
+  | 'applies'
+  | 'isEmergency'
+  | 'approvedBy'
+  | 'unconfirmedUntil'
 > & {
   readonly connection: string
   /** The beginning of the leaving date, and not before the statement. */
@@ -119,14 +131,15 @@ type NewStatedDeparture = Pick<
 
 /** Stores a stated departure in place of an earlier one of the person. */
 export async function storeStatedDeparture(tx: Db, departure: NewStatedDeparture): Promise<void> {
-  const { connection, identityId, leavingDate, dueAt, reason, by, principal, applies, isEmergency, approvedBy, now } =
-    departure
+  const { connection, identityId, leavingDate, dueAt, reason, by, principal, now } = departure
+  const { applies, isEmergency, approvedBy, unconfirmedUntil } = departure
   await dropStatedDeparture(tx, departure)
   await tx
     .insertInto('stated_departures')
     .values({
       ...{ connection, identity_id: identityId, leaving_date: leavingDate, due_at: dueAt, reason },
       ...{ stated_by: by, principal, stated_at: now, applies, is_emergency: isEmergency, approved_by: approvedBy },
+      unconfirmed_until: unconfirmedUntil,
     })
     .execute()
 }
@@ -203,7 +216,8 @@ type Confirmation = {
 
 /**
  * Ends the stated departures that HR states as well: by a leaving date that has come, also of a person who was hired again, or by a status on
- * or after the day. An absence may be a gap in the export, unless it is all by which the source states a departure.
+ * or after the day. An absence may be a gap in the export, unless it is all by which the source states a departure. What the store learned
+ * from the platform after a restore is no fact of HR, and a status or an absence has to be newer than the statement.
  */
 export async function confirmStatedDepartures(
   tx: Db,
@@ -211,11 +225,12 @@ export async function confirmStatedDepartures(
 ): Promise<ConfirmedDeparture[]> {
   const isOfHr = sql`not roster.is_by_operator and not roster.inferred`
   const { rows } = await sql<ConfirmedDeparture>`
-    delete from stated_departures stated using roster
-    where stated.connection = ${connection} and not stated.is_learned and roster.connection = stated.connection
-      and roster.identity_id = stated.identity_id and (
+    delete from stated_departures stated using roster, connections
+    where stated.connection = ${connection} and not stated.is_learned and connections.name = stated.connection
+      and roster.connection = stated.connection and roster.identity_id = stated.identity_id
+      and (stated.unconfirmed_until is null or ${employmentStatedAt} > stated.unconfirmed_until) and (
         ${isOfHr} and (roster.desired ->> 'separatedAt' <= ${now.toISOString()} or roster.cleared_date >= leaving_date)
-        or roster.inferred and stated.due_at <= ${now} and case when roster.absences = 0
+        or roster.inferred and stated.due_at <= ${now} and ${employmentStatedAt} > stated.stated_at and case when roster.absences = 0
           then not roster.export_is_silent else ${dropsLeavers}::boolean end)
     returning stated.identity_id as "identityId", leaving_date as stated,
       coalesce(left(roster.desired ->> 'separatedAt', 10), cleared_date) as "leavingDate"`.execute(tx)

@@ -23,7 +23,8 @@ export const statedDepartureHandlers: StatedDepartureHandlers = {
 }
 
 /** A stated departure, as the control API shows it. */
-export function statedDepartureView({ statedAt, principal: _, proposal, ...stated }: ListedDeparture): StatedDeparture {
+export function statedDepartureView(listed: ListedDeparture): StatedDeparture {
+  const { statedAt, principal: _, unconfirmedUntil: _until, proposal, ...stated } = listed
   if (proposal === null) return { ...stated, at: statedAt.toISOString(), proposal }
   const { leavingDate, by, reason, until } = proposal
   return { ...stated, at: statedAt.toISOString(), proposal: { leavingDate, by, reason, until: until.toISOString() } }

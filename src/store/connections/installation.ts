@@ -110,7 +110,8 @@ export async function recordLearned(
   if (learned.length === 0) return
   await changeRoster(tx, connection)
   const leavers = canStateDepartures ? learned.filter(({ isNewLeaver }) => isNewLeaver) : []
-  await storeLearnedDepartures(tx, { connection, leavers, knownUntil })
+  const people = learned.map(({ identityId }) => identityId)
+  await storeLearnedDepartures(tx, { connection, people, leavers, knownUntil })
   await sql`
     update roster set desired = learned.record, inferred = learned."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),
@@ -129,8 +130,8 @@ export async function recordLearned(
 }
 
 /**
- * Records that a connection has learned what happened since the backup. A stated departure that the platform does not have may have been
- * withdrawn since, so that a person has to state it again.
+ * Records that a connection has learned what happened since the backup. A stated departure that the platform does not have, or with another
+ * day, may have been withdrawn or corrected since, so that a person has to state it again.
  */
 export async function endLearning(tx: Db, connection: string): Promise<void> {
   await sql`
@@ -139,7 +140,8 @@ export async function endLearning(tx: Db, connection: string): Promise<void> {
       select from roster left join out_of_sync
         on out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id
       where roster.connection = stated.connection and roster.identity_id = stated.identity_id
-        and case when out_of_sync.identity_id is null then roster.desired else out_of_sync.confirmed end ->> 'separatedAt' is not null)`.execute(
+        and case when out_of_sync.identity_id is null then roster.desired else out_of_sync.confirmed end ->> 'separatedAt' is not null
+        and (stated.unconfirmed_until is null or left(roster.desired ->> 'separatedAt', 10) = stated.leaving_date))`.execute(
     tx,
   )
   await tx.deleteFrom('restored_connections').where('connection', '=', connection).execute()

@@ -7,26 +7,32 @@ import { changeRoster } from './connections.ts'
 
 type LearnedDepartures = {
   readonly connection: string
+  /** People of whom the platform knows something newer. */
+  readonly people: readonly string[]
+  /** Those of them who left since the backup. */
   readonly leavers: readonly { readonly identityId: string; readonly record: IdentityRecord }[]
   readonly knownUntil: Date
 }
 
 /**
  * Stores departures that only the platform had after a restore. HR may have stated them, or an operator of whom the backup knows nothing:
- * once HR brings such a person back, an alert asks.
+ * once HR brings such a person back, an alert asks. What the store learns about people is no fact of HR that confirms a statement.
  */
 export async function storeLearnedDepartures(
   tx: Db,
-  { connection, leavers, knownUntil }: LearnedDepartures,
+  { connection, people, leavers, knownUntil }: LearnedDepartures,
 ): Promise<void> {
-  if (leavers.length === 0) return
-  await sql`
+  if (leavers.length > 0)
+    await sql`
     insert into stated_departures
       (connection, identity_id, leaving_date, due_at, reason, stated_by, principal, stated_at, applies, is_emergency, is_learned)
     select ${connection}, "identityId", left(record ->> 'separatedAt', 10), ${knownUntil}, 'on the platform after a restore', 'rollcall',
       'rollcall', ${knownUntil}, false, false, true
     from jsonb_to_recordset(${JSON.stringify(leavers)}::jsonb) as leaver("identityId" text, record jsonb)
     on conflict (connection, identity_id) do nothing`.execute(tx)
+  await sql`
+    update stated_departures set unconfirmed_until = ${knownUntil}
+    where connection = ${connection} and identity_id = any(${people})`.execute(tx)
 }
 
 /** Removes the learned departures that HR has stated since. */

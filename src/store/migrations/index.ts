@@ -17,6 +17,7 @@ import { rosterTables } from './initial/roster.ts'
 import { runTables } from './initial/runs.ts'
 import { scimTables } from './initial/scim.ts'
 import { statementTables } from './initial/statements.ts'
+import { restoredStatements } from './restored-statements.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
 const initial: Migration = {
@@ -41,4 +42,4 @@ const initial: Migration = {
 }
 
 /** In order of their numbers. Once released, a migration never changes; a later release adds the next number. */
-export const migrations: readonly Migration[] = [initial, effectiveComparisons, approvalParts, departureProposals]
+export const migrations: readonly Migration[] = [initial, effectiveComparisons, approvalParts, departureProposals, restoredStatements]

@@ -126,6 +126,7 @@ export type RosterTables = EffectiveTables & {
     proposed_reason: string | null
     proposed_until: Date | null
     is_learned: Generated<boolean>
+    unconfirmed_until: Date | null
   }
   key_answers: {
     connection: string

@@ -105,9 +105,10 @@ async function storeStated(tx: Db, known: StatedDeparture | null, at: StatementA
   refuseBeforeHire(entry, leavingDate)
   const applies = emergency || !twoPeople
   const dueAt = dueAtOf(connection, leavingDate, now)
+  const unconfirmedUntil = known?.unconfirmedUntil ?? null
   const stated = { ...person, leavingDate, dueAt, reason, by, principal, applies, isEmergency: emergency }
-  await storeStatedDeparture(tx, { ...stated, approvedBy: null, now })
-  if (known?.isLearned && applies) await claimLearnedDeparture(tx, person)
+  await storeStatedDeparture(tx, { ...stated, approvedBy: null, unconfirmedUntil, now })
+  if (unconfirmedUntil !== null && applies) await claimLearnedDeparture(tx, person)
   const details = { on: leavingDate, reason, ...(emergency && { emergency }), ...(!applies && { waits: true }) }
   await recordAuditEntry(tx, { act: 'departure.stated', ...person, by, details, now })
   const runId = applies ? await planAt(tx, leavingDate, at) : null
@@ -125,6 +126,7 @@ async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Pr
   const { leavingDate, applies } = open
   const { by, reason } = statement
   await approveStatedDeparture(tx, { ...person, by, now })
+  if (!applies && open.unconfirmedUntil !== null) await claimLearnedDeparture(tx, person)
   const details = { on: leavingDate, statedBy: open.by, reason }
   await recordAuditEntry(tx, { act: 'departure.approved', ...person, by, details, now })
   const runId = applies ? null : await planAt(tx, leavingDate, at)
@@ -169,7 +171,7 @@ async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): P
   const dueAt = dueAtOf(connection, leavingDate, now)
   const first = { by: proposal.by, principal: proposal.principal, reason: proposal.reason }
   const stated = { ...person, ...first, leavingDate, dueAt, applies: true, isEmergency: false, approvedBy: by }
-  await storeStatedDeparture(tx, { ...stated, now })
+  await storeStatedDeparture(tx, { ...stated, unconfirmedUntil: open.unconfirmedUntil, now })
   const details = { on: leavingDate, statedBy: proposal.by, reason }
   await recordAuditEntry(tx, { act: 'departure.approved', ...about, details })
   const runId = await planAt(tx, leavingDate, at)

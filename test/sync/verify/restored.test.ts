@@ -15,6 +15,7 @@ import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { listStatedDepartures, stateDeparture } from '../../../src/sync/requests/stated-departures.ts'
 import { withdrawDeparture } from '../../../src/sync/requests/withdrawn-departures.ts'
+import { requestPerson } from '../../../src/sync/sync.ts'
 import type { Endpoint } from '../../../src/sync/target/endpoint.ts'
 import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
@@ -207,6 +208,88 @@ test('after a restore, an alert asks about a departure that an operator may have
     ],
   ])
   expect([await separated(), await alerts()]).toEqual([['E0001', 'E0002', 'E0003'], []])
+})
+
+/** A run of one person, in which HR says nothing about others. */
+async function runOfOther(world: World, people: Parameters<World['night']>[0], title: string): Promise<void> {
+  world.setExport(change(people, { id: 'E0009', title }), world.clock.now.toISOString())
+  const { id } = await requestPerson(world.sync, { connection: 'acme', person: 'E0009' })
+  await world.drain()
+  expect((await world.runOf(id)).state).toBe('finished')
+}
+
+test('what the store learned after a restore confirms no departure that is stated again by two people', async () => {
+  await using folder = await temporaryFolder()
+  await using testDatabase = await createPostgresDatabase()
+  const { client } = await host.tenant()
+  const file = join(folder.path, 'rollcall.backup')
+  const people = staff(20)
+  const ana = { connection: 'acme', identityId: 'E0001', reason: 'dismissed', by: 'ana', principal: 'token:ana' }
+  const ben = { ...ana, by: 'ben', principal: 'token:ben' }
+  {
+    await using world = await openWorld({ client })
+    await world.night(people)
+    await backUp(world, file)
+    await stateDeparture(world.sync, ana)
+    await world.drain()
+  }
+
+  await putBack(testDatabase.at, file)
+  await using world = await openWorld({
+    ...{ at: testDatabase.at, client },
+    connection: { approvals: { expireHours: 72, twoPeople: true } },
+  })
+  world.clock.now = new Date('2026-11-21T05:00:00.000Z')
+  await world.minute()
+  await world.minute()
+  await stateDeparture(world.sync, { ...ana, on: '2026-11-20' })
+  await runOfOther(world, people, 'Lead')
+  const between = await listStatedDepartures(world.sync, 'acme')
+  await stateDeparture(world.sync, { ...ben, on: '2026-11-20' })
+  await world.drain()
+  await runOfOther(world, people, 'Head')
+  const complete = await listStatedDepartures(world.sync, 'acme')
+  await world.night(people, { asOf: '2026-11-22T01:00:00.000Z' })
+
+  expect(between).toMatchObject([{ by: 'ana', applies: false, isExpired: false }])
+  expect(complete).toMatchObject([{ by: 'ana', approvedBy: 'ben', applies: true }])
+  expect((await peopleOn(client)).get('E0001')?.separatedAt?.slice(0, 10)).toBe('2026-11-20')
+})
+
+test('a statement of the backup whose plan was accepted afterwards stays; one with another day is asked for', async () => {
+  await using folder = await temporaryFolder()
+  await using testDatabase = await createPostgresDatabase()
+  const { client } = await host.tenant()
+  const file = join(folder.path, 'rollcall.backup')
+  const people = staff(20)
+  const ana = { connection: 'acme', reason: 'dismissed', by: 'ana', principal: 'token:ana' }
+  {
+    await using world = await openWorld({ client })
+    await world.night(people)
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0001' })
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0002', on: '2026-11-25' })
+    await backUp(world, file)
+    await stateDeparture(world.sync, { ...ana, identityId: 'E0002', on: '2026-11-20' })
+    await world.drain()
+  }
+
+  await putBack(testDatabase.at, file)
+  await using world = await openWorld({ at: testDatabase.at, client })
+  world.clock.now = new Date('2026-11-21T05:00:00.000Z')
+  await world.minute()
+  await world.minute()
+  await runOfOther(world, people, 'Lead')
+  const stated = await listStatedDepartures(world.sync, 'acme')
+  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+  const alerts = await conditions(world.sync.store.db, { ...none, connections: ['acme'], now: world.clock.now })
+  await world.night(people, { asOf: '2026-11-22T01:00:00.000Z' })
+
+  expect(stated).toMatchObject([
+    { identityId: 'E0001', applies: true },
+    { identityId: 'E0002', applies: false, isExpired: true },
+  ])
+  expect(alerts).toMatchObject([{ kind: 'stated_departures', people: 1 }])
+  expect((await peopleOn(client)).get('E0001')?.separatedAt?.slice(0, 10)).toBe('2026-11-20')
 })
 
 test.each(['direct', 'session'] as const)(
