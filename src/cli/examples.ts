@@ -107,7 +107,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall leave', 'the departures that HR has not written yet'],
     [
       'rollcall leave E1001 --reason "dismissed today, HR writes it on Monday"',
-      'state a departure, or approve it second',
+      'state a departure; the second person adds --on and the day',
     ],
     ['rollcall leave E1001 --withdraw --reason "wrong person"', 'let HR data apply again now'],
   ],

@@ -173,7 +173,7 @@ function holdBackCommand(program: Command, exitWith: ExitWith): void {
 function leaveCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'leave', 'State a departure that HR has not written yet, or list these people', ...changeOptions)
     .argument('[key]', personHelp)
-    .option('--on <day>', 'their last day, such as 2026-10-31 (default: today)')
+    .option('--on <day>', 'their last day, such as 2026-10-31 (default: today; a second person names it)')
     .option('--reason <text>', 'why, for the record')
     .option('--emergency', 'wait for no second person, and alert everybody')
     .option('--withdraw', 'let what HR says apply again')

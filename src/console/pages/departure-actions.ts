@@ -63,20 +63,26 @@ export const stateDeparture: Action = {
     const kind = statementKind(person)
     return {
       title: `${statementNames[kind].title} of ${person.identityId}?`,
-      explanation: html`${whoIs(person)}${statementSoFar(person)}${statementTexts[kind](twoPeople)}`,
+      explanation: html`${whoIs(person)}${statementSoFar(person)}${statementTexts[kind](person, twoPeople)}`,
       fields: statementFields(person, { kind, twoPeople, fields }),
       button: statementNames[kind].title,
       danger: true,
-      hidden: personParams(person),
+      hidden: { ...personParams(person), ...(kind === 'second' && { on: dayOf(person), ...(twoPeople && { approves: '1' }) }) },
       cancel: personHref(person),
     }
   },
   perform: async ({ control }, fields) => {
     const params = personId(fields)
     const on = fields('on')
+    const approves = fields('approves') === '1'
     const { leavingDate, waits } = await control.stateDeparture({
       params,
-      body: { ...(on !== '' && { on }), reason: fields('reason'), emergency: fields('emergency') === '1' },
+      body: {
+        ...(on !== '' && { on }),
+        ...(approves && { approves }),
+        reason: fields('reason'),
+        emergency: fields('emergency') === '1',
+      },
     })
     const condition = waits ? ' once a second person states it too' : ''
     return { to: personHref(params), done: `${params.identityId} leaves on ${leavingDate}${condition}.` }
@@ -93,25 +99,31 @@ function statementSoFar({ statedDeparture: stated }: Person): Html | null {
   return stated && html`<p>${capital(statementNote(stated))}.</p>`
 }
 
-const statementTexts: Readonly<Record<StatementKind, (twoPeople: boolean) => Html>> = {
-  first: (twoPeople) =>
+const statementTexts: Readonly<Record<StatementKind, (person: Person, twoPeople: boolean) => Html>> = {
+  first: (_, twoPeople) =>
     html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date of HR replaces that day once it has come. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
 ${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
-  second: () => html`<p>Once a second person states the same, it applies at once.</p>`,
-  correction: (twoPeople) =>
+  second: (person) =>
+    html`<p>Once a second person states ${dayOf(person)} too, that day applies at once.</p>`,
+  correction: (_, twoPeople) =>
     html`<p>Rollcall sends the other day. Until a day that lies ahead, the person is employed again.</p>
 ${twoPeople && html`<p>A second person has to state the same day. Until then, the present one applies.</p>`}`,
 }
 
 type StatementForm = { readonly kind: StatementKind; readonly twoPeople: boolean; readonly fields: Fields }
 
-function statementFields({ statedDeparture: stated }: Person, { kind, twoPeople, fields }: StatementForm): Html {
-  const known = stated?.proposal?.leavingDate ?? stated?.leavingDate ?? ''
+/** The day that one person proposes, else the stated one; empty if there is none. */
+function dayOf({ statedDeparture: stated }: Pick<Person, 'statedDeparture'>): string {
+  return stated?.proposal?.leavingDate ?? stated?.leavingDate ?? ''
+}
+
+function statementFields(person: Person, { kind, twoPeople, fields }: StatementForm): Html {
+  const { statedDeparture: stated } = person
   const lastDay = textField({
     name: 'on',
     label: 'Last day',
     type: 'date',
-    value: fields('on') || known,
+    value: fields('on') || dayOf(person),
     ...(kind === 'first' && { hint: 'Default: today.' }),
     required: kind === 'correction',
   })
@@ -141,13 +153,17 @@ export const withdrawDeparture: Action = {
 ${twoPeople && stated?.applies && !isWithdrawn(stated) && html`<p>A departure that applies is withdrawn by two people: until the second one has withdrawn it too, it stays.</p>`}`,
       fields: reasonField(fields),
       button: 'Withdraw the departure',
-      hidden: personParams(person),
+      hidden: { ...personParams(person), ...(stated && { on: stated.leavingDate }) },
       cancel: personHref(person),
     }
   },
   perform: async ({ control }, fields) => {
     const params = personId(fields)
-    const { waits } = await control.withdrawDeparture({ params, body: { reason: fields('reason') } })
+    const on = fields('on')
+    const { waits } = await control.withdrawDeparture({
+      params,
+      body: { ...(on !== '' && { on }), reason: fields('reason') },
+    })
     const done = waits
       ? `The departure of ${params.identityId} stays until a second person has withdrawn it too.`
       : `HR’s data about ${params.identityId} applies again.`

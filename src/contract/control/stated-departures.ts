@@ -67,7 +67,13 @@ export const statedDepartureOperations = operations({
     summary: 'State a departure before HR does, also as the second person.',
     params: ofPerson,
     body: z.strictObject({
-      on: Day.optional().describe('The last day of employment; default: today.'),
+      on: Day.optional().describe(
+        'The last day of employment; default: today. Required if one person states a day already that waits for a second.',
+      ),
+      approves: z
+        .boolean()
+        .optional()
+        .describe('The caller is the second person: refused unless another person states this day.'),
       reason: Reason,
       emergency: z.boolean().optional().describe('Wait for no second person, and alert everybody.'),
       by: By,
@@ -81,7 +87,11 @@ export const statedDepartureOperations = operations({
     permission: 'approver',
     summary: 'Withdraw a stated departure.',
     params: ofPerson,
-    body: z.strictObject({ reason: Reason, by: By }),
+    body: z.strictObject({
+      on: Day.optional().describe('The day that the caller knows: refused if another one is stated.'),
+      reason: Reason,
+      by: By,
+    }),
     success: { 200: StatementResult },
     errors,
   },

@@ -11,6 +11,36 @@ export function openProposal({ proposal }: StatedDeparture, now: Date): Departur
   return proposal !== null && proposal.until > now ? proposal : null
 }
 
+/** A day that one person states, and that waits for a second one. */
+type WaitingStatement = Requester & { readonly leavingDate: string }
+
+/** What a second person would approve now; null: nothing. */
+export function waitingStatement(stated: StatedDeparture, now: Date): WaitingStatement | null {
+  const proposal = stated.applies ? openProposal(stated, now) : null
+  if (proposal !== null && proposal.leavingDate !== null) return { ...proposal, leavingDate: proposal.leavingDate }
+  const isComplete = stated.applies && (!stated.isEmergency || stated.approvedBy !== null)
+  return isComplete ? null : stated
+}
+
+type SecondStatement = Requester & {
+  readonly identityId: string
+  readonly on?: string
+  readonly approves?: boolean
+}
+
+/** Refuses a second person who names no day, or who would approve another day than they know of. */
+export function refuseUnseen(waiting: WaitingStatement | null, statement: SecondStatement): void {
+  const { identityId, on, approves = false } = statement
+  const states = waiting && `${waiting.by} states that ${identityId} leaves on ${waiting.leavingDate}`
+  if (approves && (waiting === null || on !== waiting.leavingDate))
+    throw new Failure(
+      'conflict',
+      `${states ?? `no day of ${identityId} waits for a second person`}: that changed since you saw it, look again`,
+    )
+  if (waiting !== null && on === undefined && !isSamePerson(waiting, statement))
+    throw new Failure('conflict', `${states}: name that day to state it too (--on ${waiting.leavingDate})`)
+}
+
 /** Until when a second person may do the same as the first. */
 export function proposalEnd({ approvals }: SyncConnection, now: Date): Date {
   return new Date(now.getTime() + approvals.expireHours * hourMs)

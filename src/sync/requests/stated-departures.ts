@@ -20,7 +20,14 @@ import { requireConnection, type SyncConnection, type SyncContext } from '../con
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
 import { readDay, todayOf, zoneOf } from './days.ts'
-import { openProposal, proposalEnd, refuseSamePerson, textOfProposal } from './departure-proposals.ts'
+import {
+  openProposal,
+  proposalEnd,
+  refuseSamePerson,
+  refuseUnseen,
+  textOfProposal,
+  waitingStatement,
+} from './departure-proposals.ts'
 import { refuseRecords } from './separations.ts'
 import { isSamePerson, whySamePerson } from './two-people.ts'
 
@@ -32,8 +39,10 @@ const dayLength = 'yyyy-mm-dd'.length
 type Person = { readonly connection: string; readonly identityId: string }
 
 type Statement = Person & {
-  /** The last day of employment (`YYYY-MM-DD`); default: today. */
+  /** The last day of employment (`YYYY-MM-DD`); default: today. A second person names the day that they approve. */
   readonly on?: string
+  /** It is the statement of a second person, and is refused unless another person states this day. */
+  readonly approves?: boolean
   readonly reason: string
   /** One person is enough. Everybody is alerted. */
   readonly emergency?: boolean
@@ -71,6 +80,7 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
     const entry = await employedEntry(tx, connection, { person, mayHaveLeft, now })
     const open = known === null || known.isLearned || hasExpired(known, connection, now) ? null : known
     const { twoPeople } = connection.approvals
+    if (twoPeople || statement.approves) refuseUnseen(open && twoPeople ? waitingStatement(open, now) : null, statement)
     const at = { person, entry, statement, connection, now }
     if (twoPeople && open?.applies) {
       const proposed = await answerProposal(tx, open, at)

@@ -19,7 +19,13 @@ import { isSamePerson } from './two-people.ts'
 
 type Person = { readonly connection: string; readonly identityId: string }
 
-type Withdrawal = Person & { readonly reason: string; readonly by: string; readonly principal: string }
+type Withdrawal = Person & {
+  /** The stated day that the operator knows; another one is refused. */
+  readonly on?: string
+  readonly reason: string
+  readonly by: string
+  readonly principal: string
+}
 
 /**
  * Withdraws a stated departure: what HR says of the person applies again. Under `approvals.twoPeople` a departure that applies is withdrawn
@@ -33,6 +39,11 @@ export async function withdrawDeparture(ctx: SyncContext, withdrawal: Withdrawal
     const person = { connection: connection.name, identityId: await resolveKey(tx, withdrawal) }
     const stated = await statedDeparture(tx, person)
     if (stated === null) throw new Failure('not_found', `no departure of person ${withdrawal.identityId} is stated`)
+    if (withdrawal.on !== undefined && withdrawal.on !== stated.leavingDate)
+      throw new Failure(
+        'conflict',
+        `${stated.by} states since that ${stated.identityId} leaves on ${stated.leavingDate}: look at it again`,
+      )
     const at = { person, withdrawal, connection, now }
     return needsSecond(stated, at) ? await propose(tx, stated, at) : await withdraw(tx, stated, at)
   })

@@ -337,7 +337,7 @@ describe('with two people', () => {
     const statement = { ...ana, identityId: 'E0003' }
     await expect(stateDeparture(world.sync, statement)).rejects.toThrow('wants another person')
     await expect(stateDeparture(world.sync, { ...statement, by: 'Ana B' })).rejects.toThrow('is the same person')
-    const second = { ...ben, identityId: 'E0003' }
+    const second = { ...ben, identityId: 'E0003', on: '2026-11-20' }
     await expect(stateDeparture(world.sync, { ...second, on: '2026-11-19' })).rejects.toThrow('leaves on 2026-11-20')
     const { applies } = await stateDeparture(world.sync, second)
     await world.drain()
@@ -385,7 +385,7 @@ describe('with two people', () => {
     await expect(stateDeparture(world.sync, { ...ana, identityId: 'E0003', emergency: true })).rejects.toThrow(
       'wants another person',
     )
-    await stateDeparture(world.sync, { ...ben, identityId: 'E0003' })
+    await stateDeparture(world.sync, { ...ben, identityId: 'E0003', on: '2026-11-20' })
 
     expect(alone).toEqual([
       '2026-11-20',

@@ -39,7 +39,7 @@ const pair = { connection: { approvals: { expireHours: 72, twoPeople: true } } }
 async function openStated() {
   const opened = await open(pair)
   await stateDeparture(opened.sync, ana)
-  await stateDeparture(opened.sync, ben)
+  await stateDeparture(opened.sync, { ...ben, on: '2026-11-20' })
   expect(await opened.separatedOn()).toBe('2026-11-20')
   return opened
 }
@@ -96,7 +96,8 @@ describe('with two people, a departure that applies', () => {
     const first = await stateDeparture(sync, { ...ana, ...other })
     const waiting = [await separatedOn(), await stated()]
     await expect(stateDeparture(sync, { ...ana, ...other })).rejects.toThrow('wants another person')
-    const second = await stateDeparture(sync, eva)
+    await expect(stateDeparture(sync, eva)).rejects.toThrow('ana states that E0003 leaves on 2026-11-18: name that day')
+    const second = await stateDeparture(sync, { ...eva, ...other })
 
     expect(first).toMatchObject({ leavingDate: '2026-11-18', applies: false, waits: true, runId: null })
     expect(waiting).toMatchObject(['2026-11-20', { proposal: { by: 'ana', leavingDate: '2026-11-18' } }])
@@ -127,6 +128,38 @@ describe('with two people, a departure that applies', () => {
     const correction = stateDeparture(opened.sync, { ...eva, on: '2026-11-18', emergency: true })
 
     await expect(correction).rejects.toThrow('leave --emergency out')
+  })
+})
+
+describe('a second person approves only the day that they have seen', () => {
+  const seen = { on: '2026-11-20', approves: true }
+
+  test('of a departure that waits', async () => {
+    await using opened = await open(pair)
+    const { sync, stated } = opened
+    await stateDeparture(sync, ana)
+    await expect(stateDeparture(sync, ben)).rejects.toThrow('name that day to state it too (--on 2026-11-20)')
+    await withdrawDeparture(sync, ana)
+    const gone = stateDeparture(sync, { ...ben, ...seen })
+    await expect(gone).rejects.toThrow('no day of E0003 waits for a second person: that changed since you saw it')
+    await stateDeparture(sync, { ...ana, on: '2026-12-20' })
+    const other = stateDeparture(sync, { ...ben, ...seen })
+    await expect(other).rejects.toThrow('ana states that E0003 leaves on 2026-12-20: that changed since you saw it')
+    await expect(withdrawDeparture(sync, { ...ben, on: '2026-11-20' })).rejects.toThrow('look at it again')
+
+    expect(await stated()).toMatchObject({ leavingDate: '2026-12-20', applies: false })
+    expect(await stateDeparture(sync, { ...ben, ...seen, on: '2026-12-20' })).toMatchObject({ applies: true })
+  })
+
+  test('of a correction', async () => {
+    await using opened = await openStated()
+    const { sync, stated } = opened
+    await stateDeparture(sync, { ...ana, on: '2026-11-18' })
+    await stateDeparture(sync, { ...ana, on: '2026-12-20' })
+    const other = stateDeparture(sync, { ...ben, on: '2026-11-18', approves: true })
+
+    await expect(other).rejects.toThrow('ana states that E0003 leaves on 2026-12-20')
+    expect(await stated()).toMatchObject({ leavingDate: '2026-11-20', proposal: { leavingDate: '2026-12-20' } })
   })
 })
 
