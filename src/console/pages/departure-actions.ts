@@ -19,6 +19,15 @@ export function departureButtons(person: Person, context: PageContext, to: (acti
         })
   }
 ${
+  statementKind(person) === 'second' &&
+  canCorrect(person) &&
+  actionLink({
+    href: `${to('state-departure')}&as=correction`,
+    name: statementNames.correction.link,
+    notAllowed: context.notAllowed('stateDeparture'),
+  })
+}
+${
   person.statedDeparture &&
   actionLink({
     href: to('withdraw-departure'),
@@ -48,6 +57,11 @@ function statementKind({ statedDeparture: stated }: Pick<Person, 'statedDepartur
   return typeof stated.proposal?.leavingDate === 'string' ? 'second' : 'correction'
 }
 
+/** Whether another day can be stated: the departure applies already. */
+function canCorrect({ statedDeparture: stated }: Pick<Person, 'statedDeparture'>): boolean {
+  return stated?.applies === true
+}
+
 function isWithdrawn({ proposal }: Pick<NonNullable<Person['statedDeparture']>, 'proposal'>): boolean {
   return proposal !== null && proposal.leavingDate === null
 }
@@ -60,14 +74,18 @@ export const stateDeparture: Action = {
     const person = await readPerson(context, fields, { values: seesValues(context.caller) })
     const { connections } = await context.control.status({ query: { connection: person.connection } })
     const { twoPeople = false } = connections[0] ?? {}
-    const kind = statementKind(person)
+    const kind = fields('as') === 'correction' && canCorrect(person) ? 'correction' : statementKind(person)
     return {
       title: `${statementNames[kind].title} of ${person.identityId}?`,
       explanation: html`${whoIs(person)}${statementSoFar(person)}${statementTexts[kind](person, twoPeople)}`,
       fields: statementFields(person, { kind, twoPeople, fields }),
       button: statementNames[kind].title,
       danger: true,
-      hidden: { ...personParams(person), ...(kind === 'second' && { on: dayOf(person), ...(twoPeople && { approves: '1' }) }) },
+      hidden: {
+        ...personParams(person),
+        ...(kind === 'second' && { on: dayOf(person), ...(twoPeople && { approves: '1' }) }),
+        ...(kind === 'correction' && { as: 'correction' }),
+      },
       cancel: personHref(person),
     }
   },
@@ -123,7 +141,7 @@ function statementFields(person: Person, { kind, twoPeople, fields }: StatementF
     name: 'on',
     label: 'Last day',
     type: 'date',
-    value: fields('on') || dayOf(person),
+    value: fields('on') || (kind === 'correction' && stated ? stated.leavingDate : dayOf(person)),
     ...(kind === 'first' && { hint: 'Default: today.' }),
     required: kind === 'correction',
   })
@@ -135,6 +153,13 @@ function statementFields(person: Person, { kind, twoPeople, fields }: StatementF
   })
   const canBeAlone = twoPeople && !stated?.applies
   return html`${kind !== 'second' && lastDay}${reasonField(fields)}${canBeAlone && emergency}`
+}
+
+/** Under the rule of two people, how many people withdraw a departure that applies. */
+function whoWithdraws({ by, isEmergency, approvedBy }: NonNullable<Person['statedDeparture']>): Html {
+  if (isEmergency && approvedBy === null)
+    return html`<p>${by} alone stated it: any other person withdraws it at once. If ${by} withdraws it, it stays until a second person has withdrawn it too.</p>`
+  return html`<p>A departure that applies is withdrawn by two people: until the second one has withdrawn it too, it stays.</p>`
 }
 
 /** Withdraws a stated departure. */
@@ -150,7 +175,7 @@ export const withdrawDeparture: Action = {
       title: `Withdraw the departure of ${person.identityId}?`,
       explanation: html`${whoIs(person)}${statementSoFar(person)}
 <p>What HR says applies again. A person whom HR states as employed comes back at once.</p>
-${twoPeople && stated?.applies && !isWithdrawn(stated) && html`<p>A departure that applies is withdrawn by two people: until the second one has withdrawn it too, it stays.</p>`}`,
+${twoPeople && stated?.applies && !isWithdrawn(stated) && whoWithdraws(stated)}`,
       fields: reasonField(fields),
       button: 'Withdraw the departure',
       hidden: { ...personParams(person), ...(stated && { on: stated.leavingDate }) },

@@ -71,7 +71,7 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
   const connection = requireConnection(ctx, statement.connection)
   refuseRecords(connection)
   const now = ctx.now()
-  const result = await ctx.store.db.transaction().execute(async (tx) => {
+  const { isKept = false, ...result } = await ctx.store.db.transaction().execute(async (tx): Promise<Answer> => {
     await refuseWhilePlanning(tx, connection.name)
     const person = { connection: connection.name, identityId: await resolveKey(tx, statement) }
     const known = await statedDeparture(tx, person)
@@ -90,11 +90,15 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
     if (open !== null) refuseAgain(open, { statement, isSecond, twoPeople })
     return isSecond ? await approveStated(tx, open, at) : await storeStated(tx, known, at)
   })
-  const { identityId, runId } = result
-  ctx.events.departureStated({ connection: connection.name, identityId, by: statement.by, statement: 'stated' })
+  const { identityId, runId, waits } = result
+  const about = { connection: connection.name, identityId, by: statement.by }
+  if (!waits && !isKept) ctx.events.departureStated({ ...about, statement: 'stated' })
   if (runId !== null) await sweep(ctx)
   return result
 }
+
+/** `isKept`: the present day stays, and only what was proposed is dropped. */
+type Answer = StatementResult & { readonly isKept?: boolean }
 
 type StatementAt = {
   readonly person: Person
@@ -147,7 +151,7 @@ async function approveStated(tx: Db, open: StatedDeparture, at: StatementAt): Pr
  * Under `approvals.twoPeople`, proposes another day for a departure that applies, or carries it out as the second person. The present day,
  * stated again, drops what is proposed. Null: none of these.
  */
-async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): Promise<StatementResult | null> {
+async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): Promise<Answer | null> {
   const { person, entry, statement, connection, now } = at
   const { by, principal, reason, emergency = false } = statement
   const proposal = openProposal(open, now)
@@ -159,7 +163,7 @@ async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): P
     const details = { on: leavingDate, reason, drops: textOfProposal(proposal) }
     await recordAuditEntry(tx, { act: 'departure.stated', ...about, details })
     if (open.isEmergency && open.approvedBy === null && !isSamePerson(open, statement)) return null
-    return { identityId: person.identityId, leavingDate, applies: true, waits: false, runId: null }
+    return { identityId: person.identityId, leavingDate, applies: true, waits: false, runId: null, isKept: true }
   }
   if (emergency)
     throw new Failure(
@@ -170,7 +174,9 @@ async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): P
   if (proposal?.leavingDate !== leavingDate) {
     const until = proposalEnd(connection, now)
     await proposeDeparture(tx, person, { leavingDate, by, principal, reason, until })
-    await recordAuditEntry(tx, { act: 'departure.stated', ...about, details: { on: leavingDate, reason, waits: true } })
+    const drops = proposal && textOfProposal(proposal)
+    const details = { on: leavingDate, reason, waits: true, ...(drops && { drops }) }
+    await recordAuditEntry(tx, { act: 'departure.stated', ...about, details })
     return { identityId: person.identityId, leavingDate, applies: false, waits: true, runId: null }
   }
   refuseSamePerson(

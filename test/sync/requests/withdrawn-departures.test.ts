@@ -122,6 +122,25 @@ describe('with two people, a departure that applies', () => {
     ])
   })
 
+  test('records a proposal that another one replaces, and reports only what applies', async () => {
+    await using opened = await openStated()
+    const { world, sync } = opened
+    world.events.length = 0
+    await stateDeparture(sync, { ...ana, on: '2026-11-18' })
+    await withdrawDeparture(sync, ben)
+    await stateDeparture(sync, { ...eva, on: '2026-11-20' })
+    await withdrawDeparture(sync, ben)
+    await withdrawDeparture(sync, ana)
+
+    expect(await entries(world)).toEqual([
+      ['ben', { reason: 'says ben', waits: true, drops: '2026-11-18, by ana' }],
+      ['ben', { reason: 'says ben', waits: true }],
+      ['ana', { reason: 'says ana', withdrawnBy: 'ben' }],
+    ])
+    const reported = world.events.filter((event) => 'statement' in event)
+    expect(reported).toMatchObject([{ statement: 'withdrawn', by: 'ana' }])
+  })
+
   test('is not corrected as an emergency', async () => {
     await using opened = await openStated()
 
