@@ -5,7 +5,7 @@ import { markPlansOutdated, resolveKey } from '../../store/key-answers.ts'
 import { rosterEntry } from '../../store/roster/roster.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { statedDeparture } from '../../store/stated-departures.ts'
+import { dropStatedDeparture, statedDeparture } from '../../store/stated-departures.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
@@ -44,7 +44,8 @@ export async function holdBack(
         'conflict',
         `person ${named.identityId} was forgotten: there is no former record to come back with`,
       )
-    if (await statedDeparture(tx, named))
+    const stated = await statedDeparture(tx, named)
+    if (stated !== null && !stated.isLearned)
       throw new Failure(
         'conflict',
         `the departure of ${named.identityId} is stated: withdraw it first (rollcall leave --withdraw)`,
@@ -55,6 +56,8 @@ export async function holdBack(
         'conflict',
         `person ${named.identityId} is held back until ${already.until} already, by ${already.by}: end that first (--end)`,
       )
+    // Nobody stated that departure, and holding it back decides about it.
+    if (stated !== null) await dropStatedDeparture(tx, named)
     await addHoldBack(tx, { ...named, until: day, reason, by, now, today })
     await recordAuditEntry(tx, { act: 'hold_back.placed', ...named, by, details: { until: day, reason }, now })
     return await planAgain(tx, named, { reason: `1 person of it is held back until ${day} since, by ${by}`, now })

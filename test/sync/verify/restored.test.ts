@@ -13,6 +13,7 @@ import { beginInstallation } from '../../../src/store/connections/installation.t
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
+import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import { listStatedDepartures, stateDeparture } from '../../../src/sync/requests/stated-departures.ts'
 import { withdrawDeparture } from '../../../src/sync/requests/withdrawn-departures.ts'
 import { requestPerson } from '../../../src/sync/sync.ts'
@@ -170,7 +171,8 @@ test('after a restore, an alert asks about a departure that an operator may have
     await using world = await openWorld({ client })
     await world.night(people)
     await backUp(world, file)
-    for (const identityId of ['E0001', 'E0002', 'E0003']) await stateDeparture(world.sync, { ...ana, identityId })
+    for (const identityId of ['E0001', 'E0002', 'E0003', 'E0004'])
+      await stateDeparture(world.sync, { ...ana, identityId })
     await world.drain()
   }
 
@@ -189,6 +191,10 @@ test('after a restore, an alert asks about a departure that an operator may have
   await world.minute()
   await world.minute()
   const quiet = await alerts()
+  // What nobody stated refuses no hold-back, which decides about it.
+  await holdBack(world.sync, { ...ana, identityId: 'E0004', until: '2026-12-01' })
+  await world.drain()
+  const heldBack = [(await peopleOn(client)).get('E0004')?.separatedAt, await alerts()]
   await stateDeparture(world.sync, { ...ana, identityId: 'E0001' })
   await world.drain()
   const atOnce = await separated()
@@ -199,6 +205,7 @@ test('after a restore, an alert asks about a departure that an operator may have
   await world.drain()
 
   expect([quiet, atOnce]).toEqual([[], ['E0001', 'E0002', 'E0003']])
+  expect(heldBack).toEqual([null, []])
   expect(afterExport).toEqual([
     ['E0001', 'E0002'],
     [
