@@ -64,5 +64,6 @@ export function monitoredConnections({ connections, directories, handOver }: Con
   const names = [...connections.keys()]
   const mailed = handOver === null ? [] : (handOver.connections ?? names)
   const pushed = names.filter((name) => connections.get(name)?.pushed)
-  return { connections: names, directories: [...directories.keys()], mailed, sources, pushed, leaverBounds }
+  const onePerson = names.filter((name) => !connections.get(name)?.approvals.twoPeople)
+  return { connections: names, onePerson, directories: [...directories.keys()], mailed, sources, pushed, leaverBounds }
 }

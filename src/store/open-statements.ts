@@ -8,6 +8,8 @@ export const employmentStatedAt = sql`greatest(roster.employment_as_of,
 /** The stated departures of a connection that need a person. */
 type OpenStatements = {
   readonly name: string
+  /** How many people need somebody for a reason other than an emergency. */
+  readonly people: number
   /** How many wait for a second person, or a change of them does. */
   readonly waiting: number
   /** How many apply as an emergency without a second person. */
@@ -26,18 +28,25 @@ type OpenStatements = {
 
 type StatementTimes = { readonly since: Date; readonly newest: Date }
 
-type OpenFilter = { readonly connections: readonly string[]; readonly contradictedNights?: number; readonly now: Date }
+type OpenFilter = {
+  readonly connections: readonly string[]
+  /** Connections without the rule of two people: nobody waits for a second person to change a departure. Default: none. */
+  readonly onePerson?: readonly string[]
+  readonly contradictedNights?: number
+  readonly now: Date
+}
 
 /** A roster run sends a departure within minutes. */
 const unsentMs = 60 * 60_000
 
 /**
  * Counts the stated departures that need a person. HR contradicts one if its newest fact, which is `contradictedNights` days or more after the statement
- * and the leaving date, is that the person is employed, be it until a day that is farther away than that.
+ * and the leaving date, is that the person is employed, be it until a day that is farther away than that. A change that waits counts from when it
+ * was proposed.
  */
 export async function openStatements(
   db: Db,
-  { connections, contradictedNights = 3, now }: OpenFilter,
+  { connections, onePerson = [], contradictedNights = 3, now }: OpenFilter,
 ): Promise<OpenStatements[]> {
   const day = (instant: ReturnType<typeof sql>) => sql`(${instant} at time zone 'UTC')::date`
   const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.absences = 0
@@ -49,19 +58,22 @@ export async function openStatements(
     when not roster.is_by_operator and coalesce(${accepted} > ${now.toISOString()}, true) then stated.due_at
     when roster.is_by_operator and left(${accepted}, 10) <> leaving_date then stated_at end`
   const { rows } = await sql<OpenStatementsRow>`
-    select name, count(*) filter (where waits)::int as waiting, count(*) filter (where is_back)::int as "broughtBack", count(*) filter (where is_alone)::int as emergencies,
+    select name, count(*) filter (where is_open)::int as people, count(*) filter (where waits)::int as waiting, count(*) filter (where is_back)::int as "broughtBack", count(*) filter (where is_alone)::int as emergencies,
       count(*) filter (where is_contradicted)::int as contradicted, count(*) filter (where is_unsent)::int as unsent,
       min(stated_at) filter (where is_alone) as emergency_since, max(stated_at) filter (where is_alone) as emergency_newest,
-      min(stated_at) filter (where is_open) as since, max(stated_at) filter (where is_open) as newest
+      min(open_since) filter (where is_open) as since, max(open_newest) filter (where is_open) as newest
     from (
-      select *, waits or is_back or is_contradicted or is_unsent as is_open from (
+      select *, waits or is_back or is_contradicted or is_unsent as is_open,
+        case when is_proposed and not (is_back or is_contradicted or is_unsent) then proposed_at else stated_at end as open_since,
+        case when is_proposed then proposed_at else stated_at end as open_newest
+      from (select *, not is_learned and (not applies or is_proposed) as waits from (
         select stated.*, connections.name, applies and is_emergency and approved_by is null as is_alone,
-          not is_learned and (not applies or coalesce(proposed_until > ${now}, false)) as waits,
+          applies and not (connections.name = any(${onePerson})) and coalesce(proposed_until > ${now}, false) as is_proposed,
           is_learned and roster.desired ->> 'separatedAt' is null as is_back,
           coalesce(${isContradicted}, false) as is_contradicted, coalesce(${isUnsent}, false) as is_unsent
         from stated_departures stated join connections on connections.name = stated.connection
           left join roster on roster.connection = stated.connection and roster.identity_id = stated.identity_id
-        where stated.connection = any(${connections})) stated) stated
+        where stated.connection = any(${connections})) stated) stated) stated
     group by name order by name`.execute(db)
   return rows.map(({ emergency_since, emergency_newest, since, newest, ...counts }) => ({
     ...counts,

@@ -38,6 +38,7 @@ export type DepartureProposal = Requester & {
   /** The other last day (`YYYY-MM-DD`); null: the departure is withdrawn. */
   readonly leavingDate: string | null
   readonly reason: string
+  readonly at: Date
   /** From then on it has to be proposed again. */
   readonly until: Date
 }
@@ -66,13 +67,14 @@ function toStated({
   proposedPrincipal,
   proposedDate,
   proposedReason,
+  proposedAt,
   proposedUntil,
   ...stated
 }: StatedRow): StatedDeparture {
-  if (proposedBy === null || proposedPrincipal === null || proposedReason === null || proposedUntil === null)
-    return { ...stated, proposal: null }
+  if (proposedBy === null || proposedPrincipal === null || proposedReason === null) return { ...stated, proposal: null }
+  if (proposedAt === null || proposedUntil === null) return { ...stated, proposal: null }
   const proposal = { leavingDate: proposedDate, by: proposedBy, principal: proposedPrincipal, reason: proposedReason }
-  return { ...stated, proposal: { ...proposal, until: proposedUntil } }
+  return { ...stated, proposal: { ...proposal, at: proposedAt, until: proposedUntil } }
 }
 
 function select(db: Db, connection: string) {
@@ -95,6 +97,7 @@ function select(db: Db, connection: string) {
       'proposed_principal as proposedPrincipal',
       'proposed_date as proposedDate',
       'proposed_reason as proposedReason',
+      'proposed_at as proposedAt',
       'proposed_until as proposedUntil',
       'is_learned as isLearned',
       'unconfirmed_until as unconfirmedUntil',
@@ -170,6 +173,7 @@ export async function proposeDeparture(
       proposed_by: proposal?.by ?? null,
       proposed_principal: proposal?.principal ?? null,
       proposed_reason: proposal?.reason ?? null,
+      proposed_at: proposal?.at ?? null,
       proposed_until: proposal?.until ?? null,
     })
     .where('connection', '=', connection)

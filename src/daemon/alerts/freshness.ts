@@ -5,6 +5,8 @@ import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/s
 /** The connections and sources that alerts are about, and how many hours their departures may take. */
 export type MonitoredConnections = {
   readonly connections: readonly string[]
+  /** The connections without the rule of two people. */
+  readonly onePerson?: readonly string[]
   /** The lists of accounts. */
   readonly directories?: readonly string[]
   /** The connections whose faults are mailed to HR. */
@@ -41,7 +43,7 @@ type JudgedSettings = Pick<
 
 /** The settings by which alert conditions are checked at this time. */
 export function conditionSettings(
-  { connections, directories = [], mailed = [], sources, pushed = [], leaverBounds }: MonitoredConnections,
+  { connections, onePerson = [], directories = [], mailed = [], sources, pushed = [], leaverBounds }: MonitoredConnections,
   { freshHours, ...limits }: JudgedSettings,
   now: Date,
 ): ConditionSettings {
@@ -50,7 +52,7 @@ export function conditionSettings(
   const senders = pushed.map((connection) => ({ connection, requestedSince }))
   const { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts } = limits
   const bounds = { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts, leaverBounds }
-  return { connections, directories, mailed, ...bounds, freshness, pushed: senders, now }
+  return { connections, onePerson, directories, mailed, ...bounds, freshness, pushed: senders, now }
 }
 
 /** How fresh a source must be by now; null if it is not read regularly. */

@@ -108,7 +108,7 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
   },
   stated_departures: {
     headline: 'departures of operators wait for a person',
-    consequence: 'A departure that waits is not sent; one that HR contradicts keeps its effect.',
+    consequence: 'A first statement that waits is not sent; a departure that applies keeps its effect.',
     page: aboutConnection('/problems', '#stated'),
     command: ofConnection('leave'),
     urgency: 'work hours',

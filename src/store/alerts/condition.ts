@@ -61,6 +61,8 @@ export type ConditionSettings = {
   readonly maxNotEffective?: number
   /** After how many nights in which HR states a person as employed, whom an operator states as left, that is an alert. Default: 3. */
   readonly contradictedNights?: number
+  /** The connections without the rule of two people. Default: none. */
+  readonly onePerson?: readonly string[]
   /** The lists of accounts of the configuration. */
   readonly directories?: readonly string[]
   /** How many enabled accounts of leavers, or of people whom HR does not know, a directory may have. Default: none. */

@@ -17,10 +17,10 @@ export async function emergency(db: Db, settings: ConditionSettings): Promise<Co
 
 /** Stated departures that wait for a second person, that were not sent, or that HR contradicts. */
 export async function statedDepartures(db: Db, settings: ConditionSettings): Promise<Condition[]> {
-  return (await openStatements(db, settings)).flatMap(({ name, waiting, unsent, contradicted, broughtBack, times }) => {
+  return (await openStatements(db, settings)).flatMap(({ name, people, times, ...counts }) => {
     if (times === null) return []
     const { since, newest } = times
-    const people = waiting + unsent + contradicted + broughtBack
+    const { waiting, unsent, contradicted, broughtBack } = counts
     const waits = `${pluralize(waiting, 'stated departure')} ${waiting === 1 ? 'waits' : 'wait'} to be stated by a second person, or again if it expired or the store was restored, or to be changed by one`
     const contradicts = `HR still states ${pluralizePeople(contradicted)} as employed whose departure an operator states: ask HR, then withdraw it, or have HR write it`
     const isDue = `${pluralize(unsent, 'stated departure')} ${unsent === 1 ? 'is' : 'are'} due and not sent: look at the newest runs of the roster`
@@ -32,6 +32,7 @@ export async function statedDepartures(db: Db, settings: ConditionSettings): Pro
       ...(broughtBack > 0 ? [isBack] : []),
     ].join('; ')
     const about = { connection: name, kind: 'stated_departures', since, people, leavers: people, runId: null } as const
-    return { ...about, code: `${unsent} ${contradicted} ${broughtBack} ${newest.toISOString()}`, reason }
+    const code = `${waiting} ${unsent} ${contradicted} ${broughtBack} ${newest.toISOString()}`
+    return { ...about, code, reason }
   })
 }

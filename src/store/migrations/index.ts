@@ -17,6 +17,7 @@ import { rosterTables } from './initial/roster.ts'
 import { runTables } from './initial/runs.ts'
 import { scimTables } from './initial/scim.ts'
 import { statementTables } from './initial/statements.ts'
+import { proposalTimes } from './proposal-times.ts'
 import { restoredStatements } from './restored-statements.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
@@ -42,4 +43,11 @@ const initial: Migration = {
 }
 
 /** In order of their numbers. Once released, a migration never changes; a later release adds the next number. */
-export const migrations: readonly Migration[] = [initial, effectiveComparisons, approvalParts, departureProposals, restoredStatements]
+export const migrations: readonly Migration[] = [
+  initial,
+  effectiveComparisons,
+  approvalParts,
+  departureProposals,
+  restoredStatements,
+  proposalTimes,
+]

@@ -227,7 +227,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'departures that operators state, and why',
       removedWhen: 'HR states one, it is withdrawn, or `rollcall forget`',
       columns: named(
-        'connection identity_id leaving_date due_at reason stated_by principal stated_at applies is_emergency approved_by proposed_date proposed_by proposed_principal proposed_reason proposed_until is_learned unconfirmed_until',
+        'connection identity_id leaving_date due_at reason stated_by principal stated_at applies is_emergency approved_by proposed_date proposed_by proposed_principal proposed_reason proposed_until proposed_at is_learned unconfirmed_until',
       ),
     },
   ],

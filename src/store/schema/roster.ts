@@ -125,6 +125,7 @@ export type RosterTables = EffectiveTables & {
     proposed_principal: string | null
     proposed_reason: string | null
     proposed_until: Date | null
+    proposed_at: Date | null
     is_learned: Generated<boolean>
     unconfirmed_until: Date | null
   }

@@ -173,7 +173,7 @@ async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): P
   refuseBeforeHire(entry, leavingDate)
   if (proposal?.leavingDate !== leavingDate) {
     const until = proposalEnd(connection, now)
-    await proposeDeparture(tx, person, { leavingDate, by, principal, reason, until })
+    await proposeDeparture(tx, person, { leavingDate, by, principal, reason, at: now, until })
     const drops = proposal && textOfProposal(proposal)
     const details = { on: leavingDate, reason, waits: true, ...(drops && { drops }) }
     await recordAuditEntry(tx, { act: 'departure.stated', ...about, details })

@@ -75,7 +75,8 @@ function needsSecond(stated: StatedDeparture, { withdrawal, connection, now }: W
 async function propose(tx: Db, stated: StatedDeparture, at: WithdrawalAt): Promise<StatementResult> {
   const { person, withdrawal, connection, now } = at
   const { by, principal, reason } = withdrawal
-  await proposeDeparture(tx, person, { leavingDate: null, by, principal, reason, until: proposalEnd(connection, now) })
+  const until = proposalEnd(connection, now)
+  await proposeDeparture(tx, person, { leavingDate: null, by, principal, reason, at: now, until })
   const replaced = openProposal(stated, now)
   const drops = replaced && replaced.leavingDate !== null && textOfProposal(replaced)
   const details = { reason, waits: true, ...(drops && { drops }) }

@@ -150,6 +150,30 @@ describe('with two people, a departure that applies', () => {
   })
 })
 
+test('an alert counts each person once, and a change of a departure from when it was proposed', async () => {
+  await using opened = await openStated()
+  const { world, sync } = opened
+  const { db } = sync.store
+  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), connections: ['acme'] }
+  const current = async (onePerson: string[] = []) => {
+    const all = await conditions(db, { ...none, onePerson, now: world.clock.now })
+    return all.find(({ kind }) => kind === 'stated_departures')
+  }
+  world.clock.now = new Date('2026-11-21T03:00:00.000Z')
+  await stateDeparture(sync, { ...ana, on: '2026-11-18' })
+  const proposed = await current()
+  await world.night(company, { asOf: '2026-11-23T01:00:00.000Z' })
+  world.clock.now = new Date('2026-11-23T02:00:00.000Z')
+  await withdrawDeparture(sync, ana)
+  const contradicted = await current()
+
+  expect(proposed).toMatchObject({ people: 1, since: new Date('2026-11-21T03:00:00.000Z') })
+  expect(contradicted).toMatchObject({ people: 1, leavers: 1, since: new Date('2026-11-20T03:00:00.000Z') })
+  expect(contradicted?.code).toBe('1 0 1 0 2026-11-23T02:00:00.000Z')
+  expect(contradicted?.reason).toMatch(/1 stated departure waits.*; HR still states 1 person/)
+  expect((await current(['acme']))?.reason).toMatch(/^HR still states 1 person/)
+})
+
 describe('a second person approves only the day that they have seen', () => {
   const seen = { on: '2026-11-20', approves: true }
 
