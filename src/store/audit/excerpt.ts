@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { type Checkpoint, digestOf, firstHash } from './chain.ts'
 import { type EntryFilter, passesFilter, peopleOf } from './filter.ts'
-import { type Act, readEntry } from './trail.ts'
+import { type Act, readableEntry } from './trail.ts'
 
 /** Which entries an excerpt shows; an omitted property does not filter. */
 export type ExcerptFilter = EntryFilter & {
@@ -80,7 +80,8 @@ function lineOf(row: Row, filter: ExcerptFilter): ExcerptLine {
 
 function matchesFilter({ entry: text }: Row, { people, acts, ...filter }: ExcerptFilter): boolean {
   if (!people && Object.values(filter).every((value) => value === undefined)) return true
-  const entry = readEntry(text)
+  const entry = readableEntry(text)
+  // It may be the one that is asked for.
   if (!entry) return true
   if (!passesFilter(entry, filter)) return false
   return !people || (acts?.has(entry.act) ?? false) || peopleOf(entry).some((key) => people.has(key))

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { type EntryFilter, passesFilter, peopleOf } from './filter.ts'
-import { type Entry, readEntry, rollcall } from './trail.ts'
+import { type Entry, readableEntry, rollcall } from './trail.ts'
 
 type PeopleFilter = EntryFilter & {
   /** Keys of people whom an entry is about. */
@@ -39,7 +39,7 @@ export async function newestEntries(
     for (const { ordinal, entry: text } of rows) {
       const entry = text === null ? null : readableEntry(text)
       if (text === null || (entry !== null && !isMeant(entry, filter))) continue
-      entries.push({ ...(entry ?? unreadable(entries.at(-1))), ordinal })
+      entries.push({ ...(entry ?? (await unreadable(db, ordinal))), ordinal })
       if (entries.length === limit) return { entries, next: ordinal }
     }
     const last = rows.at(-1)
@@ -49,16 +49,14 @@ export async function newestEntries(
   }
 }
 
-/** An entry, if its text is one; null: something other than Rollcall has changed the table. */
-function readableEntry(text: string): Entry | null {
-  const entry = readEntry(text)
-  const isEntry = [entry?.at, entry?.act, entry?.by].every((part) => typeof part === 'string')
-  return isEntry && Number.isFinite(Date.parse(entry?.at ?? '')) ? entry : null
-}
-
-/** What is shown of an entry that cannot be read, whatever the filter: it may be the one that is looked for. It has the time of the newer one. */
-function unreadable(newer: Entry | undefined): Entry {
-  const at = newer?.at ?? new Date(0).toISOString()
+/**
+ * What is shown of an entry that cannot be read, whatever the filter: it may be the one that is looked for. It has the time at which it was
+ * signed.
+ */
+async function unreadable(db: Db, ordinal: number): Promise<Entry> {
+  const { rows } = await sql<{ at: string }>`
+    select at from audit_checkpoints where ordinal >= ${ordinal} order by ordinal limit 1`.execute(db)
+  const at = rows[0]?.at ?? new Date(0).toISOString()
   return { id: '', at, act: 'entry.unreadable', by: rollcall, connection: null }
 }
 

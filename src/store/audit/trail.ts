@@ -145,6 +145,28 @@ export function readEntry(text: string): Entry | null {
   }
 }
 
+/** An entry, if its text has the shape of one; null: something other than Rollcall has changed the table. */
+export function readableEntry(text: string): Entry | null {
+  const entry: unknown = readEntry(text)
+  return isEntry(entry) ? entry : null
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (!isObject(value)) return false
+  const { id, at, act, by, connection, runId, identityId, details } = value
+  return (
+    [id, at, act, by].every((part) => typeof part === 'string') &&
+    Number.isFinite(Date.parse(String(at))) &&
+    (connection === null || typeof connection === 'string') &&
+    [runId, identityId].every((part) => part === undefined || typeof part === 'string') &&
+    (details === undefined || isObject(details))
+  )
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** PostgreSQL stores neither NUL nor lone surrogates in a text. */
 function storable(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value
