@@ -121,8 +121,7 @@ const statementTexts: Readonly<Record<StatementKind, (person: Person, twoPeople:
   first: (_, twoPeople) =>
     html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date of HR replaces that day once it has come. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
 ${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
-  second: (person) =>
-    html`<p>Once a second person states ${dayOf(person)} too, that day applies at once.</p>`,
+  second: (person) => html`<p>Once a second person states ${dayOf(person)} too, that day applies at once.</p>`,
   correction: (_, twoPeople) =>
     html`<p>Rollcall sends the other day. Until a day that lies ahead, the person is employed again.</p>
 ${twoPeople && html`<p>A second person has to state the same day. Until then, the present one applies.</p>`}`,
