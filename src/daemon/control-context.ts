@@ -54,7 +54,7 @@ export function connectionSchedules({ connections }: Config): Scheduled[] {
 }
 
 /** The connections, sources and leaver deadlines that alerts are about. */
-export function monitoredConnections({ connections, directories, handOver }: Config): MonitoredConnections {
+export function monitoredConnections({ connections, directories, handOver, approvals }: Config): MonitoredConnections {
   const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
     if (source === null) return []
     const { type, mode } = source.settings
@@ -64,6 +64,6 @@ export function monitoredConnections({ connections, directories, handOver }: Con
   const names = [...connections.keys()]
   const mailed = handOver === null ? [] : (handOver.connections ?? names)
   const pushed = names.filter((name) => connections.get(name)?.pushed)
-  const onePerson = names.filter((name) => !connections.get(name)?.approvals.twoPeople)
+  const onePerson = approvals.twoPeople ? [] : names
   return { connections: names, onePerson, directories: [...directories.keys()], mailed, sources, pushed, leaverBounds }
 }

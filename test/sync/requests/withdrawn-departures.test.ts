@@ -3,6 +3,7 @@ import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { listStatedDepartures, stateDeparture } from '../../../src/sync/requests/stated-departures.ts'
 import { withdrawDeparture } from '../../../src/sync/requests/withdrawn-departures.ts'
+import { requestRun } from '../../../src/sync/sync.ts'
 import { type Host, headers, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host
@@ -162,7 +163,9 @@ test('an alert counts each person once, and a change of a departure from when it
   world.clock.now = new Date('2026-11-21T03:00:00.000Z')
   await stateDeparture(sync, { ...ana, on: '2026-11-18' })
   const proposed = await current()
-  await world.night(company, { asOf: '2026-11-23T01:00:00.000Z' })
+  world.setExport(company, '2026-11-23T01:00:00.000Z')
+  await requestRun(sync, { connection: 'acme', trigger: 'schedule' })
+  await world.drain()
   world.clock.now = new Date('2026-11-23T02:00:00.000Z')
   await withdrawDeparture(sync, ana)
   const contradicted = await current()

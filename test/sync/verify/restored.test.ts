@@ -16,7 +16,7 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import { listStatedDepartures, stateDeparture } from '../../../src/sync/requests/stated-departures.ts'
 import { withdrawDeparture } from '../../../src/sync/requests/withdrawn-departures.ts'
-import { requestPerson } from '../../../src/sync/sync.ts'
+import { requestPerson, requestRun } from '../../../src/sync/sync.ts'
 import type { Endpoint } from '../../../src/sync/target/endpoint.ts'
 import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
@@ -220,7 +220,8 @@ test('after a restore, an alert asks about a departure that an operator may have
 /** A run of one person, in which HR says nothing about others. */
 async function runOfOther(world: World, people: Parameters<World['night']>[0], title: string): Promise<void> {
   world.setExport(change(people, { id: 'E0009', title }), world.clock.now.toISOString())
-  const { id } = await requestPerson(world.sync, { connection: 'acme', person: 'E0009' })
+  const eva = { by: 'eva', principal: 'token:eva' }
+  const { id } = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', ...eva })
   await world.drain()
   expect((await world.runOf(id)).state).toBe('finished')
 }
@@ -251,14 +252,16 @@ test('what the store learned after a restore confirms no departure that is state
   await world.minute()
   await stateDeparture(world.sync, { ...ana, on: '2026-11-20' })
   await runOfOther(world, people, 'Lead')
-  const between = await listStatedDepartures(world.sync, 'acme')
+  const waiting = await listStatedDepartures(world.sync, 'acme')
   await stateDeparture(world.sync, { ...ben, on: '2026-11-20' })
   await world.drain()
   await runOfOther(world, people, 'Head')
   const complete = await listStatedDepartures(world.sync, 'acme')
-  await world.night(people, { asOf: '2026-11-22T01:00:00.000Z' })
+  world.setExport(people, '2026-11-22T01:00:00.000Z')
+  await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+  await world.drain()
 
-  expect(between).toMatchObject([{ by: 'ana', applies: false, isExpired: false }])
+  expect(waiting).toMatchObject([{ by: 'ana', applies: false, isExpired: false }])
   expect(complete).toMatchObject([{ by: 'ana', approvedBy: 'ben', applies: true }])
   expect((await peopleOn(client)).get('E0001')?.separatedAt?.slice(0, 10)).toBe('2026-11-20')
 })
