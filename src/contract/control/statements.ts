@@ -109,7 +109,10 @@ export const Statement = z
     addsUp: z.boolean(),
     differences: z.array(z.string()).describe('What does not add up, a sentence each.'),
     unaccounted: z.array(z.string()).describe('Keys of people who are unaccounted for, the first hundred.'),
-    unstatedRunId: z.string().optional().describe('A later run whose own statement could not be made.'),
+    unstatedRunId: z
+      .string()
+      .optional()
+      .describe('A later run, ended or delivering for more than a day, whose own statement could not be made.'),
   })
   .meta({ id: 'Statement' })
 export type Statement = z.infer<typeof Statement>

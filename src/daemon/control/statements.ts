@@ -15,7 +15,7 @@ export const statementHandlers: Handlers<typeof statementOperations, ControlCont
   async getStatement(ctx, { params, query }) {
     const { id: _, ...body } = await requireStatement(ctx, { ...params, ...query })
     const before = lastInstant(ctx, { ...params, ...query })
-    const [unstated] = await unstatedRuns(ctx.sync.store.db, [params.connection], { before })
+    const [unstated] = await unstatedRuns(ctx.sync.store.db, [params.connection], { now: ctx.sync.now(), before })
     return { status: 200, body: { ...body, ...(unstated && { unstatedRunId: unstated.runId }) } }
   },
 

@@ -10,8 +10,8 @@ import { statementFailed, unstatedRuns } from '../statement/owed.ts'
 import { type Condition, type ConditionSettings, minute, peopleText } from './condition.ts'
 
 /** Connections whose newest population statement does not add up, or that have a later run without one. */
-export async function unaccounted(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
-  const unstated = await unstatedRuns(db, connections)
+export async function unaccounted(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
+  const unstated = await unstatedRuns(db, connections, { now })
   const { rows } = await sql<{
     name: string
     since: Date

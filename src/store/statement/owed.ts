@@ -56,26 +56,47 @@ export async function statementsOfSlowRuns(
   return rows
 }
 
-/** A run whose statement could not be made, and when it ended. */
+/** A run whose statement could not be made, and since when one is missing. */
 type UnstatedRun = RunOfConnection & { readonly since: Date }
 
-/** By connection, the last run that ended after its newest statement and whose own statement could not be made. */
+/** How long after it is due a statement during a slow run may come. A failed attempt is repeated after an hour. */
+const slowStatementHours = 2
+
+type UnstatedQuery = {
+  readonly now: Date
+  /** Only what happened before this instant. */
+  readonly before?: Date | undefined
+}
+
+/**
+ * By connection, the last run after its newest statement whose own statement could not be made: one that has ended, or one that delivers for
+ * more than a day and whose statement of the day is two hours late.
+ */
 export async function unstatedRuns(
   db: Db,
   connections: readonly string[],
-  { before }: { readonly before?: Date | undefined } = {},
+  { now, before }: UnstatedQuery,
 ): Promise<readonly UnstatedRun[]> {
-  const isBefore = (column: string) => (before === undefined ? sql`true` : sql`${sql.ref(column)} < ${before}`)
+  const at = before === undefined || before > now ? now : new Date(before.getTime() - 1)
+  const hoursBefore = (hours: number) => sql`${at}::timestamptz - make_interval(hours => ${sql.lit(hours)})`
+  // A held plan begins to be delivered when a person approves it.
+  const begun = sql`coalesce(decided_at, started_at, 'infinity')`
   const { rows } = await sql<UnstatedRun>`
-    select ended.id as "runId", name as connection, ended.finished_at as since
+    select unstated.id as "runId", name as connection, unstated.since
     from unnest(${connections}::text[]) of_connection (name)
       cross join lateral (
-        select id, finished_at from runs
+        select coalesce(max(made_at), '-infinity') as made_at from statements
+        where statements.connection = name and made_at <= ${at}) newest
+      cross join lateral (
+        select id, finished_at as since from runs
         where runs.connection = name and state in ('finished_with_problems', 'cancelled') and reason = ${statementFailed}
-          and ${isBefore('finished_at')}
-          and finished_at > coalesce(
-            (select max(made_at) from statements where statements.connection = name and ${isBefore('made_at')}), '-infinity')
-        order by finished_at desc limit 1) ended
+          and finished_at <= ${at} and finished_at > newest.made_at
+        union all
+        select id, greatest(${begun}, newest.made_at) + make_interval(hours => ${sql.lit(deliversHours)}) from runs
+        where runs.connection = name and state = 'delivering'
+          and greatest(${begun}, newest.made_at) <= ${hoursBefore(deliversHours + slowStatementHours)}
+          and not exists (select from restored_connections where restored_connections.connection = name)
+        order by since desc limit 1) unstated
     order by name`.execute(db)
   return rows
 }

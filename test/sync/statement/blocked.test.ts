@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { makeOwedStatements, requestDueRuns, requestPerson, requestRun } from '../../../src/sync/sync.ts'
@@ -86,6 +87,26 @@ test('whoever had to leave while the connection is blocked is unaccounted for af
     'blocked: the API key lacks a permission (403): no',
     'unaccounted: the population statement does not add up: people unaccounted for: 1',
   ])
+})
+
+test('a statement that cannot be made during a blocked run raises the alert until one is made', async () => {
+  await using opened = await openBlocked()
+  const { world } = opened
+  const { db } = world.sync.store
+  await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+  await world.drain()
+  await sql`alter table accounted_people rename to accounted_people_away`.execute(db)
+  await passHoursWithRuns(world, 25)
+  const soon = await alertsOf(world)
+  await passHoursWithRuns(world, 1)
+  const late = await alertsOf(world)
+  await sql`alter table accounted_people_away rename to accounted_people`.execute(db)
+  await passHoursWithRuns(world, 1)
+
+  const blocked = 'blocked: the API key lacks a permission (403): no'
+  expect(soon).toEqual([blocked])
+  expect(late).toEqual([blocked, 'unaccounted: no population statement could be made'])
+  expect(await alertsOf(world)).toEqual([blocked])
 })
 
 test('a run of one person that was blocked has its own statement within an hour after it', async () => {
