@@ -35,7 +35,8 @@ export function postingSender(
       const url = URL.parse(await channel.url.read())
       if (!url || !/^https?:$/.test(url.protocol))
         return { failure: `alerts.channels.${name}.url does not hold an address` }
-      const key = (await channel.key?.read()) ?? ''
+      // No key has blanks, but a file with one may end in them.
+      const key = ((await channel.key?.read()) ?? '').trim()
       for (const request of requestsFor(channel.type, notice, { key, linkOf })) {
         const unsent = await sendOne(url, { channel, key, request, resolve, timeoutMs, signal })
         if (unsent !== null) return unsent

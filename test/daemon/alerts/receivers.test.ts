@@ -261,3 +261,11 @@ test('a receiver that keeps alerts itself gets no message about several', async 
   expect(await send(channelOf('opsgenie', opsgenie.url, genieKey), notice)).toBeNull()
   expect([pagerDuty.received, opsgenie.received]).toEqual([[], []])
 })
+
+test('a key is sent without the blanks and ends of lines around it', async () => {
+  await using pagerDuty = await startPagerDuty()
+  await using opsgenie = await startOpsgenie()
+
+  expect(await send(channelOf('pagerduty', pagerDuty.url, `${routingKey} \n`), raised())).toBeNull()
+  expect(await send(channelOf('opsgenie', opsgenie.url, ` ${genieKey}\n\n`), raised())).toBeNull()
+})
