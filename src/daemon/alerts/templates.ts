@@ -15,6 +15,8 @@ type Template = {
   readonly raised: Requests
   readonly reminded: Requests
   readonly resolved: Requests
+  /** Of an alert that was over before it could be sent. */
+  readonly over: Requests
   readonly group: Requests | null
   readonly test: Requests
   /** Why an answer with a status of 200 to 299 does not mean that the message was taken; null: it was. */
@@ -57,6 +59,8 @@ export const templates: Readonly<Record<PostedChannel['type'], Template>> = {
     // An event about an incident that somebody acknowledged calls nobody again.
     reminded: (content) => [triggerEvent(content)],
     resolved: (content) => [resolveEvent(content)],
+    // Nobody is called for it. An attempt without an answer may have opened an incident all the same.
+    over: (content) => [resolveEvent(content)],
     group: null,
     test: (content) => [triggerEvent(content), resolveEvent(content)],
     refusal: ({ text }) => unlessNamed(text, { property: 'dedup_key', name: 'PagerDuty' }),
@@ -71,6 +75,7 @@ export const templates: Readonly<Record<PostedChannel['type'], Template>> = {
     // Counts up the open alert, or opens one again that somebody closed.
     reminded: (content) => [createRequest(content)],
     resolved: (content) => [closeRequest(content)],
+    over: (content) => [closeRequest(content)],
     group: null,
     test: (content) => [createRequest(content), closeRequest(content)],
     refusal: ({ text }) => unlessNamed(text, { property: 'requestId', name: 'Opsgenie' }),
@@ -90,6 +95,7 @@ export function requestsFor(
   const template = templates[type]
   switch (notice.type) {
     case 'raised':
+      if (notice.alert.clearedAt !== null) return template.over(content)
       return notice.sentBefore > 0 ? template.reminded(content) : template.raised(content)
     case 'cleared':
       return template.resolved(content)
@@ -105,9 +111,9 @@ export function requestsFor(
 /** A chat gets the text of each notice as one message to the address itself. */
 function forPeople(
   body: (text: NoticeText) => object,
-): Pick<Template, 'raised' | 'reminded' | 'resolved' | 'test'> & { readonly group: Requests } {
+): Pick<Template, 'raised' | 'reminded' | 'resolved' | 'over' | 'test'> & { readonly group: Requests } {
   const message: Requests = (content) => [{ path: '', body: body(content) }]
-  return { raised: message, reminded: message, resolved: message, group: message, test: message }
+  return { raised: message, reminded: message, resolved: message, over: message, group: message, test: message }
 }
 
 /** A proxy or another server may answer 200 to everything: an answer counts if it has a property that only the receiver states. */

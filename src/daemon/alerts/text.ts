@@ -94,14 +94,20 @@ function detailLines(change: AlertChange, maxReasonLength: number): string[] {
     stateLine(change),
     shortened(alert.reason, maxReasonLength + 1),
     ...countLine(alert),
-    ...(change.type === 'raised' ? [`If nobody acts: ${consequence}`] : []),
+    ...(isOver(change) ? [] : [`If nobody acts: ${consequence}`]),
     `See: ${command(alert)}`,
   ]
 }
 
-function stateLine({ type, alert, sentBefore }: AlertChange): string {
+/** Also of an alert that ended before its beginning could be sent. */
+function isOver({ type, alert }: AlertChange): boolean {
+  return type === 'cleared' || alert.clearedAt !== null
+}
+
+function stateLine(change: AlertChange): string {
+  const { alert, sentBefore } = change
   const since = formatTime(alert.since, utc)
-  if (type === 'cleared')
+  if (isOver(change))
     return `Over since ${formatTime(alert.clearedAt ?? alert.since, utc)}. It had been so since ${since}.`
   return sentBefore > 0 ? `Reminder: this is so since ${since}.` : `Since ${since}.`
 }

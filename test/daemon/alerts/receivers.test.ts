@@ -269,3 +269,15 @@ test('a key is sent without the blanks and ends of lines around it', async () =>
   expect(await send(channelOf('pagerduty', pagerDuty.url, `${routingKey} \n`), raised())).toBeNull()
   expect(await send(channelOf('opsgenie', opsgenie.url, ` ${genieKey}\n\n`), raised())).toBeNull()
 })
+
+test('night duty is not called for an alert that was over before it could be sent', async () => {
+  await using pagerDuty = await startPagerDuty()
+  await using opsgenie = await startOpsgenie()
+  const over = raised({ clearedAt: new Date('2026-11-20T05:00:00.000Z') })
+
+  expect(await send(channelOf('pagerduty', pagerDuty.url, routingKey), over)).toBeNull()
+  expect(await send(channelOf('opsgenie', opsgenie.url, genieKey), over)).toBeNull()
+
+  expect(pagerDuty.received.map(({ body }) => body.event_action)).toEqual(['resolve'])
+  expect(opsgenie.received.map(({ path }) => path)).toEqual([`/v2/alerts/${id}/close?identifierType=alias`])
+})

@@ -33,6 +33,13 @@ test.each([
   expect(text.subject).toBe(noticeText(raised(), noLink).subject)
 })
 
+test('an alert that was over before it could be sent says so, and not what happens if nobody acts', () => {
+  const { lines } = noticeText(raised({ clearedAt: new Date('2026-11-20T05:00:00.000Z') }), noLink)
+
+  expect(lines[0]).toBe('Over since 2026-11-20 05:00 UTC. It had been so since 2026-11-20 03:00 UTC.')
+  expect(lines.join()).not.toContain('If nobody acts')
+})
+
 describe('a message about several alerts', () => {
   const { reason } = raised().alert
 
