@@ -43,8 +43,7 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
   },
   held: {
     headline: 'a plan waits for an approval',
-    consequence:
-      'The held changes are not sent. The plan expires, or the next run replaces it with one that is judged by the same guards.',
+    consequence: 'The held changes are not sent, and later ones of the same people may wait behind them.',
     page: decisionPage,
     command: ofRun,
     urgency: 'page',

@@ -21,3 +21,7 @@ test.each(conditionKinds)('what happens with "%s" is said in sentences that fit 
   expect(consequence).toMatch(/^[A-Z].*\.$/)
   expect(consequence.length).toBeLessThan(140)
 })
+
+test('an alert of a held plan promises no next run, because none replaces plans of events and reverts', () => {
+  expect(alertKinds.held.consequence).not.toContain('replaces')
+})

@@ -36,7 +36,7 @@ describe('Microsoft Teams', () => {
     expect(await send(toTeams(teams), raised())).toBeNull()
 
     const [{ body } = { body: {} }] = teams.received
-    expect(JSON.stringify(body)).toContain('If nobody acts: The held changes are not sent.')
+    expect(JSON.stringify(body)).toContain('If nobody acts: The held changes are not sent, ')
     expect(body).toMatchObject({
       attachments: [{ content: { version: '1.4', actions: [{ type: 'Action.OpenUrl', url: page }] } }],
     })
@@ -188,7 +188,7 @@ describe('Opsgenie', () => {
     expect([...service.open]).toEqual([])
     expect(service.received[0]?.body).toMatchObject({
       message: '[Rollcall] acme: a plan waits for an approval',
-      description: expect.stringContaining(`If nobody acts: The held changes are not sent.`),
+      description: expect.stringContaining(`If nobody acts: The held changes are not sent, `),
       priority: 'P2',
       entity: 'acme',
     })
