@@ -4,12 +4,18 @@ import type { Alert } from '../../store/alerts/alerts.ts'
 /** What a link or a command is about. */
 export type LinkedAlert = Pick<Alert, 'id' | 'connection' | 'kind' | 'code' | 'runId'>
 
-/** What messages say about alerts of one kind. */
-type KindTexts = {
+/** What is wrong, and what follows. */
+type AlertTexts = {
   /** What is wrong, in a few words: the subject of a message. */
   readonly headline: string
   /** What happens if nobody acts: one sentence or two. */
   readonly consequence: string
+}
+
+/** What messages say about alerts of one kind. */
+type KindTexts = AlertTexts & {
+  /** The texts of the causes of which those of the kind are untrue, by `code`. */
+  readonly byCode?: Readonly<Partial<Record<string, AlertTexts>>>
   /** The path of the console's page with the button that helps, or with what has to be looked at. */
   readonly page: (alert: LinkedAlert) => string
   /** The command that shows more, or that helps. */
@@ -107,7 +113,8 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
   },
   stated_departures: {
     headline: 'departures of operators wait for a person',
-    consequence: 'A first statement that waits is not sent; a departure that applies keeps its effect.',
+    consequence:
+      'Whoever has a departure that is not sent stays employed. One that HR contradicts, or whose change waits, keeps its effect.',
     page: aboutConnection('/problems', '#stated'),
     command: ofConnection('leave'),
     urgency: 'work hours',
@@ -115,6 +122,12 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
   not_effective: {
     headline: 'the platform shows people otherwise than HR',
     consequence: 'The platform goes on treating them so: leavers as employed, and joiners as unknown.',
+    byCode: {
+      not_compared: {
+        headline: 'people could not be compared with the platform',
+        consequence: 'Nobody learns whom the platform shows otherwise than HR, leavers among them.',
+      },
+    },
     page: aboutConnection('/effective'),
     command: ofConnection('effective'),
     urgency: 'work hours',
@@ -122,6 +135,12 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
   directory: {
     headline: 'accounts differ from HR',
     consequence: 'Accounts of people who have left stay enabled.',
+    byCode: {
+      refused: {
+        headline: 'accounts could not be compared with HR',
+        consequence: 'Nobody learns which accounts of people who have left stay enabled.',
+      },
+    },
     page: aboutConnection('/effective'),
     command: ({ connection }) => `rollcall effective --directory ${connection}`,
     urgency: 'work hours',
@@ -155,6 +174,12 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
     command: () => 'rollcall status',
     urgency: 'work hours',
   },
+}
+
+/** What is wrong and what follows, by the kind of an alert and its code. */
+export function textsOf({ kind, code }: Pick<Alert, 'kind' | 'code'>): AlertTexts {
+  const texts = alertKinds[kind]
+  return (code === null ? undefined : texts.byCode?.[code]) ?? texts
 }
 
 function aboutConnection(path: string, part = ''): KindTexts['page'] {

@@ -4,7 +4,7 @@ import type { Condition, ConditionSettings } from '../../store/alerts/condition.
 import { conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
 import { type AlertSettings, logChannel, type Notice } from '../config/channel.ts'
-import { alertKinds } from './kinds.ts'
+import { textsOf } from './kinds.ts'
 import type { AlertLink } from './links.ts'
 
 /** The JSON document that a webhook channel gets for one alert. */
@@ -70,7 +70,7 @@ function alertView(condition: Condition, alert: OpenAlert | undefined, linkOf: A
 }
 
 function about({ connection, kind, code, reason, since, people, leavers, runId }: Condition) {
-  const { consequence } = alertKinds[kind]
+  const { consequence } = textsOf({ kind, code })
   return { connection, kind, code, reason, consequence, since: since.toISOString(), people, leavers, runId }
 }
 

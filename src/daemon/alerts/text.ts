@@ -3,7 +3,7 @@ import type { Alert } from '../../store/alerts/alerts.ts'
 import { escapeText } from '../../text/escape.ts'
 import { formatTime, utc } from '../../text/time.ts'
 import type { AlertChange, Notice } from '../config/channel.ts'
-import { alertKinds } from './kinds.ts'
+import { alertKinds, textsOf } from './kinds.ts'
 import type { AlertLink } from './links.ts'
 
 /** The text of a notice in chat and mail. */
@@ -31,9 +31,9 @@ function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
     case 'raised':
     case 'cleared': {
       const { alert } = notice
-      const { connection, kind } = alert
+      const { connection } = alert
       return {
-        subject: `[Rollcall] ${connection}: ${alertKinds[kind].headline}`,
+        subject: `[Rollcall] ${connection}: ${textsOf(alert).headline}`,
         lines: detailLines(notice, reasonLength),
         link: linkOf(alert),
       }
@@ -81,7 +81,7 @@ function blockOf(change: AlertChange, linkOf: AlertLink): string[] {
   const { alert } = change
   const link = linkOf(alert)
   return [
-    `${alert.connection}: ${alertKinds[alert.kind].headline}`,
+    `${alert.connection}: ${textsOf(alert).headline}`,
     ...detailLines(change, groupReasonLength),
     ...(link === null ? [] : [link]),
   ]
@@ -89,12 +89,12 @@ function blockOf(change: AlertChange, linkOf: AlertLink): string[] {
 
 function detailLines(change: AlertChange, maxReasonLength: number): string[] {
   const { alert } = change
-  const { consequence, command } = alertKinds[alert.kind]
+  const { command } = alertKinds[alert.kind]
   return [
     stateLine(change),
     shortened(alert.reason, maxReasonLength + 1),
     ...countLine(alert),
-    ...(isOver(change) ? [] : [`If nobody acts: ${consequence}`]),
+    ...(isOver(change) ? [] : [`If nobody acts: ${textsOf(alert).consequence}`]),
     `See: ${command(alert)}`,
   ]
 }
