@@ -94,7 +94,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval
       const run = await heldRun(context, fields)
       return {
         title: `Reject the plan of ${run.connection}?`,
-        explanation: html`<p>Nothing is sent (${countsText(run.counts) ?? 'no change'}). The platform stays as it is.</p>
+        explanation: html`<p>Nothing of it is sent (${countsText(run.counts) ?? 'no change'}).${run.parts.length > 0 && ' The parts that were approved before stay delivered.'}</p>
 <p>A later run reads the source again. If the source has not changed, the same plan is held again.</p>`,
         fields: decisionReasonField(fields, await connectionOf(context, run)),
         button: 'Reject the plan',
@@ -105,7 +105,11 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval
     perform: async ({ control }, fields) => {
       const [runId, reason] = [fields('runId'), fields('reason')]
       const run = await control.rejectRun({ params: { runId }, body: { ...(reason && { reason }) } })
-      return { to: runHref(run.id), done: 'The plan was rejected. Nothing was sent.' }
+      const done =
+        run.parts.length === 0
+          ? 'The plan was rejected. Nothing was sent.'
+          : 'The rest of the plan was rejected. Only the parts that were approved before were sent.'
+      return { to: runHref(run.id), done }
     },
   })
 }

@@ -26,7 +26,7 @@ async function notRead(db: Db, { freshness, now }: ConditionSettings): Promise<C
     left join lateral (
       select coalesce(started_at, created_at) as at, case when names."asOfSince" is not null then as_of end as as_of from runs
       where runs.connection = names.connection and feed = 'source' and digest is not null and state <> 'failed'
-        and not options ? 'retract' and (source is not null or names."acceptsUnchanged")
+        and part_of_run_id is null and not options ? 'retract' and (source is not null or names."acceptsUnchanged")
       order by created_at desc, id limit 1) newest on true
     cross join lateral (
       select least(

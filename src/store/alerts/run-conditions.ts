@@ -87,7 +87,7 @@ export async function runFailed(db: Db, { connections }: ConditionSettings): Pro
       select names.connection, feeds.feed, (
         select max(created_at) from runs
         where runs.connection = names.connection and runs.feed = feeds.feed
-          and digest is not null and state <> 'failed' and not options ? 'retract') as at
+          and digest is not null and state <> 'failed' and part_of_run_id is null and not options ? 'retract') as at
       from unnest(${connections}::text[]) names (connection), unnest(array['source', 'webhook', 'roster']) feeds (feed)
     )
     select distinct on (read.connection) read.connection as name, newest.id as "runId",

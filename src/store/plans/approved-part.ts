@@ -134,7 +134,7 @@ export async function storeApprovedPart(tx: Db, { runId, selection, now }: Appro
     tx,
   )
   await sql`update changes set run_id = ${id} where run_id = ${runId} and ${isInPart(selection)}`.execute(tx)
-  // A pair of keys is a question only while both are undecided.
+  // Whoever approves both keys of a pair answers that they are two people.
   await sql`
     delete from key_change_candidates candidate using changes
     where candidate.run_id = ${runId} and changes.run_id = ${id}

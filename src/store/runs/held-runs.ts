@@ -20,7 +20,8 @@ export async function findUndecidedConnections(
       or state in ('failed', 'cancelled')
         and not exists (
           select 1 from runs newer
-          where newer.connection = runs.connection and newer.feed = 'source' and newer.created_at > runs.created_at)
+          where newer.connection = runs.connection and newer.feed = 'source' and newer.part_of_run_id is null
+            and newer.created_at > runs.created_at)
         and not exists (
           select 1 from decided_sources taken
           where taken.connection = runs.connection and taken.version = runs.source ->> 'version')

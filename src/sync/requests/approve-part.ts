@@ -13,6 +13,7 @@ import {
   storeApprovedPart,
   unknownInPlan,
 } from '../../store/plans/approved-part.ts'
+import { splitPairs } from '../../store/plans/split-pairs.ts'
 import { stagedChanges } from '../../store/plans/plans.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { getRun, moveRun, type Run } from '../../store/runs/runs.ts'
@@ -68,12 +69,18 @@ export async function previewPart(
   return await requirePart(ctx.store.db, run, selection)
 }
 
-async function requirePart(db: Db, { id }: Run, selection: PartSelection): Promise<PlanPart> {
+async function requirePart(db: Db, { id, connection }: Run, selection: PartSelection): Promise<PlanPart> {
   const { kinds, groups, people } = await unknownInPlan(db, id, selection)
   const [kind] = kinds
   if (kind !== undefined) throw new Failure('usage', `the plan of run ${id} has no change of the kind "${kind}"`)
   if (groups.length > 0) throw new Failure('usage', unknownGroups(id, selection.groups ?? [], groups))
   if (people.length > 0) throw new Failure('usage', unknownPeople(id, people))
+  const [pair] = await splitPairs(db, { connection, runId: id, selection })
+  if (pair !== undefined)
+    throw new Failure(
+      'usage',
+      `${pair.former} and ${pair.identityId} look like one person with a new key, and this part has only one of them: answer that with "rollcall alias", or choose both or neither`,
+    )
   const part = await readPart(db, id, selection)
   if (part.people === 0)
     throw new Failure(

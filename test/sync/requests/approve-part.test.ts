@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runFailed } from '../../../src/store/alerts/run-conditions.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
 import type { PartSelection } from '../../../src/store/plans/approved-part.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import type { SyncConnection } from '../../../src/sync/context/context.ts'
 import { approveRun, previewPart, rejectRun, requestRevert, requestRun } from '../../../src/sync/sync.ts'
 import { databases } from '../../helpers/servers/databases.ts'
+import { storeRun } from '../../helpers/stored-runs.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -111,6 +113,46 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(await separated()).toEqual(leavers)
     expect((await peopleOn(client)).get('E0001')?.jobTitle).toBe('Lead')
     expect((await peopleOn(client)).has('N1')).toBe(true)
+  })
+
+  test('does not take the two keys apart that look like one person', async () => {
+    await using opened = await open()
+    const { world, separated } = opened
+    const company = staff(20)
+    const rekeyed = company.map((person) => (person.id === 'E0012' ? { ...person, id: 'N12' } : person))
+    const held = await world.night(
+      rekeyed.filter(({ id }) => id !== 'E0011'),
+      { asOf: '2026-11-20T01:00:00.000Z' },
+    )
+
+    expect(held).toMatchObject({ state: 'held', counts: { leave: 2, join: 1 } })
+    for (const selection of [{ kinds: ['join'] }, { kinds: ['leave'] }, { people: ['E0011', 'E0012'] }] as const)
+      expect(await messageOf(approvePart(world, held, selection))).toMatch(/E0012 and N12 look like one person/)
+    await approvePart(world, held, { people: ['E0011'] })
+    await world.drain()
+    expect(await separated()).toEqual(['E0011'])
+    expect(await world.runOf(held.id)).toMatchObject({ state: 'held', counts: { leave: 1, join: 1 } })
+  })
+
+  test('is no reading of HR: the alert about a source that fails stays', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const held = await heldRun(world)
+    const failed = await storeRun(world.sync.store.db, {
+      connection: 'acme',
+      state: 'failed',
+      at: new Date(world.clock.now.getTime() + 60_000),
+    })
+    world.clock.now = new Date(world.clock.now.getTime() + 120_000)
+    await approvePart(world, held, { people: ['E0011'] })
+    await world.drain()
+
+    const alerts = await runFailed(world.sync.store.db, {
+      ...{ overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), connections: ['acme'] },
+      now: world.clock.now,
+    })
+
+    expect(alerts).toMatchObject([{ kind: 'run_failed', runId: failed }])
   })
 
   test('counts towards the limits and the usual as what it is, and so does the rest', async () => {
