@@ -5,18 +5,14 @@ import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
-import { seesValues } from '../site/control.ts'
 import type { PageContext, Site } from '../site/site.ts'
-import { capital, changesIn, countsText, effectsText, kindFigures, kinds, runHref, sentence } from '../site/words.ts'
+import { capital, changesIn, countsText, effectsText, kindFigures, runHref, sentence } from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
 import { connectionOf, decisionReasonField, hasParts, heldPartPages } from './held-part.ts'
-import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
+import { peopleParts } from './held-people.ts'
+import { verdictsParts } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
 
-/** Largest plan that is shown person by person. */
-const maxListedPeople = 200
-/** Number of examples of each kind for a larger plan. */
-const maxExamples = 20
 const renewSeconds = 10
 
 /** Adds the page on which a held plan is reviewed, and the actions to approve or reject it. */
@@ -42,7 +38,8 @@ ${card({
   content: html`${failed.length === 0 && html`<p class="reason">${run.reason && sentence(run.reason)}</p>`}${verdictsParts(run.guards ?? [], run.connection)}`,
 })}
 ${await answersPart(run, context)}
-${await peopleParts(run, context)}`
+${await peopleParts(run, context, fields)}
+${decisionBarPart(run, context)}`
     return {
       title: `Held plan of ${run.connection}`,
       content,
@@ -54,6 +51,11 @@ ${await peopleParts(run, context)}`
   site.part('/runs/:runId/decision/card', async (context, fields) => {
     const run = await runOf(context, fields)
     return run.state === 'held' ? decisionPart(run, context, await connectionOf(context, run)) : null
+  })
+
+  site.part('/runs/:runId/decision/bar', async (context, fields) => {
+    const run = await runOf(context, fields)
+    return run.state === 'held' ? decisionBarPart(run, context) : null
   })
 
   site.action('/runs/:runId/approval', {
@@ -125,11 +127,9 @@ function decisionPart(run: Run, context: PageContext, connection: ConnectionStat
 }
 
 function decisionCard(run: Run, context: PageContext, connection: ConnectionStatus | undefined): Html {
-  const href = runHref(run.id)
   const counts = run.counts
   const all = changesIn(counts)
   const employed = connection ? connection.people.desired - connection.people.separated : null
-  const isExpired = run.expiresAt !== null && Date.parse(run.expiresAt) <= context.now.getTime()
   return card({
     title: 'The decision',
     id: 'decision',
@@ -141,18 +141,43 @@ ${definitions([
   [
     'Can be approved',
     run.expiresAt &&
-      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'expired: start a new run' : formatRelativeTime(run.expiresAt, context.now)}</span>`,
+      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired(run, context) ? 'expired: start a new run' : formatRelativeTime(run.expiresAt, context.now)}</span>`,
   ],
   ['Requested by', run.requestedBy.length > 0 && joined(run.requestedBy)],
   ['Approval rule', twoPeopleFact(run, context, connection)],
   ['Rows that cannot be read', rejectsFact(run)],
-])}
-<div class="row">
-${actionLink({ href: address(`${href}/approval`, { digest: run.digest }), name: 'Approve …', kind: 'main', notAllowed: isExpired ? 'the plan has expired' : context.notAllowed('approveRun') })}
-${hasParts(run) && actionLink({ href: `${href}/part`, name: 'Approve a part …', notAllowed: isExpired ? 'the plan has expired' : context.notAllowed('approveRun') })}
-${actionLink({ href: `${href}/rejection`, name: 'Reject …', kind: 'danger', notAllowed: context.notAllowed('rejectRun') })}
-</div>`,
+])}`,
   })
+}
+
+/** The bar with the decision. It stays in view however long the page is, and refreshes itself as the card does. */
+function decisionBarPart(run: Run, context: PageContext): Html {
+  const leavers = run.counts?.leave ?? 0
+  return live({
+    id: 'decision-bar',
+    href: `${runHref(run.id)}/decision/bar`,
+    everySeconds: renewSeconds,
+    content: html`<section class="decide" aria-label="Decide about the plan">
+<p><strong${leavers > 0 && html` class="bad"`}>${pluralize(leavers, 'leaver')}</strong> <span class="faint">${pluralize(changesIn(run.counts), 'change')} in all</span></p>
+<div class="row">${decisionLinks(run, context)}</div>
+</section>`,
+  })
+}
+
+function decisionLinks(run: Run, context: PageContext): Renderable {
+  const href = runHref(run.id)
+  const forbidden = context.notAllowed('approveRun')
+  if (forbidden !== null) return actionLink({ href, name: 'Approve or reject', notAllowed: forbidden })
+  const approve = isExpired(run, context)
+    ? actionLink({ href, name: 'Approve …', notAllowed: 'the plan has expired' })
+    : html`${actionLink({ href: address(`${href}/approval`, { digest: run.digest }), name: 'Approve …', kind: 'main' })}
+${hasParts(run) && actionLink({ href: `${href}/part`, name: 'Approve a part …' })}`
+  return html`${approve}
+${actionLink({ href: `${href}/rejection`, name: 'Reject …', kind: 'danger', notAllowed: context.notAllowed('rejectRun') })}`
+}
+
+function isExpired({ expiresAt }: Run, { now }: PageContext): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= now.getTime()
 }
 
 function rejectsFact({ id, counts }: Run): Renderable {
@@ -170,27 +195,4 @@ function twoPeopleFact(
   return requestedBy.includes(caller.name)
     ? html`<strong>you requested this run</strong>, so another person has to approve it`
     : 'somebody who did not request this run has to approve it'
-}
-
-async function peopleParts(run: Run, { control, caller }: PageContext): Promise<Html> {
-  const { id: runId, connection, counts } = run
-  const values = seesValues(caller)
-  const isLarge = changesIn(counts) > maxListedPeople
-  const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
-  const groups = await Promise.all(
-    kinds.map(async ({ kind, title, many }) => {
-      const count = counts?.[kind] ?? 0
-      if (count === 0) return null
-      const limit = isLarge ? maxExamples : maxListedPeople
-      const { data } = await control.listChanges({ params: { runId }, query: { kind, limit, values } })
-      return card({
-        title: html`${title} <span class="faint">${number(count)}</span>`,
-        id: `kind-${kind}`,
-        content: html`${changesTable(data, { connection, caption: title, withKind: false, empty: 'nobody' })}
-${data.length < count && html`<p><a href="${address(runHref(runId), { kind })}#plan">All ${pluralize(count, many.replace(/s$/, ''), many)}</a></p>`}`,
-      })
-    }),
-  )
-  return html`${summary && card({ title: 'Summary', id: 'summary', content: summaryParts(summary, connection) })}
-${groups}`
 }

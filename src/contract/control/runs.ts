@@ -10,6 +10,25 @@ import { Run, RunAccount, RunState, RunSummary } from './run-shapes.ts'
 const ofConnection = z.object({ connection: z.string() })
 const ofRun = z.object({ runId: z.uuid() })
 const Because = z.string().trim().min(1).max(500).optional().describe('Why, for the record.')
+
+const changesQuery = z.object({
+  kind: ChangeKind.optional(),
+  group: z.string().min(1).max(400).optional().describe('Only people of this group. Takes the role operator.'),
+  withoutGroup: z.boolean().optional().describe('Only people without a group. Takes the role operator.'),
+  search: Search.optional(),
+  sort: z
+    .enum(['key', 'kind', 'leavingDate'])
+    .optional()
+    .describe(
+      'By key unless stated. `kind`: leavers, returns, retractions, corrections, joiners, movers. `leavingDate`: the earliest first, people without one at the end. A search is always by key.',
+    ),
+  after: After,
+  limit: Limit.default(500),
+  values: Values,
+})
+/** Which changes of a run are listed, and in which order. */
+export type ChangesQuery = z.infer<typeof changesQuery>
+
 const OfConnection = z
   .string()
   .optional()
@@ -45,17 +64,11 @@ export const runOperations = operations({
     method: 'GET',
     path: '/runs/:runId/changes',
     permission: 'viewer',
-    summary: 'The changes of a run by key: all, of one kind, or of some people.',
+    summary: 'The changes of a run: all, of one kind or group, or of some people.',
     description:
       'A search finds people by any part of their key and, with `values`, of their e-mail address or name; those whose key begins so come first. Its pages may hold fewer changes than asked for, also none, and still have a `next`, as each search is limited.',
     params: ofRun,
-    query: z.object({
-      kind: ChangeKind.optional(),
-      search: Search.optional(),
-      after: After,
-      limit: Limit.default(500),
-      values: Values,
-    }),
+    query: changesQuery,
     success: { 200: page(ChangeView, z.string()) },
     errors: [400, 401, 403, 404, 429, 500, 503],
   },

@@ -47,6 +47,8 @@ export function nextCursor<T>(
 export const TextCursor = z.string()
 /** The cursor of a list in the order of a number. */
 export const NumberCursor = z.int()
+/** The cursor of the changes of a plan in one of their orders. */
+export const ChangeCursor = z.strictObject({ portion: z.int().min(0), date: z.string().nullable(), after: z.string() })
 /** The cursor of a search. */
 export const SearchCursor = z.strictObject({ step: z.int().min(0), after: z.string() })
 /** The cursor of the list of runs, newest first. */

@@ -1,14 +1,16 @@
-import type { runOperations } from '../../contract/control/runs.ts'
-import type { ChangeKind, ChangeView } from '../../contract/control/shapes.ts'
+import type { ChangesQuery, runOperations } from '../../contract/control/runs.ts'
+import type { ChangeView } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import {
   type AccountedChange,
+  type ChangeFilter,
   changesOf,
   changesOfPart,
   rejectsOf,
   searchChanges,
 } from '../../store/history/history.ts'
+import { changesInOrder } from '../../store/history/ordered-changes.ts'
 import { planGroups } from '../../store/plans/approved-part.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
@@ -27,14 +29,13 @@ import {
 } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
 import {
-  type ListScope,
+  ChangeCursor,
   NumberCursor,
   nextCursor,
   RunCursor,
   readCursor,
   SearchCursor,
   searchWithinMs,
-  TextCursor,
   writeCursor,
 } from './cursors.ts'
 import { delayOf } from './delays.ts'
@@ -61,11 +62,10 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
     return { status: 200, body: { ...run, moved, delay: await delayOf(ctx.sync, run) } }
   },
 
-  async listChanges(ctx, { params: { runId }, query: { kind, search, after, limit, values } }) {
+  async listChanges(ctx, { params: { runId }, query }) {
     const { connection } = await existingRun(ctx, runId)
-    const scope = { list: 'changes', runId, kind, search, values: search === undefined ? undefined : values }
-    const { changes, next } = await readChanges(ctx, runId, { kind, search, values, scope, after, limit })
-    return { status: 200, body: { data: await changeViews(ctx, { connection, changes, values }), next } }
+    const { changes, next } = await readChanges(ctx, runId, query)
+    return { status: 200, body: { data: await changeViews(ctx, { connection, changes, values: query.values }), next } }
   },
 
   async summarizeRun(ctx, { params: { runId }, query }) {
@@ -159,29 +159,31 @@ async function changeViews(ctx: ControlContext, { connection, changes, values }:
   )
 }
 
-type ChangesPage = {
-  readonly kind: ChangeKind | undefined
-  readonly search: string | undefined
-  readonly values: boolean
-  readonly scope: ListScope
-  readonly after: string | undefined
-  readonly limit: number
-}
-
 async function readChanges(
   ctx: ControlContext,
   runId: string,
-  { kind, search, values, scope, after, limit }: ChangesPage,
+  query: ChangesQuery,
 ): Promise<{ readonly changes: AccountedChange[]; readonly next: string | null }> {
   const { db } = ctx.sync.store
-  if (search !== undefined) {
-    const cursor = readCursor(scope, after, SearchCursor)
-    const page = await scanInTurn(ctx, () =>
-      searchChanges(db, runId, { kind, search, values, cursor, limit, withinMs: searchWithinMs }),
-    )
-    return { changes: page.matches, next: page.next && writeCursor(scope, page.next) }
+  const { search, sort = 'key', after, limit, values } = query
+  const filter = filterOf(query)
+  if (search === undefined) {
+    const scope = { list: 'changes', runId, ...filter, sort }
+    const position = readCursor(scope, after, ChangeCursor)
+    const page = await changesInOrder(db, { runId, order: sort, filter, position, limit })
+    return { changes: page.changes, next: page.next && writeCursor(scope, page.next) }
   }
-  const cursor = readCursor(scope, after, TextCursor)
-  const changes = await changesOf(db, runId, { kind, after: cursor, limit })
-  return { changes, next: nextCursor(scope, { rows: changes, limit }, ({ change }) => change.identityId) }
+  if (sort !== 'key') throw new Failure('usage', 'sort: a search is sorted by key; leave out the search or the order')
+  const scope = { list: 'changes', runId, ...filter, search, values }
+  const cursor = readCursor(scope, after, SearchCursor)
+  const page = await scanInTurn(ctx, () =>
+    searchChanges(db, runId, { filter, search, values, cursor, limit, withinMs: searchWithinMs }),
+  )
+  return { changes: page.matches, next: page.next && writeCursor(scope, page.next) }
+}
+
+function filterOf({ kind, group, withoutGroup }: ChangesQuery): ChangeFilter {
+  if (group !== undefined && withoutGroup === true)
+    throw new Failure('usage', 'withoutGroup: goes with no group; leave out one of the two')
+  return { kind, group: withoutGroup === true ? null : group }
 }

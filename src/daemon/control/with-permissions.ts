@@ -16,7 +16,12 @@ export type WithCaller = { readonly caller: Caller; readonly sync: Pick<SyncCont
 export type OperationsByRole = Readonly<Record<string, Operation & { readonly permission: Role }>>
 type Input = {
   readonly params?: { readonly connection?: string; readonly runId?: string }
-  readonly query?: { readonly values?: boolean; readonly connection?: string }
+  readonly query?: {
+    readonly values?: boolean
+    readonly connection?: string
+    readonly group?: string
+    readonly withoutGroup?: boolean
+  }
   readonly body?: { readonly by?: string }
 }
 type Reply = { readonly body?: unknown }
@@ -60,12 +65,13 @@ export function withPermissions<T extends OperationsByRole, Ctx extends WithCall
 function refusalOf({ name, role }: Caller, permission: Role, { query }: Input): Failure | null {
   if (!mayDo(role, permission))
     return new Failure('forbidden', `this takes the role ${permission}, and ${name} has the role ${role}`)
-  if (!query?.values || mayDo(role, roleForValues)) return null
-  const help = 'ask without values'
-  return new Failure(
-    'forbidden',
-    `personal values take the role ${roleForValues}, and ${name} has the role ${role}: ${help}`,
-  )
+  if (mayDo(role, roleForValues)) return null
+  const roles = `the role ${roleForValues}, and ${name} has the role ${role}`
+  if (query?.values) return new Failure('forbidden', `personal values take ${roles}: ask without values`)
+  // Who is of which group is personal too, and a list of one group would tell it.
+  if (query?.group !== undefined || query?.withoutGroup)
+    return new Failure('forbidden', `groups take ${roles}: ask for people of all groups`)
+  return null
 }
 
 /** The key of the one person whom a reply is about. The request may have named an address. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Change, ChangeKind, FieldChanges } from '../../identity/change.ts'
 import type { Origin, Reject, RosterEntry } from '../../identity/record.ts'
 import type { RejectedEvent } from '../inbox/inbox.ts'
@@ -26,26 +26,40 @@ export type AccountedChange = {
   readonly answer: Answer | null
 }
 
-type ChangeFilter = {
-  readonly after?: string
-  readonly limit?: number
-  readonly kind?: ChangeKind
+/** Which changes of a plan are listed; undefined: all of them. */
+export type ChangeFilter = {
+  readonly kind?: ChangeKind | undefined
+  /** Null: people without a group. */
+  readonly group?: string | null | undefined
 }
 
-/** Lists the changes of a run in key order after `after`: all, or those of one kind. */
+/** In SQL, whether a change fits a filter. `table` has the columns `kind` and `group_value`. */
+export function fitsFilter({ kind, group }: ChangeFilter, table: string): RawBuilder<boolean> {
+  const conditions = [
+    ...(kind === undefined ? [] : [sql`${sql.ref(`${table}.kind`)} = ${kind}`]),
+    ...(group === null ? [sql`${sql.ref(`${table}.group_value`)} is null`] : []),
+    ...(typeof group === 'string' ? [sql`${sql.ref(`${table}.group_value`)} = ${group}`] : []),
+  ]
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
+}
+
+/** Lists the changes of a run in key order after `after`. */
 export async function changesOf(
   db: Db,
   runId: string,
-  { after = '', limit = 500, kind }: ChangeFilter = {},
+  { after = '', limit = 500 }: { readonly after?: string; readonly limit?: number } = {},
 ): Promise<AccountedChange[]> {
-  let query = accounted(db)
+  const rows = await accounted(db)
     .where('changes.run_id', '=', runId)
     .where('changes.identity_id', '>', after)
     .orderBy('changes.identity_id')
     .limit(limit)
-  if (kind !== undefined) query = query.where('changes.kind', '=', kind)
-  return (await query.execute()).map(toAccounted)
+    .execute()
+  return rows.map(toAccounted)
 }
+
+/** The kinds of change, most harmful first if they are wrong. */
+export const kindsByHarm: readonly ChangeKind[] = ['leave', 'return', 'retract', 'correct', 'join', 'update']
 
 type PartQuery = {
   readonly runId: string
@@ -58,7 +72,7 @@ export async function changesOfPart(db: Db, { runId, selection, limit }: PartQue
   const rows = await accounted(db)
     .where('changes.run_id', '=', runId)
     .where(isInPart(selection))
-    .orderBy(sql`array_position(array['leave', 'return', 'retract', 'correct', 'join', 'update'], changes.kind)`)
+    .orderBy(sql`array_position(${kindsByHarm}::text[], changes.kind)`)
     .orderBy('changes.identity_id')
     .limit(limit)
     .execute()
@@ -66,7 +80,7 @@ export async function changesOfPart(db: Db, { runId, selection, limit }: PartQue
 }
 
 type ChangeSearch = {
-  readonly kind?: ChangeKind
+  readonly filter: ChangeFilter
   readonly search: string
   readonly values: boolean
   readonly cursor?: SearchCursor
@@ -78,11 +92,11 @@ type ChangeSearch = {
 export async function searchChanges(
   db: Db,
   runId: string,
-  { kind, search, values, cursor = { step: 0, after: '' }, limit, withinMs }: ChangeSearch,
+  { filter, search, values, cursor = { step: 0, after: '' }, limit, withinMs }: ChangeSearch,
 ): Promise<{ readonly matches: AccountedChange[]; readonly next: SearchCursor | null }> {
   const end = performance.now() + withinMs
   const key = sql.ref('identity_id')
-  const isMeant = sql`run_id = ${runId} and ${kind === undefined ? sql`true` : sql`kind = ${kind}`}`
+  const isMeant = sql`run_id = ${runId} and ${fitsFilter(filter, 'changes')}`
   const { matches, next } = await searchInSteps<Match>(
     { search, cursor, limit, isOver: () => performance.now() > end },
     {
@@ -96,10 +110,9 @@ export async function searchChanges(
       },
       async amongNext(after, most) {
         const people = sql`
-          select identity_id, kind, ${values ? sql.ref('record') : sql`null::jsonb`} as record from changes
+          select identity_id, kind, group_value, ${values ? sql.ref('record') : sql`null::jsonb`} as record from changes
           where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${portionSize}`
-        const ofKind = kind === undefined ? {} : { isMeant: sql<boolean>`kind = ${kind}` }
-        return await matchesAmong(db, { search, people, ...ofKind, limit: most })
+        return await matchesAmong(db, { search, people, isMeant: fitsFilter(filter, 'portion'), limit: most })
       },
     },
   )
@@ -202,7 +215,8 @@ export async function dropSolvedProblems(db: Db, connection: string): Promise<vo
 
 const isAnsweredWithBatch = sql`changes.state = 'due' and deliveries.answer is not null`
 
-function accounted(db: Db) {
+/** The changes with the outcome of each, to be narrowed and read by `toAccounted`. */
+export function accounted(db: Db) {
   return db
     .selectFrom('changes')
     .innerJoin('runs', 'runs.id', 'changes.run_id')
@@ -233,7 +247,8 @@ function accounted(db: Db) {
     ])
 }
 
-function toAccounted(row: {
+/** A row of `accounted` as a change. */
+export function toAccounted(row: {
   run_id: string
   connection: string
   identity_id: string

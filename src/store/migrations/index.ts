@@ -17,6 +17,7 @@ import { rosterTables } from './initial/roster.ts'
 import { runTables } from './initial/runs.ts'
 import { scimTables } from './initial/scim.ts'
 import { statementTables } from './initial/statements.ts'
+import { planOrders } from './plan-orders.ts'
 import { proposalTimes } from './proposal-times.ts'
 import { restoredStatements } from './restored-statements.ts'
 
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   departureProposals,
   restoredStatements,
   proposalTimes,
+  planOrders,
 ]
