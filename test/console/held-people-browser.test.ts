@@ -108,7 +108,7 @@ test.each(['light', 'dark'])('at 360 pixels, %s, the bar stays in view and cover
   expect([atTop, inTheMiddle]).toEqual(['in view', 'in view'])
   expect(hidden).toEqual([])
   expect(covered).toEqual([])
-  expect(await textOf(page, '.decide')).toBe('130 leavers 131 changes in all Approve … Approve a part … Reject …')
+  expect(await textOf(page, '.decide')).toBe('130 leavers in 131 changes Approve … Approve a part … Reject …')
   expect(await violationsOn(page)).toEqual([])
   expect(await excessOf(page)).toBe(0)
 })

@@ -158,7 +158,7 @@ function decisionBarPart(run: Run, context: PageContext): Html {
     href: `${runHref(run.id)}/decision/bar`,
     everySeconds: renewSeconds,
     content: html`<section class="decide" aria-label="Decide about the plan">
-<p><strong${leavers > 0 && html` class="bad"`}>${pluralize(leavers, 'leaver')}</strong> <span class="faint">${pluralize(changesIn(run.counts), 'change')} in all</span></p>
+<p><strong${leavers > 0 && html` class="bad"`}>${pluralize(leavers, 'leaver')}</strong> <span class="faint">in ${pluralize(changesIn(run.counts), 'change')}</span></p>
 <div class="row">${decisionLinks(run, context)}</div>
 </section>`,
   })

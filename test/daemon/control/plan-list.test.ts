@@ -124,7 +124,7 @@ describe.each(Object.entries(orders))('sorted by %s', (sort, rankOf) => {
 test('a search keeps to the kind and the group, and folds letters', async () => {
   const keysOf = async (query: object) => (await list(query)).map(({ identityId }) => identityId)
 
-  expect(await keysOf({ search: 'oeztur', values: true })).toEqual(['E0004'])
+  expect(await keysOf({ search: 'oeztu', values: true })).toEqual(['E0004'])
   expect(await keysOf({ search: 'ozturk', values: true, group: 'Sales', kind: 'leave' })).toEqual(['E0004'])
   expect(await keysOf({ search: 'ozturk', values: true, group: 'Legal' })).toEqual([])
   expect(await keysOf({ search: 'ozturk' })).toEqual([])
