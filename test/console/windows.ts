@@ -1,18 +1,18 @@
 import type { Browser, Page } from 'puppeteer-core'
 import { visitorCookie } from '../helpers/console.ts'
 
-/** A window of its own in which ana is signed in. What the page complains about fails the test that asks. */
+/** A window of its own in which ana, or `as`, is signed in. What the page complains about fails the test that asks. */
 export async function newWindow(
   { browser }: { readonly browser: Browser },
   { url }: { readonly url: string },
-  { scripts = true }: { readonly scripts?: boolean } = {},
+  { scripts = true, as = 'ana.approver' }: { readonly scripts?: boolean; readonly as?: string } = {},
 ) {
   const context = await browser.createBrowserContext()
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(String(error)))
-  await context.setCookie({ name: visitorCookie, value: 'ana.approver', domain: '127.0.0.1' })
+  await context.setCookie({ name: visitorCookie, value: as, domain: '127.0.0.1' })
   await page.setViewport({ width: 1280, height: 900 })
   await page.setJavaScriptEnabled(scripts)
   return {
