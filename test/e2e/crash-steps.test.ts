@@ -35,6 +35,15 @@ const decisions: readonly { when: string; step: string; act: (story: Story, daem
     { when: 'a held plan is approved', step: 'run.approved', act: (story, daemon) => story.approve(daemon) },
   ]
 
+/** Steps from the decision of an operator to the first request that carries it out. */
+const departureSteps = [
+  { when: 'it is stated', step: 'departure.stated' },
+  { when: 'its plan is stored', step: 'run.prepared' },
+  { when: 'its plan is accepted', step: 'run.committed' },
+  { when: 'its job is enqueued', step: 'deliveries.enqueued' },
+  { when: 'its request is about to go out', step: 'request.begun' },
+] as const
+
 let host: Host
 beforeAll(async () => {
   host = await startHost()
@@ -134,6 +143,35 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
+  test.each(departureSteps)(
+    'when $when, a departure that only an operator states, sends it exactly once',
+    async ({ step }) => {
+      const person = story.hr
+        .rows()
+        .find(({ id, start, leavingDate }) => start?.startsWith('2020') && !leavingDate && !story.faults.has(id))
+      const departure = {
+        identityId: person?.id ?? '',
+        on: Temporal.Now.plainDateISO('UTC').subtract({ days: 1 }).toString(),
+      }
+      const dateOnPlatform = async () => (await datesOnPlatform(story)).get(departure.identityId)?.slice(0, 10)
+      story.proxy.forget()
+      await daemon.dieAt(step)
+
+      const [end] = await Promise.all([daemon.ended, story.stateDeparture(daemon, departure)])
+      const before = await dateOnPlatform()
+      daemon = await story.daemon()
+      await daemon.atRest()
+      const [after, sent] = [await dateOnPlatform(), writesAbout(story, departure.identityId)]
+      story.hr.leave(departure.identityId, '2021-01-15')
+      await story.writeExport()
+      await story.requestRun(daemon)
+      await daemon.atRest()
+
+      expect({ end, before, after, sent }).toEqual({ end: 'SIGKILL', before: undefined, after: departure.on, sent: 1 })
+      expect(await outcomeOf(story, daemon)).toEqual(allWell)
+    },
+  )
+
   test('after it has read a departure that HR withdraws before the next start separates nobody', async () => {
     const person = story.hr.rows().find(({ id, leavingDate }) => !leavingDate && !story.faults.has(id))
     await daemon.dieAt('run.read')
@@ -192,6 +230,14 @@ async function plansOf(daemon: CrashDaemon): Promise<{ readonly held: string[]; 
     return changes.data.map(({ identityId }) => identityId)
   }
   return { held: await keysOf(held?.id), part: await keysOf(part?.id) }
+}
+
+/** How many requests of the daemon that change the platform name the person. */
+function writesAbout({ proxy }: Story, identityId: string): number {
+  const writes: readonly (string | null)[] = operations
+  return proxy.requests.filter(
+    ({ operation, identityIds }) => writes.includes(operation) && identityIds.includes(identityId),
+  ).length
 }
 
 async function outcomeOf(story: Story, daemon: CrashDaemon) {

@@ -92,6 +92,11 @@ export type Story = AsyncDisposable & {
   approve(daemon: CrashDaemon): Promise<void>
   /** An operator approves two people of what is held. A daemon that dies meanwhile is no failure. */
   approvePart(daemon: CrashDaemon): Promise<void>
+  /** An approver states that somebody left on a day (`YYYY-MM-DD`). A daemon that dies meanwhile is no failure. */
+  stateDeparture(
+    daemon: CrashDaemon,
+    departure: { readonly identityId: string; readonly on: string },
+  ): Promise<void>
   /** The expected people on the platform if every export was accepted, without people for whom two states are right. */
   expected(): ReadonlyMap<string, ExpectedPerson>
   /**
@@ -193,12 +198,18 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
         await control.approveRun({ params: { runId }, body: { digest, part, by: 'ops' } })
       })
     },
+    async stateDeparture(daemon, { identityId, on }) {
+      await ignoreKill(daemon, async (control) => {
+        const params = { connection: 'acme', identityId }
+        await control.stateDeparture({ params, body: { on, reason: 'dismissed', by: 'ops' } })
+      })
+    },
     expected: () => expectedOf(exports).expected,
     async findings(daemon) {
       const control = await daemon.control()
       const { data } = await control.listRuns({ query: { limit: 1000 } })
       const timesOf = (states: readonly string[]) =>
-        data.flatMap(({ state, asOf }) => (states.includes(state) && asOf ? [asOf] : []))
+        data.flatMap(({ state, feed, asOf }) => (states.includes(state) && feed === 'source' && asOf ? [asOf] : []))
       const named = await namedByControl(control)
       return await compared({ accepted: timesOf(acceptedStates), held: timesOf(['held']), named })
     },
