@@ -161,7 +161,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'values',
       description: 'the cell as HR wrote it, and the reason, which may quote it',
-      removedWhen: '`valuesDays` after the run that met it last',
+      removedWhen: `${values} after the run that met it last, or ${known} if the row has a readable key`,
       columns: named('reason cell'),
     },
     {
