@@ -131,7 +131,7 @@ export async function hrMail(db: Db, { mailed = [], overdueMinutes, now }: Condi
   return rows.map(({ connection, since, failure, isSent }) => ({
     ...{ connection, kind: 'hr_mail', code: null, since, people: null, leavers: null, runId: null },
     reason: isSent
-      ? `not every address of HR got the last mail: ${failure}; the next one goes to all; "rollcall problems --for-hr" has the list`
+      ? `not every address of HR got the last mail: ${failure}; correct in handOver.to what the server refuses for good (by a code that begins with 5); the next mail goes to all; "rollcall problems --for-hr" has the list`
       : `the mail to HR does not get through: ${failure}; "rollcall check" tests its server, "rollcall problems --for-hr" has the list`,
   }))
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HandOverMails } from '../../../src/daemon/config/hand-over-settings.ts'
 import { namesFor } from '../../../src/daemon/control/hand-over.ts'
 import { mailIfDue } from '../../../src/daemon/hand-over/mailing.ts'
+import { openAlerts, recordConditions } from '../../../src/store/alerts/alerts.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { claimMail } from '../../../src/store/rejects/hand-over.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
@@ -35,13 +36,14 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
     const { client } = await host.tenant()
     const { at } = opening.use(await createDatabase())
     const world = opening.use(await openWorld({ at, client }))
-    const rules: { refusal?: Refusal | undefined; refused?: string | undefined; onData?: () => void } = {}
+    const rules: { refusal?: Refusal | undefined; refused?: string | undefined; answer?: Refusal; onData?: () => void } = {}
     const server = opening.use(
       await startMailServer({
         refuse(command, address) {
           if (command === 'data') rules.onData?.()
           if (command === 'data') return rules.refusal
-          return address === rules.refused ? new Refusal(451, '4.7.1 come back later') : undefined
+          if (address !== rules.refused) return undefined
+          return rules.answer ?? new Refusal(451, '4.7.1 come back later')
         },
       }),
     )
@@ -204,6 +206,37 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
     ])
     expect(server.received.map(({ to }) => to.length)).toEqual([1, 2])
     expect(await alertsAt(3, 12)).toEqual([])
+  })
+
+  test('that an address refuses for good reach the others each day, and raise one alert', async () => {
+    await using opened = await open({ to: ['hr@acme.example', 'gone@acme.example'] })
+    const { at, night, server, rules, alertsAt, context, events } = opened
+    Object.assign(rules, { refused: 'gone@acme.example', answer: new Refusal(550, '5.1.1 no such user') })
+    const channels = [{ name: 'pager', connections: null, kinds: null }]
+    await night(1)
+    await at(1, 8)
+    for (const day of [2, 3, 4, 5]) {
+      await night(day, { ...badMail, id: `E001${day}` })
+      await at(day, 8)
+      await at(day, 9)
+      const now = new Date(Date.UTC(2026, 11, day, 10))
+      await recordConditions(context.db, await alertsAt(day, 10), { channels, now })
+    }
+    const raised = await openAlerts(context.db)
+
+    expect(server.received.map(({ to }) => to)).toEqual(Array.from({ length: 4 }, () => ['hr@acme.example']))
+    expect(raised).toMatchObject([
+      {
+        kind: 'hr_mail',
+        raisedAt: new Date(Date.UTC(2026, 11, 2, 10)),
+        reason: expect.stringMatching(/refuses to\[1\] \(550 5\.1\.1\); correct in handOver\.to what the server refuses/),
+        notified: [{ channel: 'pager', sent: 0 }],
+      },
+    ])
+    expect(events.map((event) => 'event' in event && event.event)).toEqual(
+      Array.from({ length: 4 }, () => 'hand_over.sent'),
+    )
+    expect(JSON.stringify(raised)).not.toContain('gone@')
   })
 
   test('that cannot be made count as failed, without the text of the error', async () => {
