@@ -125,8 +125,13 @@ function stateTiles({ states }: Status, search: string, state: ConnectionStateNa
 }
 
 function columnsOf(status: Status, { now }: SharedContext): readonly Column<ConnectionStatus>[] {
-  const problemsOf = ({ problems, blockedPeople, foreign }: ConnectionStatus) =>
-    problems.refused.people + problems.undelivered.people + blockedPeople.people + blockedPeople.rows + foreign.people
+  const problemsOf = ({ problems, blockedPeople, foreign, inbox }: ConnectionStatus) =>
+    problems.refused.people +
+    problems.undelivered.people +
+    blockedPeople.people +
+    blockedPeople.rows +
+    foreign.people +
+    (inbox?.rejected ?? 0)
   return [
     {
       name: 'Connection',
