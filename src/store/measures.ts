@@ -20,7 +20,9 @@ export async function runMeasures(db: Db): Promise<RunMeasure[]> {
 export async function readTimes(db: Db): Promise<ReadonlyMap<string, Date>> {
   const { rows } = await sql<{ connection: string; at: Date }>`
     select connection, max(coalesce(started_at, created_at)) as at from runs
-    where feed = 'source' and digest is not null and state <> 'failed' and part_of_run_id is null group by connection`.execute(db)
+    where feed = 'source' and digest is not null and state <> 'failed' and part_of_run_id is null group by connection`.execute(
+    db,
+  )
   return new Map(rows.map(({ connection, at }) => [connection, at]))
 }
 

@@ -135,8 +135,13 @@ describe.each(tested)('a daemon that is killed, $name', (size) => {
     await story.classifyStatuses(daemon)
     await story.requestRun(daemon)
     await daemon.atRest()
+    const next = await outcomeOf(story, daemon)
+    // Whom the approval of the part left out stays held until somebody approves them.
+    await story.approve(daemon)
+    await daemon.atRest()
 
     expect(end).toBe('SIGKILL')
+    expect(next.heldFor).toEqual(['leftUnapproved'])
     expect(between.held.length).toBe(planned.held.length - 2)
     expect(between.part).toHaveLength(2)
     expect([...between.part, ...between.held].sort()).toEqual(planned.held.toSorted())

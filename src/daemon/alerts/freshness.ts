@@ -43,7 +43,15 @@ type JudgedSettings = Pick<
 
 /** The settings by which alert conditions are checked at this time. */
 export function conditionSettings(
-  { connections, onePerson = [], directories = [], mailed = [], sources, pushed = [], leaverBounds }: MonitoredConnections,
+  {
+    connections,
+    onePerson = [],
+    directories = [],
+    mailed = [],
+    sources,
+    pushed = [],
+    leaverBounds,
+  }: MonitoredConnections,
   { freshHours, ...limits }: JudgedSettings,
   now: Date,
 ): ConditionSettings {

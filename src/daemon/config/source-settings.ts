@@ -34,7 +34,9 @@ export const snapshotSettings = {
   scope: MappingPatch.shape.scope.describe(
     'Which rows are read: a JSONata expression over the columns that gives true or false. Default: all.',
   ),
-  group: MappingPatch.shape.group,
+  group: MappingPatch.shape.group.describe(
+    'The column with the group of each person, such as the department, by which a part of a held plan can be approved. It stays in Rollcall.',
+  ),
   outOfScope: z
     .enum(['hold', 'keep', 'separate'])
     .default('hold')

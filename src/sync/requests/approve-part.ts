@@ -13,8 +13,8 @@ import {
   storeApprovedPart,
   unknownInPlan,
 } from '../../store/plans/approved-part.ts'
-import { splitPairs } from '../../store/plans/split-pairs.ts'
 import { stagedChanges } from '../../store/plans/plans.ts'
+import { splitPairs } from '../../store/plans/split-pairs.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { getRun, moveRun, type Run } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'

@@ -61,7 +61,7 @@ describe('the settings', () => {
     ])
 
     const { scim, ...read } = Object.fromEntries(lacking)
-    expect(scim).toEqual(['action', 'severalRows', 'scope'])
+    expect(scim).toEqual(['action', 'severalRows', 'scope', 'group'])
     expect(Object.values(read)).toEqual(connectorKinds.map(() => []))
   })
 })

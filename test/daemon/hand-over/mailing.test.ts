@@ -36,7 +36,12 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
     const { client } = await host.tenant()
     const { at } = opening.use(await createDatabase())
     const world = opening.use(await openWorld({ at, client }))
-    const rules: { refusal?: Refusal | undefined; refused?: string | undefined; answer?: Refusal; onData?: () => void } = {}
+    const rules: {
+      refusal?: Refusal | undefined
+      refused?: string | undefined
+      answer?: Refusal
+      onData?: () => void
+    } = {}
     const server = opening.use(
       await startMailServer({
         refuse(command, address) {
@@ -229,7 +234,9 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
       {
         kind: 'hr_mail',
         raisedAt: new Date(Date.UTC(2026, 11, 2, 10)),
-        reason: expect.stringMatching(/refuses to\[1\] \(550 5\.1\.1\); correct in handOver\.to what the server refuses/),
+        reason: expect.stringMatching(
+          /refuses to\[1\] \(550 5\.1\.1\); correct in handOver\.to what the server refuses/,
+        ),
         notified: [{ channel: 'pager', sent: 0 }],
       },
     ])

@@ -93,10 +93,7 @@ export type Story = AsyncDisposable & {
   /** An operator approves two people of what is held. A daemon that dies meanwhile is no failure. */
   approvePart(daemon: CrashDaemon): Promise<void>
   /** An approver states that somebody left on a day (`YYYY-MM-DD`). A daemon that dies meanwhile is no failure. */
-  stateDeparture(
-    daemon: CrashDaemon,
-    departure: { readonly identityId: string; readonly on: string },
-  ): Promise<void>
+  stateDeparture(daemon: CrashDaemon, departure: { readonly identityId: string; readonly on: string }): Promise<void>
   /** The expected people on the platform if every export was accepted, without people for whom two states are right. */
   expected(): ReadonlyMap<string, ExpectedPerson>
   /**

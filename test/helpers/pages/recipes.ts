@@ -8,7 +8,7 @@ A recipe is a [preset](presets.md) with a source: it knows the address, the page
 Give the credentials the right to read people and nothing else.
 
 What the connection says overrides the recipe, member by member. A list is replaced, unless numbers as names change single items, counted from 0
-(\`args: { '2': … }\`). \`null\` removes:
+(\`{ '2': … }\`). \`null\` removes:
 
 \`\`\`yaml
 source:
