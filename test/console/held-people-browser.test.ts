@@ -61,7 +61,7 @@ test('the address filters, searches and sorts the people, and the next page keep
   const first = await ana.get(held.path)
   const filtered = await ana.get(`${held.path}?kind=leave&group=of:Legal&sort=key`)
   const joiner = await ana.get(`${held.path}?kind=join`)
-  const found = await ana.get(`${held.path}?q=oezt&${sales}`)
+  const searched = await ana.get(`${held.path}?q=oezt&${sales}`)
   const foreign = await ana.get(`${held.path}?group=of:Nobody`)
   const [next = ''] = first.text.match(/(?<=rel="next" href=")[^"]*/) ?? []
   const second = await ana.get(next.replaceAll('&amp;', '&'))
@@ -73,8 +73,8 @@ test('the address filters, searches and sorts the people, and the next page keep
   expect(new Set([...keysIn(first.text), ...keysIn(second.text)]).size).toBe(131)
   expect(keysIn(filtered.text)).toHaveLength(43)
   expect(keysIn(joiner.text)).toEqual(['E0151'])
-  expect(keysIn(found.text)).toEqual(['E0061'])
-  expect(found.text).toContain('value="of:&lt;b&gt;Sales&lt;/b&gt; &amp; Söhne" selected')
+  expect(keysIn(searched.text)).toEqual(['E0061'])
+  expect(searched.text).toContain('value="of:&lt;b&gt;Sales&lt;/b&gt; &amp; Söhne" selected')
   expect(foreign.text).toContain('Nobody in the plan matches.')
 })
 

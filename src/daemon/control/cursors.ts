@@ -8,7 +8,7 @@ const markBytes = 8
 export const searchWithinMs = 1500
 
 /** What distinguishes one list from every other: the operation and its filters. */
-export type ListScope = { readonly list: string; readonly [filter: string]: unknown }
+type ListScope = { readonly list: string; readonly [filter: string]: unknown }
 
 /**
  * The end of a page as a text that only the same list with the same filters accepts. It is not secret: a caller may ask for every position

@@ -156,9 +156,9 @@ function unaccounted(run: RunRow, changes: readonly AccountedChange[]): string[]
   })
 }
 
-/** Whether a change comes from a row: not from absence, an earlier run or an operator. */
-function hasOrigin({ change }: AccountedChange, { options }: RunRow): boolean {
-  if (change.carried || options.retract) return false
+/** Whether a change comes from a row: not from absence, an earlier run or an operator, who also states departures. */
+function hasOrigin({ change }: AccountedChange, { feed, trigger, options }: RunRow): boolean {
+  if (change.carried || options.retract || (feed === 'roster' && trigger === 'operator')) return false
   return change.kind === 'retract' || !change.inferred
 }
 
