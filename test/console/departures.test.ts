@@ -35,7 +35,7 @@ test('the form of the second person names the day and sends it, and refuses one 
   expect(text).toContain('name="on" value="2026-12-01"')
   expect(text).toContain('name="approves" value="1"')
   expect(stale.status).toBe(409)
-  expect(stale.text).toContain('ana states that E0010 leaves on 2026-12-24: that changed since you saw it')
+  expect(stale.text).toContain('The last day of E0010 is 2026-12-24, as ana states: that changed since you saw it')
   expect(stale.text).toContain('name="on" value="2026-12-24"')
   expect(fresh.status).toBe(303)
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listStatedDepartures } from '../../src/sync/requests/stated-departures.ts'
+import { requestRun } from '../../src/sync/sync.ts'
 import { excessOf, violationsOn } from '../helpers/axe.ts'
 import { openConsole } from '../helpers/console.ts'
 import { startChromium } from '../helpers/servers/chromium.ts'
@@ -25,7 +26,9 @@ async function openPerson({ twoPeople, scripts = true }: Options) {
   const { client } = await host.tenant()
   const approvals = { expireHours: 72, twoPeople }
   const world = opening.use(await openWorld({ client, connection: { approvals } }))
-  await world.night(staff(12), { asOf: '2026-11-19T01:00:00.000Z' })
+  world.setExport(staff(12), '2026-11-19T01:00:00.000Z')
+  await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+  await world.drain()
   const console = opening.use(await openConsole(world))
   const [ana, ben] = [
     opening.use(await newWindow(chromium, console, { scripts })),

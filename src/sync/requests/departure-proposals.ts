@@ -31,7 +31,7 @@ type SecondStatement = Requester & {
 /** Refuses a second person who names no day, or who would approve another day than they know of. */
 export function refuseUnseen(waiting: WaitingStatement | null, statement: SecondStatement): void {
   const { identityId, on, approves = false } = statement
-  const states = waiting && `${waiting.by} states that ${identityId} leaves on ${waiting.leavingDate}`
+  const states = waiting && `the last day of ${identityId} is ${waiting.leavingDate}, as ${waiting.by} states`
   if (approves && (waiting === null || on !== waiting.leavingDate))
     throw new Failure(
       'conflict',

@@ -97,7 +97,9 @@ describe('with two people, a departure that applies', () => {
     const first = await stateDeparture(sync, { ...ana, ...other })
     const waiting = [await separatedOn(), await stated()]
     await expect(stateDeparture(sync, { ...ana, ...other })).rejects.toThrow('wants another person')
-    await expect(stateDeparture(sync, eva)).rejects.toThrow('ana states that E0003 leaves on 2026-11-18: name that day')
+    await expect(stateDeparture(sync, eva)).rejects.toThrow(
+      'the last day of E0003 is 2026-11-18, as ana states: name that day',
+    )
     const second = await stateDeparture(sync, { ...eva, ...other })
 
     expect(first).toMatchObject({ leavingDate: '2026-11-18', applies: false, waits: true, runId: null })
@@ -190,7 +192,9 @@ describe('a second person approves only the day that they have seen', () => {
     await expect(gone).rejects.toThrow('no day of E0003 waits for a second person: that changed since you saw it')
     await stateDeparture(sync, { ...ana, on: '2026-12-20' })
     const other = stateDeparture(sync, { ...ben, ...seen })
-    await expect(other).rejects.toThrow('ana states that E0003 leaves on 2026-12-20: that changed since you saw it')
+    await expect(other).rejects.toThrow(
+      'the last day of E0003 is 2026-12-20, as ana states: that changed since you saw it',
+    )
     await expect(withdrawDeparture(sync, { ...ben, on: '2026-11-20' })).rejects.toThrow('look at it again')
 
     expect(await stated()).toMatchObject({ leavingDate: '2026-12-20', applies: false })
@@ -204,7 +208,7 @@ describe('a second person approves only the day that they have seen', () => {
     await stateDeparture(sync, { ...ana, on: '2026-12-20' })
     const other = stateDeparture(sync, { ...ben, on: '2026-11-18', approves: true })
 
-    await expect(other).rejects.toThrow('ana states that E0003 leaves on 2026-12-20')
+    await expect(other).rejects.toThrow('the last day of E0003 is 2026-12-20, as ana states')
     expect(await stated()).toMatchObject({ leavingDate: '2026-11-20', proposal: { leavingDate: '2026-12-20' } })
   })
 })
