@@ -13,6 +13,7 @@ import { requestDueRuns } from '../sync/sync.ts'
 import { repeat } from '../system/repeat.ts'
 import { openTurns } from '../system/turns.ts'
 import type { Events } from '../telemetry/events.ts'
+import { admitWithoutStore } from './access/admit-without-store.ts'
 import { type OpenedAccess, openAccess, openTokens } from './access/open.ts'
 import { startAlerts } from './alerts/alerts.ts'
 import { type Assembly, assemble } from './assembly.ts'
@@ -257,7 +258,7 @@ function serveProcessMetrics(
   serveMetrics(app, {
     metrics,
     context: { sync, queue, schedules: connectionSchedules(config), leaverBounds, audit },
-    admit: config.server.metrics === 'open' ? null : explainDatabaseFailures(admit),
+    admit: config.server.metrics === 'open' ? null : explainDatabaseFailures(admitWithoutStore(admit)),
   })
 }
 

@@ -112,6 +112,11 @@ export const catalogue = {
     help: 'Requests to the platform that all processes together may still send in the current window.',
     labels: [],
   },
+  rollcall_platform_failing_seconds: {
+    type: 'store',
+    help: 'For how long every request to the platform, of any process, has failed. 0 if the newest one was answered.',
+    labels: [],
+  },
   rollcall_circuit_open: {
     type: 'gauge',
     help: '1 while this process sends nothing, because several requests in a row failed.',

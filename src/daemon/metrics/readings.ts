@@ -11,6 +11,7 @@ import { openAlertCounts, openLeavers, readTimes, runMeasures } from '../../stor
 import { countBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { moves } from '../../store/runs/runs.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
+import { platformTrouble } from '../../sync/rate-limit/budget.ts'
 import type { SyncContext } from '../../sync/sync.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
 import type { Reading } from './metrics.ts'
@@ -32,6 +33,7 @@ export async function storeReadings(ctx: ReadingContext): Promise<Reading[]> {
   const { db } = sync.store
   const now = sync.now()
   const budget = await sync.platform.rateLimiter.readBudget()
+  const { failing } = await platformTrouble(sync.store.pool, sync.platform.baseUrl)
   return [
     ...(await connectionReadings(ctx, now)),
     ...(await runReadings(ctx)),
@@ -46,6 +48,10 @@ export async function storeReadings(ctx: ReadingContext): Promise<Reading[]> {
     ...(await processReadings(ctx)),
     { name: 'rollcall_queue_waiting_jobs', value: await queue.waiting() },
     { name: 'rollcall_request_budget_remaining', value: budget.remaining },
+    {
+      name: 'rollcall_platform_failing_seconds',
+      value: failing === null ? 0 : Math.max(0, (now.getTime() - failing.since.getTime()) / 1000),
+    },
     { name: 'rollcall_circuit_open', value: budget.isOpen ? 1 : 0 },
     { name: 'rollcall_audit_unsigned', value: ctx.audit.trouble() === null ? 0 : 1 },
   ]

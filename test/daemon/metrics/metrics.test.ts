@@ -25,12 +25,20 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 /** The samples of a scrape by name with labels. */
-async function scrape(url: string): Promise<Map<string, number>> {
-  const text = await (await fetch(`${url}/metrics`)).text()
+async function scrape(url: string, token?: string): Promise<Map<string, number>> {
+  const text = await (await fetchMetrics(url, token)).text()
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
   )
+}
+
+async function fetchMetrics(url: string, token?: string): Promise<Response> {
+  return await fetch(`${url}/metrics`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })
+}
+
+async function statusOf(url: string, token?: string): Promise<number> {
+  return (await fetchMetrics(url, token)).status
 }
 
 function namesOf(samples: Iterable<string>): Set<string> {
@@ -97,6 +105,7 @@ describe('two processes on one store', () => {
     expect(fromStore(other).map(([sample]) => sample)).toEqual(fromStore(one).map(([sample]) => sample))
     expect(Object.fromEntries(one)).toMatchObject({
       rollcall_store_up: 1,
+      rollcall_platform_failing_seconds: 0,
       'rollcall_people{connection="acme",state="desired"}': 4,
       'rollcall_people{connection="acme",state="undelivered"}': 0,
       'rollcall_runs{connection="acme",state="finished"}': 1,
@@ -128,6 +137,31 @@ describe('two processes on one store', () => {
 
     expect(samples.get('rollcall_store_up')).toBe(0)
     expect([...samples.keys()].filter((sample) => sample.startsWith('rollcall_people{'))).toEqual([])
+  })
+
+  test('say so to a token of the store as well, if it was admitted before', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { key } = await host.tenant()
+    const server = await createPostgresDatabase()
+    const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: server.at }))
+    const daemon = stack.use(
+      await startDaemon(await loadConfig(at.configFile, process.env), { events: silentEvents() }),
+    )
+    const control = controlOverSocket({ socket: daemon.socket ?? '' })
+    const make = async (name: string) => (await control.createToken({ body: { name, role: 'viewer' } })).token
+    const [token, late, revoked] = [await make('prometheus'), await make('late'), await make('revoked')]
+    const before = await scrape(daemon.url, token)
+    await scrape(daemon.url, revoked)
+    await control.revokeToken({ params: { name: 'revoked' }, body: {} })
+    const refused = await statusOf(daemon.url, revoked)
+    await server[Symbol.asyncDispose]()
+
+    // What was read from the store is served for a few seconds more.
+    const storeUp = async () => (await scrape(daemon.url, token)).get('rollcall_store_up')
+    await expect.poll(storeUp, { timeout: 20_000 }).toBe(0)
+    expect(before.get('rollcall_store_up')).toBe(1)
+    expect(refused).toBe(401)
+    for (const other of [late, revoked, undefined]) expect(await statusOf(daemon.url, other)).not.toBe(200)
   })
 })
 
