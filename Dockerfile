@@ -2,12 +2,13 @@
 ARG NODE_IMAGE=node:26-slim
 FROM ${NODE_IMAGE} AS package
 
-# The package that `npm run pack` makes, as it is.
+# The package that `npm pack` makes, as it is, and the versions that it runs with.
 WORKDIR /source
 COPY . .
-RUN node package/pack.mjs /packed \
+RUN npm pack --silent \
  && mkdir /package \
- && tar -xzf /packed/rollcall-*.tgz -C /package --strip-components=1
+ && tar -xzf rollcall-*.tgz -C /package --strip-components=1 \
+ && cp package-lock.json /package
 
 FROM ${NODE_IMAGE}
 
@@ -16,7 +17,7 @@ WORKDIR /app
 
 # The image's own Node is the runtime, so the ones that npm offers as optional packages are taken out again, and what only compilers
 # and debuggers read.
-COPY --from=package /package/package.json /package/npm-shrinkwrap.json ./
+COPY --from=package /package/package.json /package/package-lock.json ./
 # What npm keeps for itself, its log and its compiled code, would make each image another one.
 RUN NODE_DISABLE_COMPILE_CACHE=1 npm ci --omit=dev --ignore-scripts --no-audit --no-fund --cache /tmp/npm \
  && rm -rf /tmp/npm node_modules/node-*-x64 node_modules/node-*-arm64 \

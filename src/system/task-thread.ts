@@ -4,6 +4,9 @@ import { errorCode } from '../errors.ts'
 /** The step number while no step is running. */
 const idle = -1
 const ticksPerStep = 4
+/** In a package that is installed, each thread needs the hook that strips types (bin/strip-types.mjs). Threads do not inherit it. */
+const isPackage = import.meta.url.includes('/node_modules/')
+const typeStripper = new URL('../../bin/strip-types.mjs', import.meta.url).href
 
 type ThreadLimits = {
   /** How long one step of a task may take. */
@@ -99,7 +102,7 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
       workerData: this.#start,
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMb },
       env: {},
-      execArgv: [],
+      execArgv: isPackage ? ['--import', typeStripper] : [],
     })
     // An error between two tasks ends the thread. The next task starts another one.
     worker.on('error', () => {})

@@ -38,7 +38,7 @@ const inImage = [
   'docs',
   'exports',
   'node_modules',
-  'npm-shrinkwrap.json',
+  'package-lock.json',
   'package.json',
   'src',
   'trial',
@@ -112,8 +112,8 @@ describe(`the container files (${engine})`, () => {
       'FROM ${NODE_IMAGE} AS package',
       'FROM ${NODE_IMAGE}',
     ])
-    // The image holds the package that "npm run pack" makes, and nothing beside it.
-    expect(instructions).toContain('RUN node package/pack.mjs /packed \\')
+    // The image holds the package that "npm pack" makes, and the lock file.
+    expect(instructions).toContain('RUN npm pack --silent \\')
     const copies = instructions.filter((line) => line.startsWith('COPY')).slice(1)
     expect(copies.filter((line) => !line.startsWith('COPY --from=package /package'))).toEqual([])
     expect(instructions).toContain('USER node')

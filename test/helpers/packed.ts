@@ -26,7 +26,7 @@ export type Installed = AsyncDisposable & {
 
 /** Makes the package in a folder, and answers its file. */
 export async function pack(folder: string): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(root, 'package/pack.mjs'), folder])
+  const { stdout } = await run('npm', ['pack', '--pack-destination', folder, '--silent'], { cwd: root })
   return join(folder, stdout.trim())
 }
 

@@ -1,0 +1,30 @@
+// Plain JavaScript that imports nothing of ours, like start.mjs.
+import { mkdirSync, statSync } from 'node:fs'
+
+/**
+ * A folder below ~/.cache/rollcall for code that Node has compiled; null if there is none to use. Code that another account could have
+ * written is not run, so the folder lies in a home that belongs to this account.
+ */
+export function compiledFolder(name) {
+  const { XDG_CACHE_HOME, HOME } = process.env
+  const home = XDG_CACHE_HOME || HOME
+  try {
+    if (!home || statSync(home).uid !== process.getuid()) return null
+    const cache = XDG_CACHE_HOME || `${HOME}/.cache`
+    const folder = `${cache}/rollcall/${name}`
+    // One by one: below /proc, where a folder is there and none can be made, mkdir with `recursive` never ends.
+    for (const path of [cache, `${cache}/rollcall`, folder]) makeFolder(path)
+    return folder
+  } catch {
+    // Without the folder, the command starts as it always does, only later.
+    return null
+  }
+}
+
+function makeFolder(path) {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  }
+}
