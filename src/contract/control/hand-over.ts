@@ -20,8 +20,8 @@ export type HandOverFormat = (typeof handOverFormats)[number]
 export const HandOverRow = z.object({
   identityId: z.string().nullable().describe('Null: the key of the row cannot be read.'),
   name: z.string().nullable().optional().describe('Only where values are asked for. Null: none is known.'),
-  source: z.string().nullable().describe('The export that holds the row.'),
-  line: Count.describe('The line in it, or the first of its lines.'),
+  source: z.string().nullable().describe('The export that holds the row, or the event.'),
+  line: Count.describe('The line in it, or the first of its lines; the item of an event.'),
   rows: Count.describe('How many of its rows are the same.'),
   cell: z
     .string()

@@ -16,10 +16,10 @@ type HandOverOptions = {
 /** Maximum number of different cells that are named of a group. */
 const cellsNamed = 3
 
-/** Groups faults by column and cause: one remedy for each group. The order of the faults is kept within a group. */
+/** Groups faults by column and cause: one remedy for each group. Events have groups of their own. The order of the faults is kept within a group. */
 export function buildHandOver(faults: readonly NamedFault[], options: HandOverOptions): HandOver {
-  const byCause = Map.groupBy(faults, ({ connection, column, cause, expected }) =>
-    JSON.stringify([connection, column, cause, expected]),
+  const byCause = Map.groupBy(faults, ({ connection, column, cause, expected, event }) =>
+    JSON.stringify([connection, column, cause, expected, event !== null]),
   )
   const groups = [...byCause.values()].flatMap((group) => groupOf(group, options) ?? [])
   return {
@@ -35,7 +35,7 @@ function groupOf(faults: readonly NamedFault[], { values, perGroup }: HandOverOp
   const [first] = faults
   if (first === undefined) return null
   const { connection, column, cause } = first
-  const { problem, remedy } = faultTexts(first)
+  const { problem, remedy } = textsOf(first)
   const since = faults.reduce((oldest, { firstAt }) => Math.min(oldest, firstAt.getTime()), Number.POSITIVE_INFINITY)
   return {
     ...{ connection, column, cause, problem, remedy },
@@ -51,7 +51,7 @@ function groupOf(faults: readonly NamedFault[], { values, perGroup }: HandOverOp
 
 function rowOf(fault: NamedFault, values: boolean): HandOverRow {
   const { identityId, name, source, line, times, cell, firstAt, isNew, reason } = fault
-  const { problem, isDetailed } = faultTexts(fault)
+  const { problem, isDetailed } = textsOf(fault)
   return {
     identityId,
     ...(name !== undefined && { name }),
@@ -63,6 +63,16 @@ function rowOf(fault: NamedFault, values: boolean): HandOverRow {
     isNew,
   }
 }
+
+/** The texts of a fault. HR's system has sent an event once: a correction does not change it. */
+function textsOf(fault: NamedFault): ReturnType<typeof faultTexts> {
+  const texts = faultTexts(fault)
+  if (fault.event === null) return texts
+  return { ...texts, problem: `${texts.problem}, in an event`, remedy: `${texts.remedy} ${eventRemedy}` }
+}
+
+const eventRemedy =
+  'Your system then sends a new event, or the next export has it; if neither comes, tell whoever runs Rollcall.'
 
 function blocksOf({ leaver, cellOnly, contradicts }: HandOverFault): HandOverRow['blocks'] {
   if (leaver) return 'departure'

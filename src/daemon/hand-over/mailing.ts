@@ -61,7 +61,7 @@ export async function mailIfDue(context: MailingContext, signal: AbortSignal): P
   const claim = slot && (await claimMail(db, { slot: slot.name, now: now() }))
   if (!claim) return
   if (signal.aborted) return await releaseMail(db, claim)
-  if (!(await hasNewFaultsForHr(db, mails))) {
+  if (!(await hasNewFaultsForHr(db, { ...mails, now: now() }))) {
     await closeMail(db, claim, { faults: [], values: false, now: now() })
     return
   }

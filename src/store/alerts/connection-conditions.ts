@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { isPaused } from '../connections/pauses.ts'
+import { selectFaultsForHr } from '../rejects/hand-over.ts'
 import type { Db } from '../schema.ts'
 import { processes } from '../workers/processes.ts'
 import { type Condition, type ConditionSettings, minute } from './condition.ts'
@@ -124,10 +125,9 @@ export async function paused(
 export async function hrMail(db: Db, { mailed = [], overdueMinutes, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ connection: string; since: Date; failure: string; isSent: boolean }>`
     select distinct fault.connection, mail.failing_since as since, mail.last_failure as failure, mail.retry_at is null as "isSent"
-    from hand_over_mails mail, known_faults fault
-    left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
-    where roster.retracted_at is null and (mail.retry_at is null or fault.mailed_at is null) and mail.failing_since <= ${new Date(now.getTime() - overdueMinutes * minuteMs)}
-      and mail.last_failure is not null and fault.is_blocking and fault.connection = any(${mailed})`.execute(db)
+    from hand_over_mails mail, ${selectFaultsForHr(now)}
+      and (mail.retry_at is null or fault.mailed_at is null) and mail.failing_since <= ${new Date(now.getTime() - overdueMinutes * minuteMs)}
+      and mail.last_failure is not null and fault.connection = any(${mailed})`.execute(db)
   return rows.map(({ connection, since, failure, isSent }) => ({
     ...{ connection, kind: 'hr_mail', code: null, since, people: null, leavers: null, runId: null },
     reason: isSent

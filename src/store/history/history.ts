@@ -124,7 +124,7 @@ export async function searchChanges(
   return { matches: matches.flatMap(({ identityId }) => changes.get(identityId) ?? []), next }
 }
 
-/** A reject of a run as it is stored: the cause and the cell are stored with the known faults. */
+/** A reject of a run, without what only the hand-over to HR needs. */
 export type StoredReject = Omit<Reject, 'cause' | 'expected' | 'cell'>
 
 /** Lists the rejects of a run in the order of their lines or events, after the cursor `after`. */

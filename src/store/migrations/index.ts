@@ -2,6 +2,7 @@ import type { Migration } from '../../database/database.ts'
 import { approvalParts } from './approval-parts.ts'
 import { departureProposals } from './departure-proposals.ts'
 import { effectiveComparisons } from './effective-comparisons.ts'
+import { eventFaults } from './event-faults.ts'
 import { accessTables } from './initial/access.ts'
 import { alertTables } from './initial/alerts.ts'
 import { auditTables } from './initial/audit.ts'
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   restoredStatements,
   proposalTimes,
   planOrders,
+  eventFaults,
 ]

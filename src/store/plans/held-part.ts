@@ -62,8 +62,10 @@ export async function storeHeldPart(
     const own = events.flatMap((event) => (event.runId === null ? [event.id] : []))
     await sql`
       insert into rejects
-        (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at)
-      select ${held}, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at
+        (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at,
+          cause, expected)
+      select ${held}, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at,
+        cause, expected
       from rejects
       where run_id = ${runId} and event = any(${own}) order by seq`.execute(tx)
   }

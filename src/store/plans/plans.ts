@@ -359,11 +359,11 @@ async function storeSummary(tx: Db, { id, options }: ClaimedRun['run'], plan: Pl
 async function storeRejects(tx: Db, runId: string, rejects: readonly Reject[]): Promise<void> {
   await sql`
     insert into rejects
-      (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at)
-    select ${runId}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted, "retryAt"
+      (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at, cause, expected)
+    select ${runId}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted, "retryAt", cause, expected
     from jsonb_to_recordset(${JSON.stringify(rejects)}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
-        fingerprint text, unlisted jsonb, "retryAt" timestamptz)`.execute(tx)
+        fingerprint text, unlisted jsonb, "retryAt" timestamptz, cause text, expected text)`.execute(tx)
 }
 
 /** Drops the held plans that the new plan replaces. Its run takes over their events. */

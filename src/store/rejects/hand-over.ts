@@ -16,10 +16,14 @@ export type HandOverFault = {
   readonly column: string | null
   readonly cause: string | null
   readonly expected: string | null
+  /** The rejected event that has the fault; null: an export has it. */
+  readonly event: string | null
   /** A personal value. */
   readonly cell: string | null
   readonly reason: string
+  /** The name of the export, or the event. */
   readonly source: string | null
+  /** The line of the export, or the item of the event. */
   readonly line: number
   /** How many rows have the fault. */
   readonly times: number
@@ -34,15 +38,34 @@ type FaultFilter = {
   readonly now: Date
 }
 
-/** The faults that HR has to correct, possible leavers first, then the oldest. Faults of retracted people are left out. */
+/**
+ * In SQL, the faults of the newest exports and of rejected events that HR has to correct, as `fault`. Left out are those of retracted
+ * people, and of events about people of whom something newer is known, unless that hides a departure.
+ */
+export function selectFaultsForHr(now: Date): RawBuilder<unknown> {
+  return sql`
+    (
+      select connection, fingerprint, identity_id, may_leave, cell_only, field, column_name, cause, expected, cell, reason, source, line,
+        times, first_at, mailed_at, null::text as event, null::timestamptz as stated_at
+      from known_faults where is_blocking
+      union all
+      select inbox.connection, 'event ' || seq, identity_id collate "C", may_leave, cell_only, null, column_name, cause, expected, null,
+        rejects.reason, 'event ' || event, line, 1, received_at, mailed_at, event, coalesce(signed_at, received_at)
+      from inbox join rejects on rejects.run_id = inbox.run_id and event = inbox.id::text
+      where inbox.state = 'rejected' and rejects.retry_at is null
+    ) fault
+    left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
+    where roster.retracted_at is null
+      and (event is null or coalesce(roster.as_of <= stated_at, true) or ${isPossibleLeaver(now)})`
+}
+
+/** The faults that HR has to correct, possible leavers first, then the oldest. */
 export async function listHandOverFaults(db: Db, { connections, now }: FaultFilter): Promise<HandOverFault[]> {
   const { rows } = await sql<HandOverFault>`
     select fault.connection, fingerprint, fault.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
       coalesce(field = 'employment', false) as contradicts, column_name as "column", cause, expected, cell, reason, source, line, times,
-      first_at as "firstAt", mailed_at is null as "isNew"
-    from known_faults fault
-    left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
-    where is_blocking and roster.retracted_at is null and ${ofConnections(connections)}
+      first_at as "firstAt", mailed_at is null as "isNew", event
+    from ${selectFaultsForHr(now)} and ${ofConnections(connections)}
     order by leaver desc, first_at, fault.connection collate "C", source collate "C", line, fingerprint collate "C"`.execute(
     db,
   )
@@ -50,12 +73,10 @@ export async function listHandOverFaults(db: Db, { connections, now }: FaultFilt
 }
 
 /** Whether HR has to correct anything that no mail has listed. */
-export async function hasNewFaultsForHr(db: Db, { connections }: Pick<FaultFilter, 'connections'>): Promise<boolean> {
+export async function hasNewFaultsForHr(db: Db, { connections, now }: FaultFilter): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (
-      select 1 from known_faults fault
-      left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
-      where is_blocking and roster.retracted_at is null and mailed_at is null and ${ofConnections(connections)}) as found`.execute(
+      select 1 from ${selectFaultsForHr(now)} and mailed_at is null and ${ofConnections(connections)}) as found`.execute(
     db,
   )
   return rows[0]?.found ?? false
@@ -97,7 +118,7 @@ export async function claimMail(db: Db, { slot, now }: MailSlot): Promise<MailCl
 
 type SentMail = {
   /** The faults that the mail lists; none if nothing was new and no mail was sent. */
-  readonly faults: readonly Pick<HandOverFault, 'connection' | 'fingerprint'>[]
+  readonly faults: readonly Pick<HandOverFault, 'connection' | 'fingerprint' | 'event'>[]
   /** Whether the mail has personal values. */
   readonly values: boolean
   /** What failed although the mail was sent, such as one of several recipients. */
@@ -132,6 +153,9 @@ export async function closeMail(
         as listed(connection text, fingerprint text)
       where known_faults.connection = listed.connection and known_faults.fingerprint = listed.fingerprint
         and mailed_at is null`.execute(tx)
+    await sql`
+      update inbox set mailed_at = ${now}
+      where id = any(${faults.flatMap(({ event }) => event ?? [])}::bigint[]) and mailed_at is null`.execute(tx)
     await recordAuditEntry(tx, {
       act: 'hr.mailed',
       connection: null,

@@ -154,7 +154,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'rows that cannot be used, and possible leavers',
       removedWhen: `${values}; of a rejected event ${history}`,
-      columns: named('run_id seq line column_name identity_id event cell_only may_leave retry_at'),
+      columns: named('run_id seq line column_name identity_id event cell_only may_leave retry_at cause expected'),
     },
   ],
   known_faults: [
@@ -350,7 +350,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'what identifies an event, and its outcome',
       removedWhen: 'seven days after it came; of a rejected one, when it is retried or dismissed',
-      columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at'),
+      columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at mailed_at'),
     },
   ],
   scim_resources: [

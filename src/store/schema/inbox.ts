@@ -15,6 +15,7 @@ type InboxTable = {
   reason: string | null
   joined: Generated<boolean>
   retry_at: Date | null
+  mailed_at: Generated<Date | null>
 }
 
 /** Events of webhooks, and rows and values that cannot be used. */
@@ -33,6 +34,8 @@ export type InboxTables = {
     fingerprint: string
     unlisted: NullableJson<UnlistedValue>
     retry_at: Date | null
+    cause: Generated<string | null>
+    expected: Generated<string | null>
     seq: Generated<string>
   }
   known_faults: {

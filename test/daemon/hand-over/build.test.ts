@@ -20,6 +20,7 @@ function fault(key: string | null, overrides: Partial<NamedFault> = {}): NamedFa
     column: 'Termination Date',
     cause: 'placeholderDate',
     expected: '2026-10-31 (yyyy-MM-dd)',
+    event: null,
     cell: '0000-00-00',
     reason: '"0000-00-00" stands for no date: list it under blankWhen',
     source: 'people.csv',
@@ -68,6 +69,18 @@ describe('the list', () => {
     })
     expect(list.groups.map(({ rows: [row] }) => row?.blocks)).toEqual(['departure', 'field', 'row', 'nothing'])
     expect(handOverSummary(list)).toBe('HR has to correct 709 cells or rows of 707 people; 1 may hide a departure')
+  })
+
+  test('has groups of their own for events, which a correction does not change', () => {
+    const ofEvent = fault('E1', { event: '17', source: 'event 17', line: 1, cell: null })
+    const list = buildHandOver([fault('E2'), ofEvent], all)
+
+    expect(list.groups.map(({ problem, rows }) => [problem, rows.map(({ source }) => source)])).toEqual([
+      ['the cell holds a placeholder instead of a date', ['people.csv']],
+      ['the cell holds a placeholder instead of a date, in an event', ['event 17']],
+    ])
+    expect(list.groups[1]?.remedy).toMatch(/yyyy-MM-dd\)\. Your system then sends a new event/)
+    expect(list.groups[1]?.rows[0]?.problem).toBe(list.groups[1]?.problem)
   })
 
   test('holds neither names nor cells without values, and no words of the configuration', () => {

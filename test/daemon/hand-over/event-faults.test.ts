@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readHandOver } from '../../../src/daemon/hand-over/read.ts'
+import { dismissEvents } from '../../../src/store/inbox/review.ts'
+import { claimMail, closeMail, hasNewFaultsForHr } from '../../../src/store/rejects/hand-over.ts'
+import { type HrEvent, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
+import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const at = '2026-11-20T02:10:00.000Z'
+
+/** A company whose webhook has sent these events after its first export. */
+async function open(...events: readonly HrEvent[]) {
+  await using opening = new AsyncDisposableStack()
+  const { client } = await host.tenant()
+  const world = opening.use(await openWorld({ client, webhook: webhookFeed() }))
+  await world.night(staff(20))
+  await receive(world, ...events)
+  await later(world, 6)
+  const { db } = world.sync.store
+  const opened = opening.move()
+  return {
+    world,
+    db,
+    read: async () => await readHandOver(db, { connections: null, now: world.clock.now, addNames: null }),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+describe('events that cannot be read', () => {
+  test('are in the list for HR with key, column and what to write instead', async () => {
+    await using opened = await open(
+      updated('E0004', 'Lead', at, { start: '2026-02-31' }),
+      updated('E0005', 'Lead', at, { email: 'DISABLED' }),
+      updated('E0006', 'Lead', at),
+    )
+    const { list } = await opened.read()
+
+    const shown = list.groups.map(({ column, cause, problem, remedy, rows }) => ({
+      ...{ column, cause, problem, remedy },
+      rows: rows.map(({ identityId, source, line }) => [identityId, source, line]),
+    }))
+    expect(shown).toHaveLength(2)
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        {
+          column: 'employee.start',
+          cause: 'impossibleDate',
+          problem: 'the calendar has no such day, in an event',
+          remedy: expect.stringMatching(/^Write a day that exists, as .*Your system then sends a new event/),
+          rows: [['E0004', 'event 1', 1]],
+        },
+        {
+          column: 'employee.email',
+          cause: 'noEmail',
+          problem: 'the cell holds no e-mail address, in an event',
+          remedy: expect.stringMatching(/^Write one address such as name@example\.com/),
+          rows: [['E0005', 'event 2', 1]],
+        },
+      ]),
+    )
+    expect(JSON.stringify(list)).not.toMatch(/DISABLED|2026-02-31/)
+  })
+
+  test('leave the list once an operator dismisses them, or an export states something newer', async () => {
+    await using opened = await open(
+      updated('E0004', 'Lead', at, { start: '2026-02-31' }),
+      updated('', 'Lead', at),
+      terminated('', '2026-11-19', at),
+    )
+    const { world, db, read } = opened
+    const first = (await read()).faults.map(({ event }) => event)
+    world.clock.now = new Date('2026-11-21T03:00:00.000Z')
+    await world.night(staff(20), { asOf: '2026-11-21T01:00:00.000Z' })
+    const newer = (await read()).faults.map(({ event }) => event)
+    await dismissEvents(db, { connection: 'acme', ids: newer.flatMap((event) => event ?? []), by: 'ana' })
+
+    expect(first.toSorted()).toEqual(['1', '2', '3'])
+    expect(newer.toSorted()).toEqual(['2', '3'])
+    expect((await read()).faults).toEqual([])
+  })
+
+  test('are new until a mail has listed them', async () => {
+    await using opened = await open(updated('E0004', 'Lead', at, { start: '2026-02-31' }))
+    const { world, db, read } = opened
+    const { now } = world.clock
+    const all = { connections: null, now }
+    await claimMail(db, { slot: 'the first', now })
+    const claim = await claimMail(db, { slot: 'the second', now })
+    const { faults } = await read()
+    const before = await hasNewFaultsForHr(db, all)
+    if (claim) await closeMail(db, claim, { faults, values: false, now })
+
+    expect([before, await hasNewFaultsForHr(db, all)]).toEqual([true, false])
+    expect((await read()).faults).toMatchObject([{ event: '1', isNew: false }])
+  })
+})
