@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { ScimError } from '../../connectors/scim/errors.ts'
-import { keepKey } from '../../connectors/scim/kept-key.ts'
+import { keepKey, keepKeyOfPatch } from '../../connectors/scim/kept-key.ts'
 import { patchResource, readPatch } from '../../connectors/scim/patch.ts'
 import { isActive, requireKey } from '../../connectors/scim/person.ts'
 import {
@@ -66,10 +66,13 @@ export async function replaceUser(ctx: ScimContext, feed: ScimFeed, input: UserR
   return await changeUser(ctx, feed, input, (before) => keepKey(feed.mapping, { before, body, stated }))
 }
 
-/** Changes parts of a user. */
+/** Changes parts of a user. One that is not active and gets another name loses the key that the patch does not mention. */
 export async function patchUser(ctx: ScimContext, feed: ScimFeed, input: UserRequest): Promise<ChangeAnswer> {
   const operations = readPatch(kind, input.body)
-  return await changeUser(ctx, feed, input, (before) => patchResource(kind, before, operations))
+  return await changeUser(ctx, feed, input, (before) => {
+    const patched = patchResource(kind, before, operations)
+    return keepKeyOfPatch(feed.mapping, { before, operations, patched })
+  })
 }
 
 /** Deletes a user: the person has left, and stays known on the platform. */

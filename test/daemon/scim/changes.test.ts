@@ -271,6 +271,95 @@ describe('a departure that takes the key with it', () => {
   })
 })
 
+describe('a user that leaves or has left under another name', () => {
+  const ben = { name: { givenName: 'Ben', familyName: 'Ito' }, displayName: 'Ben Ito' }
+  const renamed = [
+    { op: 'replace', path: 'name.givenName', value: 'Ben' },
+    { op: 'replace', path: 'name.familyName', value: 'Ito' },
+    { op: 'replace', path: 'displayName', value: 'Ben Ito' },
+  ]
+  const activate = { op: 'replace', path: 'active', value: true }
+  const put = (scim: Scim, id: string, more: object) =>
+    scim.call({
+      method: 'PUT',
+      path: `/Users/${id}`,
+      body: oktaUser('ana@acme.example', { ...ben, externalId: undefined, ...more }),
+    })
+  type Step = (scim: Scim, id: string) => Promise<{ readonly status: number }>
+  const steps: readonly (readonly [string, Step, Step])[] = [
+    ['PUT with the departure', (scim, id) => put(scim, id, { active: false }), (scim, id) => put(scim, id, {})],
+    [
+      'PATCH with the departure',
+      (scim, id) => patch(scim, id, deactivate, ...renamed),
+      (scim, id) => patch(scim, id, activate),
+    ],
+    [
+      'PATCH of the userName with the departure',
+      (scim, id) => patch(scim, id, deactivate, { op: 'replace', value: { userName: 'ben@acme.example' } }),
+      (scim, id) => patch(scim, id, activate),
+    ],
+    [
+      'PATCH after the departure',
+      async (scim, id) => {
+        await patch(scim, id, deactivate)
+        return await patch(scim, id, ...renamed)
+      },
+      (scim, id) => patch(scim, id, activate),
+    ],
+    [
+      'PATCH with the return',
+      (scim, id) => patch(scim, id, deactivate),
+      (scim, id) => patch(scim, id, activate, ...renamed),
+    ],
+  ]
+
+  test.each(steps)('leaves under its key, and needs it again to return: %s', async (_, leave, comeBack) => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+
+    const left = await leave(scim, id)
+    const events = (await scim.events()).slice(1)
+    const refused = await comeBack(scim, id)
+    const back = await put(scim, id, { externalId: 'E-ben' })
+
+    expect(left.status).toBe(200)
+    for (const event of events) expect(event).toMatchObject({ externalId: '00u-ana', active: false })
+    expect(events.length).toBeGreaterThan(0)
+    expect(refused).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+    expect(back.status).toBe(200)
+    expect((await scim.events()).at(-1)).toMatchObject({ externalId: 'E-ben', active: true })
+    expect(await scim.events()).toHaveLength(events.length + 2)
+  })
+
+  test.each([
+    ['its key', { externalId: '00u-ana' }, '00u-ana'],
+    ['another key', { externalId: 'E-ben' }, 'E-ben'],
+  ])('returns with a patch that states %s', async (_, more, key) => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+    await patch(scim, id, deactivate)
+
+    const back = await patch(scim, id, { op: 'replace', value: { active: true, displayName: 'Ben Ito', ...more } })
+
+    expect(back).toMatchObject({ status: 200, body: { externalId: key } })
+    expect((await scim.events()).at(-1)).toMatchObject({ externalId: key, active: true })
+  })
+
+  test('keeps its key while it is active, and as long as no name changes', async () => {
+    await using scim = await openScim()
+    const { id } = await create(scim, 'ana@acme.example')
+
+    const answers = [
+      await patch(scim, id, ...renamed),
+      await patch(scim, id, deactivate, { op: 'replace', path: 'displayName', value: 'BEN ITO' }),
+      await patch(scim, id, { op: 'replace', path: 'title', value: 'CEO' }),
+      await patch(scim, id, activate),
+    ]
+
+    for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: { externalId: '00u-ana' } })
+  })
+})
+
 describe('after a change of the mapping of the key', () => {
   test.each([
     ['that is a column', { identityId: 'userName' }],
