@@ -7,6 +7,7 @@ import { type LocalCopy, openSpooled, writeWhole } from '../remote/spool.ts'
 import type { ObjectFile } from './choice.ts'
 import type { ObjectStore } from './store.ts'
 
+const overlapBytes = 64 * 1024
 const maxTextBytes = 64 * 1024
 
 type DownloadOptions = {
@@ -60,23 +61,50 @@ export async function readStart(store: ObjectStore, { object }: ObjectFile, maxB
 
 type LocalPart = { readonly local: FileHandle; readonly spoolDir: string }
 
-/** Appends what the part lacks. Fails unless it then has exactly the size that the listing states. */
-async function fetchRest(
+/** Fetches what the part lacks. A part whose last bytes the object does not have is fetched anew. */
+async function fetchRest(store: ObjectStore, file: ObjectFile, part: LocalPart): Promise<void> {
+  const { size } = await part.local.stat()
+  const kept = size > file.bytes ? 0 : size
+  const from = Math.max(0, kept - overlapBytes)
+  const known = await readBytes(part.local, { from, to: kept })
+  if (await fetchFrom(store, file, { ...part, from, known })) return
+  await writingTo(part.spoolDir, () => part.local.truncate(0))
+  await fetchFrom(store, file, { ...part, from: 0, known: Buffer.alloc(0) })
+}
+
+type PartEnd = LocalPart & {
+  readonly from: number
+  /** What the part has from there on. */
+  readonly known: Buffer
+}
+
+/**
+ * Fetches the bytes from `from` on. Returns false if those that are known differ. Fails unless the part then has exactly the size that the
+ * listing states.
+ */
+async function fetchFrom(
   store: ObjectStore,
   { object, name, bytes }: ObjectFile,
-  { local, spoolDir }: LocalPart,
-): Promise<void> {
-  const { size } = await local.stat()
-  let position = size <= bytes ? size : 0
-  if (position < size) await writingTo(spoolDir, () => local.truncate(position))
-  if (position < bytes) {
-    for await (const chunk of store.read(object, position)) {
-      if (position + chunk.length > bytes) throw tooLong(name, store.server, bytes)
-      await writingTo(spoolDir, () => writeWhole(local, chunk, position))
-      position += chunk.length
-    }
+  { local, spoolDir, from, known }: PartEnd,
+): Promise<boolean> {
+  if (known.length === 0) await writingTo(spoolDir, () => local.truncate(from))
+  let position = from
+  for await (const chunk of store.read(object, from)) {
+    if (position + chunk.length > bytes) throw tooLong(name, store.server, bytes)
+    const repeated = known.subarray(position - from, position - from + chunk.length)
+    if (!repeated.equals(chunk.subarray(0, repeated.length))) return false
+    await writingTo(spoolDir, () => writeWhole(local, chunk, position))
+    position += chunk.length
   }
   if (position !== bytes) throw cutShort(name, store.server, { bytes, position })
+  return true
+}
+
+type ByteRange = { readonly from: number; readonly to: number }
+
+async function readBytes(local: FileHandle, { from, to }: ByteRange): Promise<Buffer> {
+  const { buffer, bytesRead } = await local.read(Buffer.alloc(to - from), 0, to - from, from)
+  return buffer.subarray(0, bytesRead)
 }
 
 function tooLong(name: string, server: string, bytes: number) {

@@ -122,9 +122,18 @@ async function releaseAbandoned(spoolDir: string): Promise<void> {
     const ageMs = await findAgeMs(`${stem}.fetching`)
     // What was written before the machine started may have been lost in part, because a running download is not synced.
     if (ageMs !== undefined && ageMs > uptime() * 1000) await rm(`${stem}.fetching`, { force: true })
-    else await claim(`${stem}.fetching`, partOf(spoolDir, name.slice(0, name.indexOf('.'))))
+    else if (ageMs !== undefined) {
+      // A part has its name only once its bytes are on the disk: a machine that loses power later must not leave one with holes.
+      await syncFile(`${stem}.fetching`)
+      await claim(`${stem}.fetching`, partOf(spoolDir, name.slice(0, name.indexOf('.'))))
+    }
     await rm(`${stem}${lockEnding}`, { force: true })
   }
+}
+
+async function syncFile(path: string): Promise<void> {
+  await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  await handle.sync()
 }
 
 function partOf(spoolDir: string, identity: string): string {

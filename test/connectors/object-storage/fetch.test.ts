@@ -1,4 +1,4 @@
-import { open, readFile } from 'node:fs/promises'
+import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -68,6 +68,33 @@ test.each([
     expect([...scopes]).toEqual([expected])
   },
 )
+
+describe.each(['s3', 'azure'] as const)('a broken download from a bucket of %s', (provider) => {
+  const large = people.repeat(20_000)
+
+  test.each([
+    ['its end as the object has it', (part: Buffer) => part, 1],
+    ['another end', (part: Buffer) => part.fill('x', part.length - 10), 2],
+    ['more bytes than the object', () => Buffer.from(`${large}x`), 1],
+  ])('is continued, or fetched anew: with %s', async (_, change, requests) => {
+    await using bucket = await testBucket(provider)
+    await bucket.put('people.csv', large)
+    const outcomes = [{ cutAfter: 300_000 }]
+    bucket.fault = ({ method, url }) =>
+      method === 'GET' && String(url).includes('people.csv') ? outcomes.shift() : undefined
+    await failureOf(fetched(await bucket.store(), 'people.csv'))
+    const [name = ''] = (await readdir(folder)).filter((one) => one.endsWith('.part'))
+    const { size } = await stat(join(folder, name))
+    await writeFile(join(folder, name), change(await readFile(join(folder, name))))
+    const before = bucket.requests.length
+
+    const { path } = await fetched(await bucket.store(), 'people.csv')
+
+    expect(size).toBeGreaterThan(100_000)
+    expect(await readFile(path, 'utf8')).toBe(large)
+    expect(bucket.requests.slice(before).filter((one) => one.startsWith('GET'))).toHaveLength(requests)
+  })
+})
 
 describe.each(['gcs with an HMAC key', 'gcs with workload identity'] as const)('a bucket of %s', (provider) => {
   test('gives an object that was stored compressed as it is stored', async () => {

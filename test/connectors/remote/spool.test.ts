@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { removeAbandonedSpools } from '../../../src/connectors/http/lists/spool.ts'
 import { openSpooled, releaseAbandonedDownloads } from '../../../src/connectors/remote/spool.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
@@ -20,7 +20,14 @@ test('what a killed process left is continued by the next download, or removed; 
   const whileAlive = await readdir(spool)
   child.kill('SIGKILL')
   await once(child, 'exit')
+  await using any = await open(join(folder.path, 'any'), 'w')
+  // A part with its name may be continued, so its bytes have to be on the disk by then.
+  const namesWhenSynced: string[][] = []
+  const syncing = vi.spyOn(Object.getPrototypeOf(any), 'sync').mockImplementation(async () => {
+    namesWhenSynced.push((await readdir(spool)).map((name) => name.replace(/.*\./, '')).toSorted())
+  })
   await releaseAbandonedDownloads(join(folder.path, 'incoming'))
+  syncing.mockRestore()
   await releaseAbandonedDownloads(join(folder.path, 'missing'))
   const afterwards = await readdir(spool)
   const continued = await openSpooled(spool, 'b'.repeat(64))
@@ -31,6 +38,7 @@ test('what a killed process left is continued by the next download, or removed; 
     expect.stringMatching(/^a+\..*\.export$/),
     expect.stringMatching(/^b+\..*\.fetching$/),
   ])
+  expect(namesWhenSynced).toEqual([expect.not.arrayContaining(['part'])])
   expect(afterwards).toEqual([`${'b'.repeat(64)}.part`])
   expect(content).toBe('half')
   expect(await readdir(spool)).toEqual([])
