@@ -10,6 +10,8 @@ import { hasRosterEntries } from '../store/roster/roster.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { SyncConnection } from '../sync/context/context.ts'
 import { summarizeReading } from '../sync/plan/summarize-reading.ts'
+import { heldVerdicts } from '../sync/sync.ts'
+import { version } from '../version.ts'
 import type { CheckWorkspace } from './check-workspace.ts'
 import { openStore } from './installation/open-store.ts'
 import { type CheckResult, failed, passed, tested, warned } from './probe/check-result.ts'
@@ -20,55 +22,96 @@ export type DaemonQueries = {
   classifiedValues(connection: string): Promise<readonly ClassifiedView[]>
   /** Whether an earlier run accepted any person of the connection. */
   knowsAnybody(connection: string): Promise<boolean>
+  /** The failed verdicts for which what a run would do now is held. Throws a failure if it cannot be planned. */
+  heldVerdicts(connection: string): Promise<readonly HeldVerdict[]>
 }
 
+/** Why a plan would be held. */
+type HeldVerdict = Pick<Verdict, 'name' | 'reason' | 'hints' | 'people'>
+
 /** Where a check reads stored facts: in the store, if this process has it open, or else from the daemon. */
-type StoredFactsOptions = {
+type StoredFactsOptions = SourceCheckOptions & {
   /** Finds the daemon; null where none responds. */
   readonly findDaemon: () => Promise<DaemonQueries | null>
   readonly openedStore?: Database<StoreSchema>
 }
 
 /** What the store knows of a connection that its source is previewed with. */
-type StoredFacts = { readonly classified: readonly ClassifiedValue[]; readonly hasPeople: boolean }
+type StoredFacts = {
+  readonly classified: readonly ClassifiedValue[]
+  readonly hasPeople: boolean
+  /** Why the next plan would be held, or why it cannot be made. Null before the first one, which needs no store. */
+  readonly nextPlan: readonly HeldVerdict[] | Failure | null
+}
 type FactsByConnection = ReadonlyMap<string, StoredFacts>
 
 /** The stored facts by connection, or why they cannot be read. Before the first run there are none. */
 export async function readStoredFacts(
   { config, isTemporary }: CheckWorkspace,
-  connections: readonly { readonly name: string }[],
-  { findDaemon, openedStore }: StoredFactsOptions,
+  connections: readonly SyncConnection[],
+  { findDaemon, openedStore, ...options }: StoredFactsOptions,
 ): Promise<FactsByConnection | Failure> {
-  const names = connections.map(({ name }) => name)
   try {
-    if (openedStore) return await factsInStore(openedStore, names)
+    if (openedStore) return await factsInStore(openedStore, connections, options)
     const daemon = await findDaemon()
-    if (daemon) return await factsOfDaemon(daemon, names)
+    if (daemon) return await factsOfDaemon(daemon, connections)
     if (isTemporary && !config.database) return new Map()
     await using store = await openStore(config)
-    return await factsInStore(store, names)
+    return await factsInStore(store, connections, options)
   } catch (error) {
     if (error instanceof Failure) return error
     throw error
   }
 }
 
-async function factsInStore({ db }: Database<StoreSchema>, names: readonly string[]): Promise<FactsByConnection> {
+async function factsInStore(
+  store: Database<StoreSchema>,
+  connections: readonly SyncConnection[],
+  { now, signal }: SourceCheckOptions,
+): Promise<FactsByConnection> {
+  const ctx = { store, now, connections: new Map(connections.map((one) => [one.name, one])), indexing: { version } }
   const facts = new Map<string, StoredFacts>()
-  for (const name of names) {
-    facts.set(name, { classified: await listClassifiedValues(db, name), hasPeople: await hasRosterEntries(db, name) })
+  for (const connection of connections) {
+    const { name } = connection
+    const hasPeople = await hasRosterEntries(store.db, name)
+    const nextPlan = hasPeople ? await planOrFailure(() => heldVerdicts(ctx, connection, signal)) : null
+    facts.set(name, { classified: await listClassifiedValues(store.db, name), hasPeople, nextPlan })
   }
   return facts
 }
 
-async function factsOfDaemon(daemon: DaemonQueries, names: readonly string[]): Promise<FactsByConnection> {
+async function factsOfDaemon(
+  daemon: DaemonQueries,
+  connections: readonly { readonly name: string }[],
+): Promise<FactsByConnection> {
   const facts = new Map<string, StoredFacts>()
-  for (const name of names) {
+  for (const { name } of connections) {
     const views = await daemon.classifiedValues(name)
     const classified = views.map(({ field, value, as }) => ({ field, value, meaning: as }))
-    facts.set(name, { classified, hasPeople: await daemon.knowsAnybody(name) })
+    const hasPeople = await daemon.knowsAnybody(name)
+    const nextPlan = hasPeople ? await planOrFailure(() => daemon.heldVerdicts(name)) : null
+    facts.set(name, { classified, hasPeople, nextPlan })
   }
   return facts
+}
+
+async function planOrFailure(plan: () => Promise<readonly HeldVerdict[]>): Promise<readonly HeldVerdict[] | Failure> {
+  try {
+    return await plan()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+/** Reports why the next plan of a connection that has people would be held, or cannot be made. */
+export function* checkNextPlan(connection: string, stored: FactsByConnection | Failure): Generator<CheckResult> {
+  const name = `source of ${connection}`
+  const nextPlan = stored instanceof Failure ? null : (stored.get(connection)?.nextPlan ?? null)
+  if (nextPlan instanceof Failure) {
+    // The check of the source says so already.
+    if (!nextPlan.code.startsWith('source_')) yield failed(name, nextPlan)
+  } else for (const verdict of nextPlan ?? []) yield failed(name, new Failure('run_held', heldText('next', verdict)))
 }
 
 type SourceCheckOptions = { readonly now: () => Date; readonly signal: AbortSignal }
@@ -124,7 +167,7 @@ async function previewSource(
 ): Promise<SourcePreview> {
   const feed = connection.feeds.source
   if (!feed) throw new Error('the connection has a source')
-  const unknownFacts: StoredFacts = { classified: [], hasPeople: stored instanceof Failure }
+  const unknownFacts: StoredFacts = { classified: [], hasPeople: stored instanceof Failure, nextPlan: null }
   const facts = stored instanceof Failure ? unknownFacts : (stored.get(connection.name) ?? unknownFacts)
   const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set() })
   const { source } = opened
@@ -144,7 +187,7 @@ async function previewSource(
     ],
     faults: countFaults(preview.rejects),
     warnings: preview.warnings,
-    held: facts.hasPeople ? [] : preview.held.map(heldText),
+    held: facts.hasPeople ? [] : preview.held.map((verdict) => heldText('first', verdict)),
   }
 }
 
@@ -152,9 +195,9 @@ function leaversText(leavers: number, records: number): string {
   return `${leavers} of ${pluralize(records, 'person', 'people')} ${leavers === 1 ? 'has' : 'have'} left already`
 }
 
-function heldText({ name, reason, hints = [], people = [] }: Verdict): string {
+function heldText(plan: 'first' | 'next', { name, reason, hints = [], people = [] }: HeldVerdict): string {
   const details = [...hints, ...(people.length > 0 ? [`such as ${people.join(', ')}`] : [])]
-  return `the first plan would be held by ${name}: ${[reason, ...details].join('; ')}`
+  return `the ${plan} plan would be held by ${name}: ${[reason, ...details].join('; ')}`
 }
 
 function countFaults(rejects: readonly Reject[]): ReadonlyMap<string, number> {

@@ -257,7 +257,7 @@ describe('a check', () => {
     expect((await peopleOn(client)).size).toBe(0)
   })
 
-  test('shows how many have left, and what would hold the first plan, until there was one', async () => {
+  test('shows how many have left, and what would hold the first plan and later ones, as plan does', async () => {
     const { at } = await open()
     await using _place = at
     const gone = staff(20).map((person) => ({ ...person, leavingDate: '2001-01-01', status: '' }))
@@ -268,6 +268,9 @@ describe('a check', () => {
     await at.run('sync')
     await at.writeExport(gone)
     const after = await at.run('check')
+    const plan = await at.run('plan')
+    await at.writeExport(staff(20))
+    const unchanged = await at.run('check')
 
     expect(before.stdout).toContain('✔ source of acme: 20 of 20 people have left already\n')
     expect(before.stdout).toContain(
@@ -280,7 +283,12 @@ describe('a check', () => {
     expect(before.stdout).not.toContain('no leavers')
     expect(before.exit).toBe(65)
     expect(after.stdout).toContain('20 of 20 people have left already')
-    expect(after.stdout).not.toContain('would be held')
+    expect(after.stdout).not.toContain('first plan')
+    expect(after.stdout).toContain(
+      '✖ source of acme: the next plan would be held by leavers: 20 of 20 people would be separated',
+    )
+    expect([after.exit, plan.exit]).toEqual([65, 65])
+    expect([unchanged.stdout.includes('would be held'), unchanged.exit]).toEqual([false, 0])
   })
 
   test('counts the rows as a plan does, and reports a fault of several rows once', async () => {
