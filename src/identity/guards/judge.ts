@@ -209,8 +209,8 @@ function reusedKeys({ reusedKeys: actual }: GuardFacts): Verdict {
   return { ...verdict, ok: false, reason }
 }
 
-// Somebody approved a part of a held plan without these people, so no limit may let them pass.
-function leftUnapproved({ leftUnapproved: left = {} }: GuardFacts): Verdict[] {
+/** Holds people without whom somebody approved a part of a held plan: no limit may let them pass. Returns no verdict if there are none. */
+export function leftUnapproved({ leftUnapproved: left = {} }: Pick<GuardFacts, 'leftUnapproved'>): Verdict[] {
   const taints = changeKinds.filter((kind) => (left[kind] ?? 0) > 0)
   const actual = taints.reduce((sum, kind) => sum + (left[kind] ?? 0), 0)
   if (actual === 0) return []
@@ -231,8 +231,8 @@ function outOfScope({ scope }: GuardFacts): Verdict[] {
 
 const peopleOutOfScope = 10
 
-// The person would be created again under the new key, and separated under the old one.
-function rekeyed({ keyChangeCandidates: pairs }: GuardFacts): Verdict {
+/** Holds pairs of keys that look like one person: the person would be created again under the new key, and separated under the old one. */
+export function rekeyed({ keyChangeCandidates: pairs }: Pick<GuardFacts, 'keyChangeCandidates'>): Verdict {
   const verdict = { name: 'rekeyed', actual: pairs.length, limit: 0 }
   if (pairs.length === 0) return { ...verdict, ok: true }
   const shown = pairs.slice(0, maxPairsShown)

@@ -274,6 +274,25 @@ export async function refuseEvents(tx: Db, { runId, reason }: { runId: string; r
     .execute()
 }
 
+/**
+ * After a part of a held plan was approved: acknowledges the events all of whose people the part, or one before it, has. Events that
+ * queued behind the plan become free: the next run judges them by what is left of it.
+ */
+export async function acknowledgeEventsOfPart(
+  tx: Db,
+  { runId, partId }: { runId: string; partId: string },
+): Promise<void> {
+  await freeJoined(tx, runId)
+  const changesOf = (run: string) => sql`
+    select 1 from changes where run_id = ${run} and changes.origin ->> 'event' = inbox.id::text`
+  await sql`
+    update inbox set state = 'settled', body = null, run_id = ${partId}, reason = ${overtakenReason}
+    where run_id = ${runId} and state = 'held' and exists (${changesOf(partId)}) and not exists (${changesOf(runId)})
+      and not exists (select 1 from rejects where rejects.run_id = ${runId} and rejects.event = inbox.id::text)`.execute(
+    tx,
+  )
+}
+
 async function freeJoined(tx: Db, runId: string): Promise<void> {
   await tx
     .updateTable('inbox')

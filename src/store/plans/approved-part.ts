@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
-import type { ChangeKind, PlanCounts } from '../../identity/change.ts'
+import type { ChangeKind, PlanCounts, Verdict } from '../../identity/change.ts'
+import { verdictsAfterPart } from '../../identity/guards/after-part.ts'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
+import { openCandidates } from '../key-answers.ts'
+import { heldReason } from '../runs/held-runs.ts'
 import type { Db } from '../schema.ts'
 import { type KindCounts, kindCounts, recordCounts } from './part-counts.ts'
 import { stagedDigest } from './plans.ts'
@@ -123,9 +126,9 @@ export async function storeApprovedPart(tx: Db, { runId, selection, now }: Appro
   const before = await countPeople(tx, runId, isInPart(selection))
   await sql`
     insert into runs (id, connection, feed, trigger, options, state, mode, as_of, rows, records, warnings, verification, guards,
-      configuration, basis, requested_by, part_of_run_id, created_at, started_at)
+      configuration, basis, requested_by, known_people, part_of_run_id, created_at, started_at)
     select ${id}, connection, feed, trigger, options - 'again' - 'plan' - 'joined', 'planned', 'delta', as_of, rows, 0, '[]', 'null', guards,
-      configuration, basis, requested_by, id, ${now}, ${now}
+      configuration, basis, requested_by, known_people, id, ${now}, ${now}
     from runs where id = ${runId}`.execute(tx)
   await sql`
     update plan_entries set run_id = ${id} from changes
@@ -153,22 +156,51 @@ type PartCounts = {
   readonly people: PeopleCounts
 }
 
-/** Records the counts and digests of a part and of what stays held. */
+/** Records the counts and digests of a part and of what stays held, and what the guards find in the latter. */
 export async function recordPartCounts(tx: Db, { runId, partId, people }: PartCounts): Promise<void> {
   const held = await tx
     .selectFrom('runs')
-    .select(['counts', 'people_counts'])
+    .select(['connection', 'counts', 'people_counts', 'guards', 'reason'])
     .where('id', '=', runId)
     .executeTakeFirstOrThrow()
   const others = { unchanged: 0, rejected: 0, incomplete: 0 }
   const counts: PlanCounts = { ...others, ...(await kindCounts(tx, partId)) }
-  const rest: PlanCounts = { ...others, ...held.counts, ...(await kindCounts(tx, runId)) }
+  const restCounts: PlanCounts = { ...others, ...held.counts, ...(await kindCounts(tx, runId)) }
+  const rest = less(held.people_counts ?? noPeople, people)
   await recordCounts(tx, partId, { counts, people })
-  await recordCounts(tx, runId, { counts: rest, people: less(held.people_counts ?? noPeople, people) })
+  await recordCounts(tx, runId, { counts: restCounts, people: rest })
+  const verdicts = held.guards ?? []
+  if (verdicts.every(({ ok }) => ok)) return
+  const guards = verdictsAfterPart(verdicts, {
+    ...{ part: people, rest },
+    kinds: await changesByKind(tx, runId),
+    people: await namedInPlan(tx, runId, verdicts),
+    keyChangeCandidates: await openCandidates(tx, { connection: held.connection, runId }),
+  })
+  await tx
+    .updateTable('runs')
+    .set({ guards: JSON.stringify(guards), reason: heldReason(guards) })
+    .where('id', '=', runId)
+    .execute()
+}
+
+/** How many changes of each kind a plan has, also those that send a person again without a difference. */
+async function changesByKind(tx: Db, runId: string): Promise<Partial<Record<ChangeKind, number>>> {
+  const { rows } = await sql<{ kind: ChangeKind; people: number }>`
+    select kind, count(*)::int as people from changes where run_id = ${runId} group by kind`.execute(tx)
+  return Object.fromEntries(rows.map(({ kind, people }) => [kind, people]))
+}
+
+/** Those of the people named by verdicts whom a plan has. */
+async function namedInPlan(tx: Db, runId: string, verdicts: readonly Verdict[]): Promise<ReadonlySet<string>> {
+  const named = verdicts.flatMap(({ people = [] }) => people)
+  const { rows } = await sql<{ key: string }>`
+    select identity_id as key from changes where run_id = ${runId} and identity_id = any(${named}::text[])`.execute(tx)
+  return new Set(rows.map(({ key }) => key))
 }
 
 /** The counts of a plan without those of its part. */
-function less(whole: PeopleCounts, part: PeopleCounts): object {
+function less(whole: PeopleCounts, part: PeopleCounts): PeopleCounts {
   const numbers = Object.entries(whole).map(([name, count]) => {
     const other = part[name as keyof PeopleCounts] ?? 0
     if (typeof count === 'number') return [name, Math.max(0, count - Number(other))]
@@ -178,5 +210,5 @@ function less(whole: PeopleCounts, part: PeopleCounts): object {
     ])
     return [name, Object.fromEntries(fields.filter(([, people]) => people !== 0))]
   })
-  return Object.fromEntries(numbers)
+  return Object.fromEntries(numbers) as PeopleCounts
 }

@@ -257,6 +257,8 @@ export async function revertOf(
     .selectFrom('runs')
     .select(['id', 'state'])
     .where('feed', '=', 'revert')
+    // A part reverts some people only. Its plan decides, so that what was not approved of it can be reverted later.
+    .where('part_of_run_id', 'is', null)
     .where(sql<boolean>`options -> 'revert' ->> 'runId' = ${runId}`)
     .where('state', 'not in', ['rejected', 'cancelled', 'superseded', 'failed'])
     .orderBy('created_at', 'desc')

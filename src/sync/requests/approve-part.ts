@@ -4,6 +4,7 @@ import { newsOf } from '../../identity/decide/news.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { noNews, type PeopleCounts } from '../../identity/guards/facts.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { acknowledgeEventsOfPart } from '../../store/inbox/inbox.ts'
 import {
   lockHeldRun,
   type PartSelection,
@@ -171,6 +172,7 @@ async function acceptPart(
   const details = { part: part.id, before: run.digest, digest: rest?.digest, counts: rest?.counts ?? {}, ...reason }
   await recordAuditEntry(tx, { ...about, act: 'run.split', runId: run.id, details })
   const batches = await acceptPlan(tx, part, connection, now)
+  if (run.feed === 'webhook') await acknowledgeEventsOfPart(tx, { runId: run.id, partId: part.id })
   await moveRun(tx, { id: part.id, to: batches > 0 ? 'delivering' : 'unchanged', now, by, because })
   const ended = { runId: part.id, connection: run.connection }
   return { part, batches, statement: batches === 0 ? await statePopulation(ctx, tx, ended) : null }

@@ -105,9 +105,11 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
       parts: [part.id],
       counts: { leave: 7, join: 1, update: 1 },
       expiresAt: held.expiresAt,
-      guards: held.guards,
-      reason: held.reason,
+      reason: expect.stringMatching(
+        /^leavers: 7 of 20 people would be separated; the limit is 5;.*; leftUnapproved: 9 people were left out when a part of a held plan was approved/,
+      ),
     })
+    expect(rest.guards?.find(({ name }) => name === 'leavers')).toMatchObject({ actual: 7, people: leavers.slice(3) })
     expect(new Set([held.digest, part.digest, rest.digest]).size).toBe(3)
     expect(await world.runOf(held.id)).toMatchObject({ state: 'finished', decidedBy: 'ben', confirmed: 9 })
     expect(await separated()).toEqual(leavers)
@@ -325,6 +327,32 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(await world.runOf(id)).toMatchObject({ state: 'finished' })
     expect(await world.runOf(held.id)).toMatchObject({ state: 'superseded' })
     expect(next.state).toBe('unchanged')
+  })
+
+  test('of a revert leaves the rest to be reverted later, after it was rejected', async () => {
+    await using opened = await open()
+    const { world, separated } = opened
+    const mistake = await heldRun(world)
+    await approveRun(world.sync, { runId: mistake.id, digest: mistake.digest ?? '', by: 'ben' })
+    await world.drain()
+    const revert = async () => {
+      const asked = { runId: mistake.id, reason: 'a mistake', by: 'ana', signal: new AbortController().signal }
+      const { id } = await requestRevert(world.sync, asked)
+      await world.drain()
+      return await world.runOf(id)
+    }
+    const reverting = await revert()
+    await approvePart(world, reverting, { people: leavers.slice(0, 3) })
+    await world.drain()
+    const meanwhile = await messageOf(revert())
+    await rejectRun(world.sync, { runId: reverting.id, by: 'ben' })
+
+    const second = await revert()
+
+    expect(reverting.state).toBe('held')
+    expect(meanwhile).toContain(`run ${reverting.id}, which reverts run ${mistake.id}, is held`)
+    expect(await separated()).toEqual(leavers.slice(3))
+    expect(second).toMatchObject({ state: 'held', counts: { return: 7 } })
   })
 
   test('can be cancelled with the rest still held; a rejected rest leaves the part as it was delivered', async () => {
