@@ -14,6 +14,7 @@ export const statedParts = {
   held: 'waits in a held plan',
   refused: 'the platform refuses the change',
   onTheWay: 'accepted, not acknowledged by the platform yet',
+  blocked: 'waits behind a run that the platform blocks',
   unreadable: 'the row cannot be read',
   excluded: 'excluded by an operator: held back, retracted, cancelled or stated as left',
   notAPerson: 'the row is not about a person',
@@ -29,6 +30,7 @@ export const platformParts = {
   held: 'waits in a held plan',
   refused: 'the platform refuses the change',
   onTheWay: 'accepted, not acknowledged by the platform yet',
+  blocked: 'waits behind a run that the platform blocks',
   excluded: 'excluded by an operator: held back, retracted, cancelled or stated as left',
   foreign: 'created by others, never stated by HR',
   unaccounted: 'unaccounted for',
@@ -124,7 +126,10 @@ export const AccountedPerson = z.object({
   stated: z.boolean().describe('Whether HR states the key.'),
   part: z.string(),
   onPlatform: z.enum(['employed', 'left']).nullable().describe('How the platform has the person; null: it does not.'),
-  detail: z.string().nullable().describe('The held run, the row, the day, or what an operator decided.'),
+  detail: z
+    .string()
+    .nullable()
+    .describe('The held or delivering run, the row, the day, what blocks it, or what an operator decided.'),
   sinceRunId: z.string().nullable().describe('The run since whose statement this is so; null: it was removed.'),
 })
 export type AccountedPerson = z.infer<typeof AccountedPerson>

@@ -13,6 +13,10 @@ export type Classification = {
   readonly hasNextRun: boolean
   /** Such a run also serves the days that have come. */
   readonly hasNextDueRun: boolean
+  /** What blocks the run that delivers, if one that plans whatever differs waits behind it; null: neither is so. */
+  readonly nextRunBlock: string | null
+  /** The same for a run that also serves the days that have come. */
+  readonly nextDueRunBlock: string | null
   /** Leavers are removed from the platform. */
   readonly removes: boolean
   readonly now: Date
@@ -171,6 +175,8 @@ function subjects({
   exportsAccepted,
   hasNextRun,
   hasNextDueRun,
+  nextRunBlock,
+  nextDueRunBlock,
   removes,
   now,
 }: Classification): RawBuilder<unknown> {
@@ -185,7 +191,7 @@ function subjects({
       is_spoken_of and not exists (select from reverted where reverted.identity_id = key) as is_absence_lost,
       not ${hasNextDueRun}::boolean
         and (coalesce(notes.is_row_overdue, false) or coalesce(is_day_overdue, false) or coalesce(departures.is_overdue, false)) as is_overdue,
-      ${hasNextRun}::boolean as has_next_run, has_alias,
+      ${hasNextRun}::boolean as has_next_run, ${nextRunBlock}::text as next_run_block, ${nextDueRunBlock}::text as next_due_run_block, has_alias,
       desired ->> 'separatedAt' as separated_at,
       coalesce(desired ->> 'separatedAt' collate "C" > ${now.toISOString()}, false) as leaves_on_date, inferred,
       case when not is_own or held.record is null then of_key.foreign_as
@@ -221,28 +227,35 @@ function part(name: StatedPart | PlatformPart): RawBuilder<unknown> {
   return sql`${sql.lit(name)}`
 }
 
+/** In SQL, whether somebody waits in a held plan. */
+const isHeld = sql`(has_held_change or (held_run is not null and is_overdue))`
+
 const isExcluded = sql`(retracted_at is not null or (is_departure_held and not is_overdue))`
 
 /** In SQL, the part of somebody whom the platform has otherwise than it was accepted. */
 const pendingPart = sql`case when problem is not null then ${part('refused')}
   when sent_by is not null or has_next_run then ${part('onTheWay')}
   when cancelled is not null then ${part('excluded')}
+  when next_run_block is not null then ${part('blocked')}
   else ${part('unaccounted')} end`
 
+/** In SQL, the part of somebody whose day has come more than a day ago, and whom no run serves. */
+const overduePart = sql`case when next_due_run_block is not null then ${part('blocked')} else ${part('unaccounted')} end`
+
 /** In SQL, the part of somebody whose departure an operator has stated, changed or withdrawn, and no plan has accepted that. */
-const departurePart = sql`case when is_overdue then ${part('unaccounted')} else ${part('onTheWay')} end`
+const departurePart = sql`case when is_overdue then ${overduePart} else ${part('onTheWay')} end`
 
 const statedPart = sql`case
   when ${isExcluded} then ${part('excluded')}
-  when held_run is not null and (has_held_change or desired is null or is_overdue) then ${part('held')}
+  when ${isHeld} or (held_run is not null and desired is null) then ${part('held')}
   when desired is not null and is_pending then ${pendingPart}
   when is_departure_due then ${departurePart}
   when treatment = 'outOfScope' then ${part('outOfScope')}
   when treatment in ('notAPerson', 'ignored') then ${part('notAPerson')}
   when treatment = 'rejected' or (fault is not null and separated_at is null) then ${part('unreadable')}
   when desired is null and treatment = 'retracted' then ${part('excluded')}
-  when desired is null then case when waits_until is not null and not is_overdue then ${part('deferred')} else ${part('unaccounted')} end
-  when is_overdue then ${part('unaccounted')}
+  when is_overdue and (desired is not null or waits_until is not null) then ${overduePart}
+  when desired is null then case when waits_until is not null then ${part('deferred')} else ${part('unaccounted')} end
   when is_by_operator and not inferred then ${part('excluded')}
   when absences > 0 and is_silent_about is not true then ${part('unaccounted')}
   when deferred_to is not null or leaves_on_date or leaving_date is not null or (leaves_later and separated_at is null) then ${part('deferred')}
@@ -253,10 +266,10 @@ const platformPart = sql`case
   when has_alias then ${part('alias')}
   when desired is null then ${part('foreign')}
   when ${isExcluded} then ${part('excluded')}
-  when has_held_change then ${part('held')}
+  when ${isHeld} then ${part('held')}
   when is_pending then ${pendingPart}
   when is_departure_due then ${departurePart}
-  when is_overdue then ${part('unaccounted')}
+  when is_overdue then ${overduePart}
   when is_by_operator and not inferred then ${part('excluded')}
   when separated_at is not null then ${part('leftEarlier')}
   when absences = 0 and is_absence_lost then ${part('unaccounted')}
@@ -265,11 +278,13 @@ const platformPart = sql`case
 /** In SQL, what an operator wants to know besides the part. */
 const detail = sql`case
   when retracted_at is not null then 'retracted'
-  when is_departure_held then 'held back until ' || coalesce(held_back, '')
-  when held_run is not null and (has_held_change or desired is null or is_overdue) then held_run
-  when desired is not null and is_pending then coalesce(problem, sent_by, cancelled)
-  when is_departure_due then coalesce('stated as left on ' || leaving_date, 'no longer stated as left') || ', not sent'
+  when is_departure_held and (not is_overdue or next_due_run_block is null) then 'held back until ' || coalesce(held_back, '')
+  when ${isHeld} or (held_run is not null and desired is null) then held_run
+  when desired is not null and is_pending then coalesce(problem, sent_by, cancelled, case when not has_next_run then next_run_block end)
+  when is_departure_due then concat_ws('; ', coalesce('stated as left on ' || leaving_date, 'no longer stated as left') || ', not sent',
+    case when is_overdue then next_due_run_block end)
   when treatment <> 'retracted' then treatment
+  when is_overdue and treatment is null and (fault is null or separated_at is not null) and next_due_run_block is not null then next_due_run_block
   when is_by_operator and not inferred then 'stated as left'
   when treatment is not null then treatment
   when fault is not null and separated_at is null then fault
@@ -289,7 +304,8 @@ export type PopulationDigest = { readonly digest: string; readonly exported: num
  * are equal, too. Each table of everybody is read once, which is much faster than comparing them.
  */
 export function populationDigest(input: Classification): RawBuilder<unknown> {
-  const { connection, acceptedAsOf, exportsAccepted, hasNextRun, hasNextDueRun, now } = input
+  const { connection, acceptedAsOf, exportsAccepted, hasNextRun, hasNextDueRun, nextRunBlock, nextDueRunBlock, now } =
+    input
   const hasLeft = sql`(desired ->> 'separatedAt' collate "C" <= ${now.toISOString()})`
   // Added here, because the database would add it anew for each row.
   const newerFrom = acceptedAsOf && new Date(acceptedAsOf.getTime() + 1)
@@ -307,7 +323,7 @@ export function populationDigest(input: Classification): RawBuilder<unknown> {
       select count(*)::int as keys, bit_xor(hashtextextended(identity_id, coalesce(hashtextextended(treatment, 0), 0))) as digest
       from stated_keys where connection = ${connection}
     )
-    select exported.keys as exported, concat_ws(' ', ${hasNextRun}::boolean, ${hasNextDueRun}::boolean, exported.keys, exported.digest,
+    select exported.keys as exported, concat_ws(' ', ${hasNextRun}::boolean, ${hasNextDueRun}::boolean, ${nextRunBlock}::text is not null, ${nextDueRunBlock}::text, exported.keys, exported.digest,
       (select concat_ws(' ', count(*), bit_xor(hashtextextended(identity_id, ${state}))) from roster where connection = ${connection}),
       (select md5(string_agg(concat(notes, coalesce(confirmed ->> 'separatedAt' collate "C" <= ${now.toISOString()}, false)), E'\n' order by identity_id)) from notes),
       (select md5(string_agg(identity_id, E'\n' order by identity_id)) from reverted),

@@ -48,6 +48,8 @@ export async function makeStatement(
     exportsAccepted: separatesAbsent && basis.hasRulesOfExport ? basis.exports_accepted : null,
     hasNextRun: basis.hasNextRun,
     hasNextDueRun: basis.hasNextDueRun,
+    nextRunBlock: basis.hasWaitingRun ? basis.block : null,
+    nextDueRunBlock: basis.hasWaitingDueRun ? basis.block : null,
   }
   const { lastContent, lastDigest } = basis
   const { digest, exported } = await readDigest(tx, classified)
@@ -114,6 +116,11 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
     exports_accepted: number
     hasNextRun: boolean
     hasNextDueRun: boolean
+    /** Such runs wait, for however long. */
+    hasWaitingRun: boolean
+    hasWaitingDueRun: boolean
+    /** Which run the platform blocks, and since when; null: none. */
+    block: string | null
     /** False if the accepted export was read by another configuration than that of the run. */
     hasRulesOfExport: boolean
     exportRun: string | null
@@ -128,23 +135,35 @@ async function readBasis(tx: Db, { runId, connection, now }: Pick<StatementInput
       (select id::text from installation) as installation, last.content as "lastContent", last.people_digest as "lastDigest",
       ${withoutWorkers},
       reading.source, reading.mode, intakes.counts, coalesce(reading.configuration = own.configuration, true) as "hasRulesOfExport",
-      next_runs.*
+      next_runs.*, blocked.block
     from runs own join connections on connections.name = own.connection
       left join stated_exports exported on exported.connection = own.connection
       left join runs reading on reading.id = exported.run_id
       left join intakes on intakes.run_id = exported.run_id
       left join lateral (
         select content, people_digest from statements where statements.connection = own.connection order by id desc limit 1) last on true
-      cross join lateral (
-        select count(*) > 0 as "hasNextRun", coalesce(bool_or(next.feed <> 'webhook'), false) as "hasNextDueRun" from runs next
-        where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned') and next.id <> own.id
-          and ${sendsEverybody(sql.ref('next.feed'))}
-          and next.created_at > ${now}::timestamptz - make_interval(hours => ${sql.lit(nextRunWithinHours)})) next_runs
+      cross join lateral (${nextRunsOf(now)}) next_runs
+      left join lateral (
+        select 'run ' || id || ' is blocked since ' || to_char(connections.blocked_at at time zone 'UTC', 'YYYY-MM-DD') as block
+        from runs blocked where blocked.connection = own.connection and blocked.state = 'delivering' and connections.blocked_at is not null
+        limit 1) blocked on true
     where own.id = ${runId}`.execute(tx)
   const [basis] = rows
   if (!basis) throw new Error(`run ${runId} does not exist`)
   const isSummed = basis.as_of === null || basis.list_digest !== null
   return isSummed ? basis : { ...basis, list_digest: await sumUpKeys(tx, connection) }
+}
+
+/** In SQL, which runs of the connection of the run `own` are about to plan, and which wait: whatever differs, and the days that have come. */
+function nextRunsOf(now: Date): RawBuilder<unknown> {
+  const isSoon = sql`next.created_at > ${now}::timestamptz - make_interval(hours => ${sql.lit(nextRunWithinHours)})`
+  const any = (condition: RawBuilder<unknown>) => sql`coalesce(bool_or(${condition}), false)`
+  return sql`
+    select ${any(isSoon)} as "hasNextRun", ${any(sql`${isSoon} and next.feed <> 'webhook'`)} as "hasNextDueRun",
+      ${any(sql`next.state = 'waiting'`)} as "hasWaitingRun", ${any(sql`next.state = 'waiting' and next.feed <> 'webhook'`)} as "hasWaitingDueRun"
+    from runs next
+    where next.connection = own.connection and next.state in ('waiting', 'reading', 'planned') and next.id <> own.id
+      and ${sendsEverybody(sql.ref('next.feed'))}`
 }
 
 // Parallel workers take longer to start than they save here, and take processors from other runs.
