@@ -29,6 +29,8 @@ test('pages about a connection that never ran say what they are for, and how to 
     '/reports',
     '/audit',
     '/effective',
+    '/connections/acme/statement',
+    '/connections/acme/statement?at=2026-11-20',
   ]) {
     const { status, text } = await ana.get(path)
     expect([path, status]).toEqual([path, 200])
@@ -42,4 +44,7 @@ test('pages about a connection that never ran say what they are for, and how to 
   expect(shown.get('/events')).toContain('No connection has a webhook. With one, HR’s system reports each change')
   expect(shown.get('/schedules')).toContain('How to read HR every night')
   expect(shown.get('/reports')).toContain('No departure lies in this period.')
+  for (const path of ['/connections/acme/statement', '/connections/acme/statement?at=2026-11-20'])
+    expect(shown.get(path)).toContain('The first one is made after the next run, which “Read now” starts')
+  expect((await ana.get('/connections/nobody/statement')).status).toBe(404)
 })

@@ -66,6 +66,9 @@ test('the page of a statement shows each part with the people behind it, page by
   await expect.poll(rowsOf).toBe(10)
   await window.go(`${page}?at=2026-11-20`)
   expect(await cardOf('result')).toContain('Everybody is accounted for')
+  expect(await textOf(shown, '.lead')).toContain('the last statement until 2026-11-20')
+  await window.go(`${page}?at=2026-01-01`)
+  expect(await cardOf('result')).toMatch(/^There is no statement until 2026-01-01.*View the newest statement/s)
 
   await shown.browserContext().setCookie({ name: visitorCookie, value: 'vic.viewer', domain: '127.0.0.1' })
   await window.go(`${page}?side=stated&part=left`)
@@ -101,6 +104,7 @@ test('the page says which later run has no statement, and when everybody was acc
   await window.go(page)
 
   const result = await textOf(window.page, 'section:has(#result)')
+  expect(await textOf(window.page, '.lead')).toContain('A later run has no statement.')
   expect(result).toContain('Everybody was accounted for at 20 Nov 2026, 03:01 UTC')
   expect(result).toContain(`No statement could be made after the later run ${id}`)
 })

@@ -12,7 +12,7 @@ export function renderStatement(statement: Statement, paint: Paint): string {
     paint('bold', `Population of ${escapeText(connection)} at ${formatInstant(madeAt)}`),
     ...(source === null ? ['no export was accepted yet'] : [`${name} as of ${formatInstant(source.asOf)}; ${end}`]),
     ...table('people stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts), paint),
-    ...table('people on the platform', platform.records, partsOf(platformParts, platform.parts), paint),
+    ...table('records on the platform', platform.records, partsOf(platformParts, platform.parts), paint),
     ...(rows === null ? [] : table('rows of the export', rows.delivered, partsOf(rowParts, rows.parts), paint)),
     '',
     ...(unstatedRunId === undefined

@@ -5,16 +5,17 @@ import {
   type Statement,
   statedParts,
 } from '../../contract/control/statements.ts'
+import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { filterForm, textField } from '../../web/forms.ts'
-import { type Html, html } from '../../web/html.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { definitions } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { formatInstant, number } from '../../web/words.ts'
+import { formatInstant, formatRelativeTime, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
-import { capital, personCell, runHref } from '../site/words.ts'
+import { capital, connectionHref, personCell, runHref, shortId } from '../site/words.ts'
 
 const perPage = 50
 
@@ -23,15 +24,12 @@ export function statementPages(site: Site): void {
   site.page('/connections/:connection/statement', async (context, fields) => {
     const connection = fields('connection')
     const at = fields('at')
-    const params = { connection }
-    const statement = await context.control.getStatement({ params, query: at === '' ? {} : { at } })
-    const { stated, platform, rows, madeAt } = statement
     const page = `/connections/${encodeURIComponent(connection)}/statement`
-    const listOf = (side: string) => (part: string) => `${address(page, { at, side, part })}#people`
+    const statement = await findStatement(context, { connection, at })
     const content = html`${heading({
       title: `Population of ${connection}`,
       crumbs: [{ name: 'Reports', href: '/reports' }],
-      lead: html`As of ${formatInstant(madeAt)}, after the last accepted run.`,
+      lead: statement && leadOf(statement, at),
     })}
 ${filterForm({
   action: page,
@@ -41,13 +39,64 @@ ${filterForm({
   fields: textField({ name: 'at', label: 'Day', type: 'date', value: at.slice(0, 10) }),
 })}
 <div id="statement" class="live">
-${resultCard(statement)}
-${partsCard('People stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts), listOf('stated'))}
-${partsCard('People on the platform', platform.records, partsOf(platformParts, platform.parts), listOf('platform'))}
-${rows && partsCard('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}
-${fields('part') !== '' && (await peopleCard(context, fields, page))}
+${statement ? await statementCards(statement, { context, fields, page }) : await noStatementCard(context, { connection, at, page })}
 </div>`
     return { title: `Population of ${connection}`, content, section: 'reports' }
+  })
+}
+
+type Wanted = { readonly connection: string; readonly at: string }
+
+/** The statement of a connection at a day, or the newest; null if there is none. */
+async function findStatement({ control }: PageContext, { connection, at }: Wanted): Promise<Statement | null> {
+  try {
+    return await control.getStatement({ params: { connection }, query: at === '' ? {} : { at } })
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'not_found') return null
+    throw error
+  }
+}
+
+/** When a statement was made, and whether a later run has none. */
+function leadOf({ madeAt, unstatedRunId }: Statement, at: string): Html {
+  const time = html`As of ${formatInstant(madeAt)}`
+  if (unstatedRunId !== undefined) return html`${time}. A later run has no statement.`
+  return at === '' ? html`${time}, after the last accepted run.` : html`${time}, the last statement until ${at}.`
+}
+
+type Shown = { readonly context: PageContext; readonly fields: Fields; readonly page: string }
+
+async function statementCards(statement: Statement, { context, fields, page }: Shown): Promise<Html> {
+  const { stated, platform, rows } = statement
+  const listOf = (side: string) => (part: string) => `${address(page, { at: fields('at'), side, part })}#people`
+  return html`${resultCard(statement)}
+${partsCard('People stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts), listOf('stated'))}
+${partsCard('Records on the platform', platform.records, partsOf(platformParts, platform.parts), listOf('platform'))}
+${rows && partsCard('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}
+${fields('part') !== '' && (await peopleCard(context, fields, page))}`
+}
+
+/** What a statement is, and when the first one of a connection comes. Throws `not_found` for an unknown connection. */
+async function noStatementCard(
+  context: PageContext,
+  { connection, at, page }: Wanted & { page: string },
+): Promise<Html> {
+  const { connections } = await context.control.status({ query: { connection } })
+  const { last = null, active = null, nextAt = null } = connections[0] ?? {}
+  const hasRun = last !== null || active !== null
+  const next =
+    active?.state === 'held'
+      ? html`<a href="${runHref(active.id)}">A plan is held</a>: the first statement is made once it is approved and delivered.`
+      : active !== null
+        ? html`The first one is made when <a href="${runHref(active.id)}">the run at work</a> has ended.`
+        : nextAt === null
+          ? html`The first one is made after the next run, which <a href="${connectionHref(connection)}">“Read now”</a> starts: no schedule does.`
+          : html`The first one is made after the next run: ${formatRelativeTime(nextAt, context.now)}, ${formatInstant(nextAt)}.`
+  return card({
+    title: at === '' ? 'There is no statement yet' : `There is no statement until ${at}`,
+    id: 'result',
+    content: html`<p>A statement shows where everybody is whom HR states or the platform has, so that an auditor sees that nobody was lost. One is made after each run whose plan was accepted.</p>
+<p>${at !== '' && hasRun ? html`<a href="${page}">View the newest statement</a>.` : next}</p>`,
   })
 }
 
@@ -124,7 +173,7 @@ async function peopleCard(context: PageContext, fields: Fields, page: string): P
   const columns: readonly Column<AccountedPerson>[] = [
     { name: 'Person', kind: 'row', cell: (person) => personCell({ connection, ...person, name: person.name ?? null }) },
     { name: 'On the platform', cell: ({ onPlatform }) => onPlatform ?? 'no' },
-    { name: 'Detail', kind: 'long', cell: ({ detail }) => detail ?? '' },
+    { name: 'Detail', kind: 'long', cell: ({ detail }) => detailCell(detail) },
     { name: 'Since', cell: ({ sinceRunId }) => sinceRunId && html`<a href="${runHref(sinceRunId)}">this run</a>` },
   ]
   return card({
@@ -133,4 +182,13 @@ async function peopleCard(context: PageContext, fields: Fields, page: string): P
     content: html`${table({ caption: 'People in this part', columns, rows: data, empty: 'Nobody.' })}
 ${paging({ label: 'Pages of people', path: page, query: { at, side, part }, after: fields('after'), next, anchor: 'people' })}`,
   })
+}
+
+/** The detail of a person: the run that it names as a link, and the part of a row in words. */
+function detailCell(detail: string | null): Renderable {
+  if (detail === null) return ''
+  const texts: Readonly<Record<string, string>> = rowParts
+  const [before, runId, after] = detail.split(/([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})/i)
+  if (runId === undefined) return capital(texts[detail] ?? detail)
+  return html`${before === '' ? 'Run ' : capital(before ?? '')}<a href="${runHref(runId)}">${shortId(runId)}</a>${after}`
 }

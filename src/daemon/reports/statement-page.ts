@@ -19,7 +19,7 @@ ${source && html`<p class="faint">Export ${source.name ?? ''} as of ${source.asO
 ${unstatedRunId !== undefined && html`<p class="verdict bad">No statement could be made after the later run ${unstatedRunId}.</p>`}
 <p class="${addsUp ? kind : 'verdict bad'}">${addsUp ? accounted : html`<strong>It does not add up</strong>: ${differences.join('; ')}. ${unaccounted.join(', ')}`}</p>
 ${section('People stated by HR', stated.exported + stated.further, partsOf(statedParts, stated.parts))}
-${section('People on the platform', platform.records, partsOf(platformParts, platform.parts))}
+${section('Records on the platform', platform.records, partsOf(platformParts, platform.parts))}
 ${rows && section('Rows of the export', rows.delivered, partsOf(rowParts, rows.parts))}`
   return reportPage(`Population of ${connection}, ${madeAt.slice(0, 10)}`, body)
 }
