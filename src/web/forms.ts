@@ -121,7 +121,7 @@ type FilterForm = {
 
 /** A form that narrows what a page shows. Its fields are the page's address, and with scripts only `part` of the page is replaced. */
 export function filterForm({ action, label, fields, part, all }: FilterForm): Html {
-  return html`<form class="filter" role="search" method="get" action="${action}" aria-label="${label}" hx-get="${action}" hx-trigger="change, submit" hx-target="#${part}" hx-select="#${part}" hx-swap="outerHTML" hx-push-url="true">
+  return html`<form class="filter" role="search" method="get" action="${action}" aria-label="${label}" hx-get="${action}" hx-trigger="change delay:300ms, submit" hx-target="#${part}" hx-select="#${part}" hx-swap="outerHTML" hx-push-url="true">
 ${fields}
 <div class="row"><button>Show</button>${all !== null && html`<a href="${all}">Show all</a>`}</div>
 </form>`

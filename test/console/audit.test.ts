@@ -75,7 +75,10 @@ test('the page offers acts, people and connections, and the days of its filter h
   ])
   expect(days.text).toContain('href="/audit/entries.csv?from=2026-09-03&amp;to=2026-09-05"')
   expect(nothing.text).toContain('No entry matches.')
-  expect(nothing.text).toContain('<option value="own.act" selected>')
+  expect(nothing.text).toContain('<option value="own.act" selected>Own act</option>')
+  expect(nothing.text).toContain(
+    '<option value="run">Run: all</option><option value="run.requested">Run requested</option>',
+  )
   expect([wrong.status, wrong.text.includes('is no day; write one such as 2026-01-31')]).toEqual([400, true])
 })
 

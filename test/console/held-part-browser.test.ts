@@ -59,6 +59,25 @@ test('a group of a held plan is chosen, looked at and approved without scripts, 
   expect(await world.runOf(held.id)).toMatchObject({ state: 'held', counts: { leave: 27 } })
 })
 
+test('groups stay ticked when others are searched, however many they are', async () => {
+  await using opened = await openHeld(Array.from({ length: 60 }, (_, at) => `Department ${at + 1}`))
+  const { held, console } = opened
+  const ana = createVisitor(console.url, 'ana.approver')
+  const groups = Array.from({ length: 30 }, (_, at) => `Department ${at + 31}`)
+  const chosen = new URLSearchParams(groups.map((group, at) => [`group-${at}`, group]))
+  chosen.set('search', 'Department 2')
+
+  const { text } = await ana.get(`/runs/${held.id}/part?${chosen}`)
+  const ticked = [...text.matchAll(/name="(group-\d+)" type="checkbox" value="([^"]+)" checked/g)]
+  const tooMany = await ana.get(
+    `/runs/${held.id}/part?${new URLSearchParams(Array.from({ length: 101 }, (_, at) => [`group-${at}`, `G${at}`]))}`,
+  )
+
+  expect(new Set(ticked.map(([, , group]) => group))).toEqual(new Set(groups))
+  expect(new Set(ticked.map(([, name]) => name)).size).toBe(groups.length)
+  expect(tooMany.text).toContain('At most 100 groups can be ticked')
+})
+
 test.each([1440, 768, 360])('axe finds nothing on the page at %d pixels, and it is no wider', async (width) => {
   await using opened = await openHeld(Array.from({ length: 30 }, (_, at) => `Department ${at + 1} of a long name`))
   const { held, console } = opened

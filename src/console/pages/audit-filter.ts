@@ -4,7 +4,7 @@ import { isTimeZone, utc } from '../../text/time.ts'
 import { filterForm, type Option, selectField, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import type { Fields } from '../site/site.ts'
-import { connectionField } from '../site/words.ts'
+import { capital, connectionField } from '../site/words.ts'
 
 const names = ['from', 'to', 'act', 'by', 'connection', 'person', 'zone'] as const
 
@@ -61,11 +61,16 @@ export function auditFilterForm(filter: AuditFilter, choices: AuditChoices): Htm
 function actOptions(acts: AuditChoices['acts'], chosen: string): Option[] {
   const kinds = Map.groupBy(acts, ({ act }) => act.slice(0, act.indexOf('.')))
   const options = [...kinds].flatMap(([kind, ofKind]) => [
-    ...(ofKind.length > 1 ? [{ value: kind, name: `${kind}: all` }] : []),
-    ...ofKind.map(({ act }) => ({ value: act, name: act })),
+    ...(ofKind.length > 1 ? [{ value: kind, name: `${actName(kind)}: all` }] : []),
+    ...ofKind.map(({ act }) => ({ value: act, name: actName(act) })),
   ])
   const isListed = chosen === '' || options.some(({ value }) => value === chosen)
-  return [{ value: '', name: 'All' }, ...options, ...(isListed ? [] : [{ value: chosen, name: chosen }])]
+  return [{ value: '', name: 'All' }, ...options, ...(isListed ? [] : [{ value: chosen, name: actName(chosen) }])]
+}
+
+/** An act in words: "Run approved" for `run.approved`. */
+function actName(act: string): string {
+  return capital(act.replaceAll(/[._]/g, ' ')).replace(/^Hr\b/, 'HR')
 }
 
 /** Where the days begin: as the address states for chosen days, otherwise where a script finds the reader; and which names are suggested. */

@@ -13,8 +13,10 @@ import { decisionHref } from './held-links.ts'
 import { changesTable } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
 
-/** How many groups and leavers can be ticked; others are searched or named by key. */
+/** How many groups are listed at once, and how many can be ticked; others are searched. */
 const maxGroups = 20
+const maxTickedGroups = 100
+/** How many leavers can be ticked; others are named by key. */
 const maxTicks = 200
 /** How many changes of a part are listed before it is approved. */
 const maxListed = 500
@@ -115,7 +117,7 @@ async function groupChoice(run: Run, { control, notAllowed }: PageContext, field
   const { data, count } = await control.listPlanGroups({ params: { runId: run.id }, query })
   const hasGroups = search !== '' || data.some(({ group }) => group !== null)
   if (!hasGroups) return null
-  const picked = numbered(fields, 'group', maxGroups)
+  const picked = groupsIn(fields)
   const listed = data.flatMap(({ group }) => group ?? [])
   const ticks = [
     ...picked.filter((group) => !listed.includes(group)).map((group) => ({ group, people: null, leavers: 0 })),
@@ -137,7 +139,7 @@ ${
     label: 'Find a group',
     type: 'search',
     value: search,
-    hint: `${number(data.length)} of ${pluralize(count, 'group')} ${data.length === 1 ? 'is' : 'are'} listed. Look at the part to search; ticked groups stay.`,
+    hint: `${number(data.length)} of ${pluralize(count, 'group')} ${data.length === 1 ? 'is' : 'are'} listed. Look at the part to search; ticked groups stay, at most ${maxTickedGroups}.`,
   })
 }`
 }
@@ -247,7 +249,7 @@ function requireSelection(fields: Fields): PartSelection {
 /** The part that the fields of the form choose; null if they choose nothing. */
 function selectionIn(fields: Fields): PartSelection | null {
   const chosenKinds = kinds.flatMap(({ kind }) => (fields(`kind-${kind}`) === '' ? [] : [kind]))
-  const groups = [...numbered(fields, 'group', 2 * maxGroups), ...(fields('no-group') === '' ? [] : [null])]
+  const groups = [...groupsIn(fields), ...(fields('no-group') === '' ? [] : [null])]
   const keys = fields('keys')
     .split(/[\n\r,]+/)
     .map((key) => key.trim())
@@ -265,12 +267,20 @@ function selectionIn(fields: Fields): PartSelection | null {
 function chosenFields(fields: Fields): Record<string, string> {
   const names = [
     ...kinds.map(({ kind }) => `kind-${kind}`),
-    ...Array.from({ length: 2 * maxGroups }, (_, at) => `group-${at}`),
+    ...Array.from({ length: maxTickedGroups + maxGroups }, (_, at) => `group-${at}`),
     ...Array.from({ length: maxTicks }, (_, at) => `person-${at}`),
     'no-group',
     'keys',
   ]
   return Object.fromEntries(names.flatMap((name) => (fields(name) === '' ? [] : [[name, fields(name)]])))
+}
+
+/** The groups that are ticked. Throws if they are more than the page lists again. */
+function groupsIn(fields: Fields): string[] {
+  const groups = [...new Set(numbered(fields, 'group', maxTickedGroups + maxGroups))]
+  if (groups.length > maxTickedGroups)
+    throw new Failure('usage', `at most ${maxTickedGroups} groups can be ticked: approve these first, then the others`)
+  return groups
 }
 
 function numbered(fields: Fields, name: string, most: number): string[] {

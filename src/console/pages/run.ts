@@ -31,7 +31,7 @@ import {
 import { changesTable, kindOf, rejectsTable, verdictsParts } from './plan-parts.ts'
 import { accountPart } from './run-account.ts'
 
-const perPage = 100
+const perPage = 25
 const renewSeconds = 2
 
 /** Adds the page of a run: progress, findings, plan and facts. */
@@ -282,7 +282,7 @@ ${
         ),
       ],
       value: kind ?? '',
-    })}${textField({ name: 'q', label: seesValues(context.caller) ? 'Key, e-mail or name' : 'Key', type: 'search', value: q, maxLength: 320, placeholder: 'First letters' })}`,
+    })}${textField({ name: 'q', label: seesValues(context.caller) ? 'Key, e-mail or name' : 'Key', type: 'search', value: q, maxLength: 320, placeholder: 'Any part' })}`,
   })}
 ${changesTable(data, {
   connection: run.connection,

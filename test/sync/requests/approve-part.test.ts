@@ -336,8 +336,8 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     await approveRun(world.sync, { runId: mistake.id, digest: mistake.digest ?? '', by: 'ben' })
     await world.drain()
     const revert = async () => {
-      const asked = { runId: mistake.id, reason: 'a mistake', by: 'ana', signal: new AbortController().signal }
-      const { id } = await requestRevert(world.sync, asked)
+      const request = { runId: mistake.id, reason: 'a mistake', by: 'ana', signal: new AbortController().signal }
+      const { id } = await requestRevert(world.sync, request)
       await world.drain()
       return await world.runOf(id)
     }
