@@ -131,17 +131,17 @@ async function beginSession(
 ): Promise<Session> {
   const answer: Promise<{ rows: StartedSession[] }> = client.query(startSession, [JSON.stringify(settings)])
   const session = (await answer).rows[0] as StartedSession
-  if (session.isReplica) {
-    throw new Failure(
-      'database_unreachable',
+  if (session.isReplica)
+    throw readOnly(
       `${name} is a replica, which takes no writes; name the primary, or all hosts with commas between them`,
     )
-  }
-  if (session.isReadOnly) {
-    throw new Failure(
-      'database_unreachable',
-      `${name} lets this user only read (default_transaction_read_only is on); turn it off for the user`,
-    )
-  }
+  if (session.isReadOnly)
+    throw readOnly(`${name} lets this user only read (default_transaction_read_only is on); turn it off for the user`)
   return session
+}
+
+/** Has the code that a write in such a session would fail with as its cause, so that both are reported as the same trouble. */
+function readOnly(message: string): Failure {
+  const cause = Object.assign(new Error('a session that takes no writes'), { code: '25006' })
+  return new Failure('database_unreachable', message, { cause })
 }
