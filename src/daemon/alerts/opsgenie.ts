@@ -10,34 +10,59 @@ const maxEntity = 512
 const maxNote = 25_000
 
 /** A request that creates an alert, or counts up the open one with the same alias. */
-export function createRequest({ notice, alert, subject, lines, link, key: _ }: Content): PostedRequest {
+export function createRequest(content: Content): PostedRequest {
+  const { notice, alert } = content
   const urgency = alert && alertKinds[alert.kind].urgency
   return {
     path,
     body: {
-      message: shortened(subject, maxMessage),
       alias: alert?.id ?? notice.id,
-      description: shortened([...lines, ...(link === null ? [] : [link])].join('\n'), maxDescription),
+      ...textsIn(content),
       source: 'Rollcall',
       entity: shortened(alert?.connection ?? 'rollcall', maxEntity),
       priority: urgency === null ? 'P5' : urgency === 'page' ? 'P2' : 'P3',
       tags: ['rollcall', alert?.kind ?? 'test'],
-      ...(alert !== null && {
-        details: {
-          connection: alert.connection,
-          since: alert.since.toISOString(),
-          people: String(alert.people ?? 0),
-          leavers: String(alert.leavers ?? 0),
-        },
-      }),
+      ...(alert !== null && { details: detailsOf(alert) }),
     },
   }
+}
+
+/** Requests that give the open alert with the same alias the present texts and counts. Creating it again only counts it up. */
+export function updateRequests(content: Content): PostedRequest[] {
+  const { alert, notice } = content
+  const { message, description } = textsIn(content)
+  const update = (part: string, body: object, method?: 'PUT'): PostedRequest => ({
+    path: alertPath({ alert, notice }, part),
+    body,
+    ...(method && { method }),
+    acceptsMissing: true,
+  })
+  return [
+    update('message', { message }, 'PUT'),
+    update('description', { description }, 'PUT'),
+    ...(alert === null ? [] : [update('details', { details: detailsOf(alert) })]),
+  ]
+}
+
+function textsIn({ subject, lines, link }: Content) {
+  return {
+    message: shortened(subject, maxMessage),
+    description: shortened([...lines, ...(link === null ? [] : [link])].join('\n'), maxDescription),
+  }
+}
+
+function detailsOf({ connection, since, people, leavers }: NonNullable<Content['alert']>) {
+  return { connection, since: since.toISOString(), people: String(people ?? 0), leavers: String(leavers ?? 0) }
+}
+
+function alertPath({ alert, notice }: Pick<Content, 'alert' | 'notice'>, part: string): string {
+  return `${path}/${encodeURIComponent(alert?.id ?? notice.id)}/${part}?identifierType=alias`
 }
 
 /** A request that closes an alert by its alias. */
 export function closeRequest({ notice, alert, lines }: Content): PostedRequest {
   return {
-    path: `${path}/${encodeURIComponent(alert?.id ?? notice.id)}/close?identifierType=alias`,
+    path: alertPath({ alert, notice }, 'close'),
     body: { source: 'Rollcall', note: shortened(lines[0] ?? '', maxNote) },
     acceptsMissing: true,
   }

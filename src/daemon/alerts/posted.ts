@@ -16,6 +16,8 @@ export type PostedRequest = {
   /** What is appended to the address of the channel. */
   readonly path: string
   readonly body: object
+  /** Default: POST. */
+  readonly method?: 'PUT'
   /** Answer 404 counts as taken: what is to be ended is not there. */
   readonly acceptsMissing?: boolean
 }

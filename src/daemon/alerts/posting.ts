@@ -86,7 +86,7 @@ async function post(url: URL, { channel, key, request, resolve, signal }: Postin
     const answer = await agent.request({
       origin: url.origin,
       path: pathOf(url, request.path),
-      method: 'POST',
+      method: request.method ?? 'POST',
       headers: {
         'content-type': 'application/json; charset=utf-8',
         'user-agent': 'rollcall',

@@ -1,6 +1,6 @@
 import type { Notice, PostedChannel } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
-import { closeRequest, createRequest, opsgenieMeaning } from './opsgenie.ts'
+import { closeRequest, createRequest, opsgenieMeaning, updateRequests } from './opsgenie.ts'
 import { pagerDutyMeaning, resolveEvent, triggerEvent } from './pagerduty.ts'
 import type { Answer, Content, PostedRequest } from './posted.ts'
 import { slackErrorIn, slackMessage } from './slack.ts'
@@ -56,7 +56,7 @@ export const templates: Readonly<Record<PostedChannel['type'], Template>> = {
   pagerduty: {
     headers: () => ({}),
     raised: (content) => [triggerEvent(content)],
-    // An event about an incident that somebody acknowledged calls nobody again.
+    // It calls nobody again who acknowledged the incident, and the newest event is what PagerDuty shows of its alert.
     reminded: (content) => [triggerEvent(content)],
     resolved: (content) => [resolveEvent(content)],
     // Nobody is called for it. An attempt without an answer may have opened an incident all the same.
@@ -72,8 +72,8 @@ export const templates: Readonly<Record<PostedChannel['type'], Template>> = {
   opsgenie: {
     headers: (key) => ({ authorization: `GenieKey ${key}` }),
     raised: (content) => [createRequest(content)],
-    // Counts up the open alert, or opens one again that somebody closed.
-    reminded: (content) => [createRequest(content)],
+    // Counts up the open alert, or opens one again that somebody closed. The cause may be another one by then.
+    reminded: (content) => [createRequest(content), ...updateRequests(content)],
     resolved: (content) => [closeRequest(content)],
     over: (content) => [closeRequest(content)],
     group: null,

@@ -181,8 +181,16 @@ describe('Opsgenie', () => {
     const channel = toOpsgenie(service)
 
     expect(await send(channel, raised())).toBeNull()
-    expect(await send(channel, raised({}, { sentBefore: 1 }))).toBeNull()
+    const other = { code: 'unreachable', reason: 'another cause', people: 400, leavers: 7 }
+    expect(await send(channel, raised(other, { sentBefore: 1 }))).toBeNull()
     expect([...service.open]).toEqual([[id, 2]])
+    expect([...service.shown.values()]).toEqual([
+      {
+        message: '[Rollcall] acme: a plan waits for an approval',
+        description: expect.stringContaining('another cause'),
+        details: expect.objectContaining({ people: '400', leavers: '7' }),
+      },
+    ])
     expect(await send(channel, cleared())).toBeNull()
 
     expect([...service.open]).toEqual([])

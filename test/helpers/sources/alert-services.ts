@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers'
 
 /** What a service got. */
 type ReceivedRequest = {
+  readonly method: string
   readonly path: string
   readonly authorization: string | undefined
   readonly bytes: number
@@ -76,9 +77,15 @@ export function startPagerDuty(): Promise<AlertService & { readonly open: Readon
   )
 }
 
-/** The Alert API of Opsgenie, as documented: a message has at most 130 characters, and what is accepted is processed later. */
-export function startOpsgenie(): Promise<AlertService & { readonly open: ReadonlyMap<string, number> }> {
+/**
+ * The Alert API of Opsgenie, as documented: a message has at most 130 characters, and what is accepted is processed later. Creating an
+ * open alert again only counts it up: `shown` is what people see.
+ */
+export function startOpsgenie(): Promise<
+  AlertService & { readonly open: ReadonlyMap<string, number>; readonly shown: ReadonlyMap<string, object> }
+> {
   const open = new Map<string, number>()
+  const shown = new Map<string, object>()
   const accepted: Reply = {
     status: 202,
     body: { result: 'Request will be processed', took: 0.302, requestId: '43a29c5c-3dbf-4fa4-9c26-f4f71023e120' },
@@ -88,13 +95,20 @@ export function startOpsgenie(): Promise<AlertService & { readonly open: Readonl
     body: { message: 'Request body is not processable. Please check the errors.', errors, took: 0.1, requestId: 'r' },
   })
   return start(
-    ({ path, authorization, body }) => {
+    ({ method, path, authorization, body }) => {
       if (authorization !== `GenieKey ${genieKey}`)
         return { status: 403, body: { message: 'Key format is not valid!', took: 0.001, requestId: 'r' } }
       const { message, alias, description, priority } = body
       const closed = /^\/v2\/alerts\/([^/]+)\/close\?identifierType=alias$/.exec(path)
       if (closed) {
         open.delete(decodeURIComponent(closed[1] ?? ''))
+        return accepted
+      }
+      const [, updated = '', part = ''] =
+        /^\/v2\/alerts\/([^/]+)\/(message|description|details)\?identifierType=alias$/.exec(path) ?? []
+      if (updated !== '' && method === (part === 'details' ? 'POST' : 'PUT')) {
+        if (!open.has(updated)) return { status: 404, body: { message: 'Alert does not exist', requestId: 'r' } }
+        shown.set(updated, { ...shown.get(updated), [part]: body[part] })
         return accepted
       }
       if (path !== '/v2/alerts') return { status: 404, body: { message: 'Resource not found', requestId: 'r' } }
@@ -104,10 +118,11 @@ export function startOpsgenie(): Promise<AlertService & { readonly open: Readonl
       if (typeof description === 'string' && description.length > 15_000)
         return invalid({ description: 'Description is too long.' })
       if (!/^P[1-5]$/.test(String(priority))) return invalid({ priority: 'Priority should be one of P1 to P5.' })
+      if (!open.has(alias)) shown.set(alias, { message, description, details: body.details })
       open.set(alias, (open.get(alias) ?? 0) + 1)
       return accepted
     },
-    { open },
+    { open, shown },
   )
 }
 
@@ -122,7 +137,15 @@ async function start<T extends object>(
       (bytes) => {
         const text = bytes.toString('utf8')
         const { authorization } = request.headers
-        const one = { path: request.url ?? '', authorization, bytes: bytes.length, text, body: JSON.parse(text) }
+        const method = request.method ?? ''
+        const one = {
+          method,
+          path: request.url ?? '',
+          authorization,
+          bytes: bytes.length,
+          text,
+          body: JSON.parse(text),
+        }
         received.push(one)
         const { status, body, headers = {} } = next.shift() ?? answer(one)
         response.writeHead(status, headers).end(typeof body === 'object' ? JSON.stringify(body) : body)
