@@ -74,6 +74,8 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   }
   const { handOver: mails, alerts } = config
   if (mails !== null) yield await tested('mails to HR', () => checkMails({ mails, alerts }))
+  const { weekly } = config
+  if (weekly !== null) yield await tested('weekly summary', () => checkMails({ mails: weekly, alerts }))
   yield* checkPlatform(config, connections, options)
 }
 

@@ -54,7 +54,13 @@ export function connectionSchedules({ connections }: Config): Scheduled[] {
 }
 
 /** The connections, sources and leaver deadlines that alerts are about. */
-export function monitoredConnections({ connections, directories, handOver, approvals }: Config): MonitoredConnections {
+export function monitoredConnections({
+  connections,
+  directories,
+  handOver,
+  weekly,
+  approvals,
+}: Config): MonitoredConnections {
   const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
     if (source === null) return []
     const { type, mode } = source.settings
@@ -63,7 +69,17 @@ export function monitoredConnections({ connections, directories, handOver, appro
   const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
   const names = [...connections.keys()]
   const mailed = handOver === null ? [] : (handOver.connections ?? names)
+  const summarized = weekly === null ? [] : (weekly.connections ?? names)
   const pushed = names.filter((name) => connections.get(name)?.pushed)
   const onePerson = approvals.twoPeople ? [] : names
-  return { connections: names, onePerson, directories: [...directories.keys()], mailed, sources, pushed, leaverBounds }
+  return {
+    connections: names,
+    onePerson,
+    directories: [...directories.keys()],
+    mailed,
+    summarized,
+    sources,
+    pushed,
+    leaverBounds,
+  }
 }

@@ -47,6 +47,7 @@ import { startWatches } from './schedules/watches.ts'
 import { loadScim } from './scim/load.ts'
 import { incomingFolder, toSyncConnection } from './sync-connection.ts'
 import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
+import { startWeekly } from './weekly/mailing.ts'
 import { startWork } from './work.ts'
 
 /** A running process of the daemon. Disposing stops its work, closes its servers and then everything that it opened. */
@@ -139,9 +140,14 @@ async function startActivity(
     const { store, events, now } = sync
     const monitored = monitoredConnections(config)
     starting.use(startAlerts({ db: store.db, settings: config.alerts, monitored, events, now }))
-    const { handOver: mails, alerts } = config
+    const { handOver: mails, weekly, alerts } = config
     if (mails !== null)
       starting.use(startMailing({ db: store.db, mails, alerts, addNames: namesFor(sync), events, now }))
+    if (weekly !== null) {
+      const connections = new Map([...config.connections].map(([name, { schedule }]) => [name, schedule]))
+      const { onePerson = [] } = monitored
+      starting.use(startWeekly({ db: store.db, mails: weekly, alerts, connections, onePerson, events, now }))
+    }
   }
   return starting.move()
 }

@@ -114,6 +114,7 @@ type EventFields = {
   }
   'hand_over.sent': { readonly entries: number; readonly departures: number }
   'hand_over.unsent': { readonly channel: string; readonly attempt: number; readonly reason: string }
+  'weekly.unsent': { readonly channel: string; readonly attempt: number; readonly reason: string }
   'enqueue.failed': { readonly jobs: number; readonly reason: string }
   'sweep.enqueued': { readonly jobs: number }
   'job.finished': { readonly job: string; readonly id: string; readonly durationMs: number }
@@ -234,6 +235,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     alertUnsent: define('warn', 'alert.unsent', 'alert could not be sent'),
     handOverSent: define('info', 'hand_over.sent', 'HR was mailed what it has to correct'),
     handOverUnsent: define('warn', 'hand_over.unsent', 'mail to HR could not be sent'),
+    weeklyUnsent: define('warn', 'weekly.unsent', 'the weekly summary could not be sent'),
     enqueueFailed: define('warn', 'enqueue.failed', 'jobs could not be enqueued; the next sweep enqueues them'),
     sweepEnqueued: define('debug', 'sweep.enqueued', 'due work enqueued'),
     jobFinished: define('debug', 'job.finished', 'job finished'),

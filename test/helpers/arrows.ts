@@ -82,6 +82,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     access: [top, 'audit/trail.ts'],
     roster: [top, 'connections', 'audit/key.ts'],
     leavers: [top, 'roster'],
+    weekly: [top, 'runs/history.ts'],
     effective: [top, 'roster'],
     deliveries: [top, 'connections', 'runs', 'workers', 'leavers', 'audit/trail.ts'],
     statement: [top, 'audit/trail.ts', 'roster/names.ts'],
@@ -115,7 +116,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   daemon: {
     [top]: [
       ...['config', 'access', 'control', 'webhooks', 'alerts', 'schedules', 'audit', 'installation', 'live'],
-      ...['probe', 'proposal', 'metrics', 'scim', 'hand-over'],
+      ...['probe', 'proposal', 'metrics', 'scim', 'hand-over', 'weekly'],
     ],
     probe: [],
     live: [],
@@ -129,6 +130,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     alerts: ['config/channel.ts', 'schedules/schedules.ts'],
     metrics: ['schedules/schedules.ts'],
     'hand-over': ['config', 'alerts/smtp.ts', 'reports/report-page.ts', 'schedules/schedules.ts'],
+    weekly: ['config', 'alerts/smtp.ts', 'alerts/kinds.ts', 'hand-over/mailing.ts', 'schedules/schedules.ts'],
     installation: ['config', 'audit'],
     proposal: ['config', 'probe/key-permissions.ts'],
     control: [

@@ -11,6 +11,8 @@ export type MonitoredConnections = {
   readonly directories?: readonly string[]
   /** The connections whose faults are mailed to HR. */
   readonly mailed?: readonly string[]
+  /** The connections that the weekly summary is about. */
+  readonly summarized?: readonly string[]
   readonly sources: readonly MonitoredSource[]
   /** The connections that are pushed over SCIM. */
   readonly pushed?: readonly string[]
@@ -48,6 +50,7 @@ export function conditionSettings(
     onePerson = [],
     directories = [],
     mailed = [],
+    summarized = [],
     sources,
     pushed = [],
     leaverBounds,
@@ -60,7 +63,7 @@ export function conditionSettings(
   const senders = pushed.map((connection) => ({ connection, requestedSince }))
   const { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts } = limits
   const bounds = { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts, leaverBounds }
-  return { connections, onePerson, directories, mailed, ...bounds, freshness, pushed: senders, now }
+  return { connections, onePerson, directories, mailed, summarized, ...bounds, freshness, pushed: senders, now }
 }
 
 /** How fresh a source must be by now; null if it is not read regularly. */

@@ -163,7 +163,13 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
   hr_mail: {
     headline: 'HR gets no mail',
     consequence: 'HR does not learn what it has to correct, so the faults stay in its lists.',
-    page: () => '/problems/hr',
+    byCode: {
+      weekly: {
+        headline: 'the weekly summary is not mailed',
+        consequence: 'Nobody reads what happened in the week; every other alert still comes.',
+      },
+    },
+    page: ({ code }) => (code === 'weekly' ? '/settings' : '/problems/hr'),
     command: () => 'rollcall check',
     urgency: 'work hours',
   },

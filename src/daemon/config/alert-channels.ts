@@ -89,9 +89,9 @@ export function deprecatedAlertKinds({ channels }: AlertsFile, document: ConfigD
   )
 }
 
-/** A problem for each connection that a channel, or the hand-over to HR, names and the configuration does not have. */
+/** A problem for each connection that a channel, the hand-over to HR or the weekly summary names and the configuration does not have. */
 export function unknownConnections(
-  { alerts, connections, handOver }: Pick<ConfigFile, 'alerts' | 'connections' | 'handOver'>,
+  { alerts, connections, handOver, weekly }: Pick<ConfigFile, 'alerts' | 'connections' | 'handOver' | 'weekly'>,
   document: ConfigDocument,
 ): Problem[] {
   const known = Object.entries(connections).flatMap(([name, { also }]) => [name, ...Object.keys(also)])
@@ -101,6 +101,7 @@ export function unknownConnections(
       chosen: channel.connections ?? [],
     })),
     { path: ['handOver'], chosen: handOver?.connections ?? [] },
+    { path: ['weekly'], chosen: weekly?.connections ?? [] },
   ]
   return lists.flatMap(({ path, chosen }) =>
     chosen.flatMap((connection, index) => {

@@ -13,6 +13,7 @@ import type { ConfigFile, DeliveryTarget, SourceSettings } from './schema.ts'
 import type { Secret } from './secret.ts'
 import type { PushedSource } from './source-settings.ts'
 import type { TracesFile } from './trace-settings.ts'
+import type { WeeklyMails } from './weekly-settings.ts'
 
 /** A configuration that was checked as a whole: paths are absolute, presets applied, secrets wrapped. */
 export type Config = {
@@ -65,6 +66,8 @@ export type Config = {
   readonly alerts: AlertSettings
   /** The mails to HR about what it has to correct; null: none. */
   readonly handOver: HandOverMails | null
+  /** The weekly summary; null: none. */
+  readonly weekly: WeeklyMails | null
   readonly approvals: ConfigFile['approvals']
   /** Where traces go; null: there are none. */
   readonly traces: TraceConfig | null

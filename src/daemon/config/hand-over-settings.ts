@@ -46,6 +46,15 @@ export function toHandOver({ cron, timeZone, connections, ...mails }: HandOverFi
   return { ...mails, schedule: { cron, timeZone }, connections: connections ?? null }
 }
 
+type NamedChannel = Pick<AlertsFile, 'channels'> & { readonly name: string; readonly document: ConfigDocument }
+
+/** The problem of a setting that names a channel which is not there, or is not one for mails. */
+export function noMailChannel(setting: 'handOver' | 'weekly', { name, channels, document }: NamedChannel): Problem {
+  const names = Object.entries(channels).flatMap(([one, { type }]) => (type === 'smtp' ? [one] : []))
+  const known = names.length === 0 ? 'add one with type: smtp' : `there is ${names.join(', ')}`
+  return problemAt(document, [setting, 'channel'], `there is no mail channel "${name}" below alerts.channels; ${known}`)
+}
+
 const thisMachine = /^(?:localhost|127\..*|\[?::1\]?)$/
 
 /** The problems of the channel that the mails use. */
@@ -55,12 +64,7 @@ export function handOverProblems(
   document: ConfigDocument,
 ): Problem[] {
   const channel = channels[name]
-  const names = Object.entries(channels).flatMap(([one, { type }]) => (type === 'smtp' ? [one] : []))
-  if (channel?.type !== 'smtp') {
-    const known = names.length === 0 ? 'add one with type: smtp' : `there is ${names.join(', ')}`
-    const message = `there is no mail channel "${name}" below alerts.channels; ${known}`
-    return [problemAt(document, ['handOver', 'channel'], message)]
-  }
+  if (channel?.type !== 'smtp') return [noMailChannel('handOver', { name, channels, document })]
   const hasValues = attachment !== 'none' || valuesInBody
   if (channel.tls !== 'none' || !hasValues || thisMachine.test(channel.host)) return []
   const message = `the channel "${name}" sends without TLS, and the mails hold names and cells: use TLS, or attachment: none and valuesInBody: false`

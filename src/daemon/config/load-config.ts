@@ -33,6 +33,7 @@ import {
 import { type CheckedConnection, type ConnectionContext, toConnection } from './to-connection.ts'
 import type { TracesFile } from './trace-settings.ts'
 import { isObject } from './values.ts'
+import { toWeekly, weeklyProblems } from './weekly-settings.ts'
 
 /** The lists of people in a configuration may be long. */
 const maxConfigBytes = 8 * 1024 * 1024
@@ -75,10 +76,11 @@ export async function configOfText(
   const { document, ...recipes } = applyRecipes(written, presets)
   const context: SecretContext = { document, faults }
   const values = checkValues(shown, { document, ...recipes }, presets)
-  const { server, alerts, connections, handOver, traces } = values
+  const { server, alerts, connections, handOver, weekly, traces } = values
   const checked = await checkConnections(values, { ...context, presets })
-  refuseProblems(shown, unknownConnections({ alerts, connections, handOver }, document))
+  refuseProblems(shown, unknownConnections({ alerts, connections, handOver, weekly }, document))
   if (handOver !== undefined) refuseProblems(shown, handOverProblems(handOver, alerts, document))
+  if (weekly !== undefined) refuseProblems(shown, weeklyProblems(weekly, alerts, document))
   refuseProblems(
     shown,
     checked.flatMap(({ problems }) => problems),
@@ -100,6 +102,7 @@ export async function configOfText(
     retention: values.retention,
     alerts: toAlertSettings(alerts, { ...context, folder, publicUrl: server.publicUrl }),
     handOver: handOver === undefined ? null : toHandOver(handOver),
+    weekly: weekly === undefined ? null : toWeekly(weekly),
     approvals: values.approvals,
     traces: traces.endpoint === '' ? null : toTraces(traces, context),
     connections: new Map(checked.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),

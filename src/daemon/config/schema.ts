@@ -7,6 +7,7 @@ import { ApprovalSettings, AuditSettings, RetentionSettings } from './record-kee
 import { ServerSettings } from './server-settings.ts'
 import type { ReadSource } from './source-settings.ts'
 import { TracesFile } from './trace-settings.ts'
+import { WeeklySettings } from './weekly-settings.ts'
 
 /** Options for a schema that is used once: compiling its check would take longer than the check. */
 export const checkedOnce = { jitless: true } as const
@@ -36,6 +37,7 @@ export const ConfigFile = z.strictObject({
   server: ServerSettings.prefault({}).describe("The daemon's own address."),
   alerts: Alerts.prefault({}),
   handOver: HandOverSettings.optional(),
+  weekly: WeeklySettings.optional(),
   audit: AuditSettings.prefault({}),
   retention: RetentionSettings.prefault({}),
   approvals: ApprovalSettings.prefault({}),

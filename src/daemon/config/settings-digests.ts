@@ -8,7 +8,7 @@ import { inOrder } from './configuration-digest.ts'
  * nothing: folders, addresses that it listens on, files, and secrets.
  */
 export function settingsDigests(config: Config): SettingsDigests {
-  const { connections, directories, platform, alerts, handOver, retention, approvals } = config
+  const { connections, directories, platform, alerts, handOver, weekly, retention, approvals } = config
   const { baseUrl, requestsPerMinute } = platform
   const channels = alerts.channels.map((channel) => ({ ...channel, ca: null }))
   return {
@@ -19,7 +19,7 @@ export function settingsDigests(config: Config): SettingsDigests {
       }),
     ),
     general: digestOf({
-      ...{ baseUrl, requestsPerMinute, alerts: { ...alerts, channels }, handOver, retention, approvals },
+      ...{ baseUrl, requestsPerMinute, alerts: { ...alerts, channels }, handOver, weekly, retention, approvals },
       directories: [...directories.values()].map(({ name, schedule, guards }) => ({ name, schedule, guards })),
     }),
   }

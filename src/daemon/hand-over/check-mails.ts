@@ -11,9 +11,9 @@ type CheckedMails = {
   readonly alerts: Pick<AlertSettings, 'channels'>
 }
 
-/** Reaches the mail server for HR and signs in there, without sending anything, and describes the result. Throws `alert_unsent`. */
+/** Reaches the mail server for mails to HR or for the weekly summary, and signs in there, without sending anything, and describes the result. Throws `alert_unsent`. */
 export async function checkMails({ mails, alerts }: CheckedMails): Promise<string> {
   const channel = mailChannel({ mails, alerts })
   await tryMailServer(channel, { name: mails.channel, timeoutMs })
-  return `${channel.host}:${channel.port} answers, ${pluralize(mails.to.length, 'address', 'addresses')} of HR (nothing was sent)`
+  return `${channel.host}:${channel.port} answers, ${pluralize(mails.to.length, 'address', 'addresses')} (nothing was sent)`
 }

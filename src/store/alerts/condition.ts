@@ -69,6 +69,8 @@ export type ConditionSettings = {
   readonly maxGhosts?: number
   /** The connections whose faults are mailed to HR. Default: none. */
   readonly mailed?: readonly string[]
+  /** The connections that the weekly summary is about. Default: none. */
+  readonly summarized?: readonly string[]
   readonly now: Date
 }
 

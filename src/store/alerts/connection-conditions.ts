@@ -122,17 +122,41 @@ export async function paused(
  * Connections with faults that HR is to correct, while mails do not reach everybody for too long. One that failed is about faults that no
  * mail has listed. Only such a mail has a time to retry; one that some recipients refused does not.
  */
-export async function hrMail(db: Db, { mailed = [], overdueMinutes, now }: ConditionSettings): Promise<Condition[]> {
+export async function hrMail(db: Db, settings: ConditionSettings): Promise<Condition[]> {
+  const { mailed = [], overdueMinutes, now } = settings
   const { rows } = await sql<{ connection: string; since: Date; failure: string; isSent: boolean }>`
     select distinct fault.connection, mail.failing_since as since, mail.last_failure as failure, mail.retry_at is null as "isSent"
     from hand_over_mails mail, ${selectFaultsForHr(now)}
       and (mail.retry_at is null or fault.mailed_at is null) and mail.failing_since <= ${new Date(now.getTime() - overdueMinutes * minuteMs)}
       and mail.last_failure is not null and fault.connection = any(${mailed})`.execute(db)
-  return rows.map(({ connection, since, failure, isSent }) => ({
-    ...{ connection, kind: 'hr_mail', code: null, since, people: null, leavers: null, runId: null },
+  const ofHr = rows.map(
+    ({ connection, since, failure, isSent }): Condition => ({
+      ...{ connection, kind: 'hr_mail', code: null, since, people: null, leavers: null, runId: null },
+      reason: isSent
+        ? `not every address of HR got the last mail: ${failure}; correct in handOver.to what the server refuses for good (by a code that begins with 5); the next mail goes to all; "rollcall problems --for-hr" has the list`
+        : `the mail to HR does not get through: ${failure}; "rollcall check" tests its server, "rollcall problems --for-hr" has the list`,
+    }),
+  )
+  return [...ofHr, ...(await weeklyMail(db, settings, new Set(rows.map(({ connection }) => connection))))]
+}
+
+/** The first connection of the weekly summary that has no such alert yet, while the summary does not reach everybody for too long. */
+async function weeklyMail(
+  db: Db,
+  { summarized = [], overdueMinutes, now }: ConditionSettings,
+  alerted: ReadonlySet<string>,
+): Promise<Condition[]> {
+  const connection = summarized.find((name) => !alerted.has(name))
+  if (connection === undefined) return []
+  const before = new Date(now.getTime() - overdueMinutes * minuteMs)
+  const { rows } = await sql<{ since: Date; failure: string; isSent: boolean }>`
+    select failing_since as since, last_failure as failure, retry_at is null as "isSent" from weekly_mails
+    where failing_since <= ${before} and last_failure is not null`.execute(db)
+  return rows.map(({ since, failure, isSent }) => ({
+    ...{ connection, kind: 'hr_mail', code: 'weekly', since, people: null, leavers: null, runId: null },
     reason: isSent
-      ? `not every address of HR got the last mail: ${failure}; correct in handOver.to what the server refuses for good (by a code that begins with 5); the next mail goes to all; "rollcall problems --for-hr" has the list`
-      : `the mail to HR does not get through: ${failure}; "rollcall check" tests its server, "rollcall problems --for-hr" has the list`,
+      ? `not every address got the last weekly summary: ${failure}; correct in weekly.to what the server refuses for good (by a code that begins with 5)`
+      : `the weekly summary of all connections does not get through: ${failure}; "rollcall check" tests its server`,
   }))
 }
 

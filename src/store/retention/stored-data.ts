@@ -181,6 +181,14 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       columns: named('one slot claimed_until attempts retry_at sent_at failing_since last_failure'),
     },
   ],
+  weekly_mails: [
+    {
+      holds: 'none',
+      description: 'when the weekly summary was mailed, and whether that failed',
+      removedWhen: forEver,
+      columns: named('one slot claimed_until attempts retry_at sent_at failing_since last_failure'),
+    },
+  ],
   key_answers: [
     {
       holds: 'keys',

@@ -11,22 +11,36 @@ type AcceptedDay = {
 
 type Period = { readonly connection: string; readonly timeZone: string; readonly since: Date }
 
-/** The new changes of accepted runs of a connection, by day of acceptance. A run that was cancelled during delivery had been accepted. */
-export async function acceptedByDay(db: Db, { connection, timeZone, since }: Period): Promise<AcceptedDay[]> {
-  const countNew = (limit: string, kind: ChangeKind) =>
-    sql`sum(coalesce((people_counts ->> ${limit})::int, (counts ->> ${kind})::int, 0))::int`
+const countNew = (limit: string, kind: ChangeKind) =>
+  sql`coalesce((people_counts ->> ${sql.lit(limit)})::int, (counts ->> ${sql.lit(kind)})::int, 0)`
+const countAll = (kind: ChangeKind) => sql`coalesce((counts ->> ${sql.lit(kind)})::int, 0)`
+
+/** In SQL, how many people of a run are new among the changes of each kind. */
+export const newChanges = {
+  join: countNew('joiners', 'join'),
+  update: countAll('update'),
   // The guards count joiners who have already left among the leavers. They are not departures.
-  const departures = sql`sum(coalesce((people_counts ->> 'leavers')::int - coalesce((people_counts ->> 'leftJoiners')::int, 0),
-    (counts ->> 'leave')::int, 0))::int`
-  const all = (kind: ChangeKind) => sql`sum(coalesce((counts ->> ${kind})::int, 0))::int`
+  leave: sql`coalesce((people_counts ->> 'leavers')::int - coalesce((people_counts ->> 'leftJoiners')::int, 0),
+    (counts ->> 'leave')::int, 0)`,
+  back: countNew('returns', 'return'),
+  correct: countNew('redates', 'correct'),
+  retract: countAll('retract'),
+}
+
+/** In SQL, whether the changes of a run were accepted. A run that was cancelled during delivery had been accepted. */
+export const isAccepted = sql<boolean>`(counts is not null
+  and (state in ('delivering', 'finished', 'finished_with_problems', 'unchanged')
+    or state = 'cancelled' and exists (select 1 from deliveries where run_id = runs.id)))`
+
+/** The new changes of accepted runs of a connection, by day of acceptance. */
+export async function acceptedByDay(db: Db, { connection, timeZone, since }: Period): Promise<AcceptedDay[]> {
+  const { join, update, leave, back, correct, retract } = newChanges
   const { rows } = await sql<AcceptedDay>`
     select to_char(coalesce(decided_at, started_at, created_at) at time zone ${timeZone}, 'YYYY-MM-DD') as day, count(*)::int as runs,
-      json_build_object('join', ${countNew('joiners', 'join')}, 'update', ${all('update')}, 'leave', ${departures},
-        'return', ${countNew('returns', 'return')}, 'correct', ${countNew('redates', 'correct')}, 'retract', ${all('retract')}) as changes
+      json_build_object('join', sum(${join})::int, 'update', sum(${update})::int, 'leave', sum(${leave})::int,
+        'return', sum(${back})::int, 'correct', sum(${correct})::int, 'retract', sum(${retract})::int) as changes
     from runs
-    where connection = ${connection} and created_at >= ${since} and counts is not null
-      and (state in ('delivering', 'finished', 'finished_with_problems', 'unchanged')
-        or state = 'cancelled' and exists (select 1 from deliveries where run_id = runs.id))
+    where connection = ${connection} and created_at >= ${since} and ${isAccepted}
     group by 1 order by 1`.execute(db)
   return rows
 }

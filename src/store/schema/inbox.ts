@@ -71,5 +71,16 @@ export type InboxTables = {
     failing_since: Date | null
     last_failure: string | null
   }
+  /** The weekly summaries; at most one row. */
+  weekly_mails: {
+    one: Generated<boolean>
+    slot: string
+    claimed_until: Date | null
+    attempts: Generated<number>
+    retry_at: Date | null
+    sent_at: Date | null
+    failing_since: Date | null
+    last_failure: string | null
+  }
   unlisted_values: { connection: string; field: string; value: string; first_at: Date }
 }

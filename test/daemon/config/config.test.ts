@@ -632,7 +632,7 @@ describe('a mistake is refused with its place and what helps', () => {
       'a setting unlike any other',
       'platform:',
       'colour: blue\nplatform:',
-      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, handOver, audit, retention, approvals, traces, connections)',
+      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, handOver, weekly, audit, retention, approvals, traces, connections)',
     ],
     [
       'an unknown field',
