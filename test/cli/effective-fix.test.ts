@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { fixableFindings } from '../../src/cli/commands/effective.ts'
+import { fixableFindings, renderAccounts, renderEffective } from '../../src/cli/commands/effective.ts'
+import { plain } from '../../src/cli/render/text.ts'
 import type { EffectiveFinding } from '../../src/contract/control/effective.ts'
 
 const finding: EffectiveFinding = {
@@ -18,4 +19,26 @@ test('the question of a reset names what it would mend, and refuses what it woul
       'E1 is a key of several connections: acme, globex',
     )
   expect(fixableFindings(['E1'], [finding, { ...other, connection: 'a directory' }])).toEqual([finding])
+})
+
+test('accounts are counted by kind, and findings have names in words', () => {
+  const findings: readonly EffectiveFinding[] = [
+    { ...finding, cause: 'account_missing' },
+    { ...finding, cause: 'account_of_leaver' },
+    { ...finding, cause: 'account_missing' },
+  ]
+  const about = { accounts: 3, unreadable: 0 }
+  const compared = { comparedAt: '2026-11-20T03:00:00.000Z', asOf: null, failure: null }
+  const causes = { account_missing: 2, account_of_leaver: 1 }
+  const directories = [{ directory: 'okta', ...about, ...compared, causes }]
+  const coverage = { ...compared, syncedAt: null, requests: 0, connections: [], directories, findings }
+
+  for (const text of [
+    renderAccounts({ ...about, people: 4, findings: [...findings] }, plain),
+    renderEffective(coverage, plain),
+  ]) {
+    expect(text.split('\n')[1]).toBe('  Account of a leaver: 1 · No account: 2')
+    expect(text).toContain('E1 · acme · No account · for')
+    expect(text).not.toContain('account_')
+  }
 })

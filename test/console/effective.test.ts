@@ -88,6 +88,7 @@ test('the page of everyone has the accounts of a directory, with what helps', as
 
   const page = await company.see('operator', '/effective?connection=okta')
 
+  expect(page).toMatch(/Account of a leaver<.*Account of nobody in HR</s)
   expect(page).toMatch(/11 accounts.*2 enabled accounts of leavers.*1 row could not be read/s)
   expect(page).toContain('The newest list could not be compared: the list may have been cut.')
   expect(page).toMatch(/Person 3.*E0003.*left 2026-01-31 · last sign-in 2026-11-04 09:00 UTC · p3@x\.example/s)
@@ -149,7 +150,7 @@ test('the form of a reset names only what a reset mends', async () => {
   await using company = await open()
   const person = { connection: 'acme', identityId: 'E0003' } as const
   const evidence = {
-    fields: ['startedAt'],
+    ...{ expected: 'CURRENT_CONTRACTOR', shown: 'SPECIAL_FORMER_EMPLOYEE', fields: ['startedAt', 'employmentStatus'] },
     dates: [{ field: 'startedAt', expected: null, shown: '2020-01-06T00:00:00.000Z' }],
   }
   const findings: readonly NewFinding[] = [
@@ -160,6 +161,9 @@ test('the form of a reset names only what a reset mends', async () => {
 
   const form = await company.see('operator', '/effective/fix?connection=acme&person=E0003')
 
-  expect(form).toContain('startedAt is none in HR, and is shown as 2020-01-06')
+  const text =
+    'HR implies current contractor · shown is former employee, set on purpose · edited: first day, employment status'
+  expect(form).toContain(text)
+  expect(form).toContain('first day is none in HR, and is shown as 2020-01-06')
   expect(form).not.toContain('a second person')
 })

@@ -5,10 +5,11 @@ import {
   type EffectiveCoverage,
   type EffectiveFinding,
   type EffectiveFixed,
+  effectiveCauses,
   maxListedAccounts,
 } from '../../contract/control/effective.ts'
 import { Failure } from '../../errors.ts'
-import { age, escapeText, formatInstant, type Paint, pluralize } from '../render/text.ts'
+import { age, escapeText, formatInstant, number, type Paint, pluralize } from '../render/text.ts'
 import { allPages } from '../session/pages.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
 
@@ -91,6 +92,7 @@ export function renderAccounts(
   const rows = unreadable === 0 ? '' : `; ${pluralize(unreadable, 'row')} could not be read`
   return [
     `${pluralize(accounts, 'account')} compared with ${pluralize(people, 'person', 'people')} of HR: ${pluralize(findings.length, 'finding')}${rows}`,
+    ...causeLines(countCauses(findings)),
     ...findings.flatMap((finding) => findingLines(finding, paint)),
   ].join('\n')
 }
@@ -180,7 +182,7 @@ export function renderEffective(
 }
 
 function directoryLine(
-  { directory, comparedAt, asOf, accounts, unreadable, failure }: EffectiveCoverage['directories'][number],
+  { directory, comparedAt, asOf, accounts, unreadable, failure, causes }: EffectiveCoverage['directories'][number],
   paint: Paint,
 ): string {
   const name = paint('bold', escapeText(directory))
@@ -188,13 +190,30 @@ function directoryLine(
     failure === null ? '' : `; ${paint('red', `the newest list could not be compared: ${escapeText(failure)}`)}`
   if (comparedAt === null) return `${name}: its accounts were not compared so far${refused}`
   const rows = unreadable === 0 ? '' : `, ${pluralize(unreadable, 'row')} could not be read`
-  return `${name}: ${pluralize(accounts, 'account')}, as of ${formatInstant(asOf ?? comparedAt)}${rows}${refused}`
+  const line = `${name}: ${pluralize(accounts, 'account')}, as of ${formatInstant(asOf ?? comparedAt)}${rows}${refused}`
+  return [line, ...causeLines(causes)].join('\n')
+}
+
+type CauseCounts = EffectiveCoverage['directories'][number]['causes']
+
+function countCauses(findings: readonly EffectiveFinding[]): CauseCounts {
+  const groups = Map.groupBy(findings, ({ cause }) => cause)
+  return Object.fromEntries([...groups].map(([cause, own]) => [cause, own.length]))
+}
+
+/** How many findings there are of each cause, in the order of the documentation. */
+function causeLines(causes: CauseCounts): string[] {
+  const counts = Object.entries(effectiveCauses).flatMap(([cause, { name }]) => {
+    const count = causes[cause as keyof typeof effectiveCauses] ?? 0
+    return count === 0 ? [] : [`${name}: ${number(count)}`]
+  })
+  return counts.length === 0 ? [] : [`  ${counts.join(' · ')}`]
 }
 
 function findingLines(finding: EffectiveFinding, paint: Paint): string[] {
   const { connection, person, name, cause, text, evidence, helps, ageSeconds } = finding
   return [
-    `  ${paint('bold', escapeText(person))}${name ? ` ${escapeText(name)}` : ''} · ${escapeText(connection)} · ${paint('red', cause)} · for ${age(ageSeconds)}`,
+    `  ${paint('bold', escapeText(person))}${name ? ` ${escapeText(name)}` : ''} · ${escapeText(connection)} · ${paint('red', effectiveCauses[cause].name)} · for ${age(ageSeconds)}`,
     `    ${escapeText(text)}${evidence === '' ? '' : ` (${escapeText(evidence)})`}`,
     `    what helps: ${escapeText(helps)}`,
   ]
@@ -213,5 +232,5 @@ export function renderEffectiveQuestion(
 
 /** Confirms a reset. */
 export function renderEffectiveFixed({ keys, reset }: EffectiveFixed, paint: Paint): string {
-  return `${paint('green', '✔')} the platform updates ${pluralize(reset, 'person', 'people')} again at its next identity sync: ${keys.map(escapeText).join(', ')}`
+  return `${paint('green', '✔')} the platform updates ${pluralize(reset, 'person', 'people')} again at its next identity sync: ${keys.map(escapeText).join(', ')}\nwhat is right then leaves the list with the next comparison: rollcall effective --compare`
 }

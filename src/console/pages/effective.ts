@@ -1,4 +1,4 @@
-import type { EffectiveCoverage, EffectiveFinding } from '../../contract/control/effective.ts'
+import { type EffectiveCoverage, type EffectiveFinding, effectiveCauses } from '../../contract/control/effective.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { actionLink, filterForm } from '../../web/forms.ts'
@@ -113,7 +113,7 @@ function findingsTable(
       name: 'Why',
       kind: 'long',
       cell: ({ cause, text, evidence, helps }) =>
-        html`${badge(capital(cause.replaceAll('_', ' ')), cause === 'not_synced' ? 'wait' : 'bad')} ${capital(text)}.<span class="hint">${evidence}</span><span class="hint">What helps: ${helps}</span>`,
+        html`${badge(effectiveCauses[cause].name, cause === 'not_synced' ? 'wait' : 'bad')} ${capital(text)}.<span class="hint">${evidence}</span><span class="hint">What helps: ${helps}</span>`,
     },
     { name: 'Since', cell: ({ firstSeenAt }) => formatRelativeTime(firstSeenAt, context.now) },
     {
@@ -166,7 +166,7 @@ const fix: Action = {
     const { reset } = await control.fixEffective({ body: { connection, keys: [person], reason: fields('reason') } })
     return {
       to: address(path, { connection }),
-      done: `The platform updates ${pluralize(reset, 'person', 'people')} again at its next identity sync.`,
+      done: `The sync of ${person} was reset. The platform updates ${pluralize(reset, 'person', 'people')} again at its next identity sync, and what is right then leaves this list with the next comparison.`,
     }
   },
 }

@@ -7,75 +7,91 @@ import { Values } from './plans.ts'
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.int().min(0)
 
-/** Why the platform, or a directory of accounts, does not show a person as HR's facts imply, with what helps. */
+/** Why the platform, or a directory of accounts, does not show a person as HR's facts imply: its name for people, and what helps. */
 export const effectiveCauses = {
   record_missing: {
+    name: 'Record missing',
     text: 'the platform acknowledged the identity record, and does not have it any more',
     helps: 'rollcall resync --verify sends it again',
   },
   not_matched: {
+    name: 'Matched to no person',
     text: 'the platform has the identity record, and matches it to no person',
     helps: 'correct the e-mail in HR or on the Personnel page of the platform, so that both are the same',
   },
   matched_to_other: {
+    name: 'E-mail of two keys',
     text: 'another key, which is not known to have the same name, has the same e-mail, and its record decides about the person',
     helps: 'correct the e-mail of one of the two in HR',
   },
   sync_paused: {
+    name: 'Sync paused by hand',
     text: 'a manual edit on the platform pauses the sync of the person, so that what HR states now or later has no effect',
     helps: 'rollcall effective fix',
   },
   set_by_hand: {
+    name: 'Set by hand',
     text: 'the status or a date was set by hand on the platform, and differs from HR',
     helps: 'rollcall effective fix, or correct HR if the edit is right',
   },
   out_of_scope: {
+    name: 'Out of scope by hand',
     text: 'the platform has the person out of scope, or as a service account',
     helps: 'rollcall effective fix takes the person back into scope',
   },
   overwritten: {
+    name: 'Another source decides',
     text: 'another source decides about the person on the platform',
     helps:
       'remove the person there from the other connection, or from its scope; rollcall resync --verify repairs a changed record',
   },
   former_by_mistake: {
+    name: 'Former by mistake',
     text: 'the platform shows the person as former, and HR states that they are employed',
     helps: 'rollcall effective fix if it was set by hand, else rollcall resync --verify',
   },
   not_synced: {
+    name: 'Not synced yet',
     text: 'the platform has the newest record, and no identity sync has run since',
     helps: 'wait for the next identity sync; if it is late, start it on the Personnel page of the platform',
   },
   duplicate_person: {
+    name: 'Second person',
     text: 'the platform shows a second person with this name as employed, whom no connection states',
     helps: 'remove or separate the second one on the Personnel page of the platform, after you compared both',
   },
   stated_by_nobody: {
+    name: 'Stated by nobody',
     text: 'the platform shows a person as employed whom no connection states',
     helps: 'ask HR about the person, or correct the status on the Personnel page of the platform',
   },
   kind_unknown: {
+    name: 'Contractor or not',
     text: 'the platform shows the person as unknown, because HR does not state whether they are a contractor',
     helps: 'map isContractor',
   },
   not_looked_up: {
+    name: 'Not looked up yet',
     text: 'the platform does not show the person as HR implies, and their record was not read so far',
     helps: 'wait: the next comparisons read those first who wait longest; rollcall effective --compare does it now',
   },
   account_of_leaver: {
+    name: 'Account of a leaver',
     text: 'an account is enabled although its person has left',
     helps: 'disable the account in the directory, or correct HR if the person works on',
   },
   account_unknown: {
+    name: 'Account of nobody in HR',
     text: 'an account is enabled, and no accepted person of HR has its number or one of its addresses',
     helps:
       'disable the account; if it is somebody’s, make its employee number or address that of HR; leave service accounts out with the scope of the directory',
   },
   account_missing: {
+    name: 'No account',
     text: 'HR states that the person is employed, and the directory has no account of theirs',
     helps: 'make the account, or add the employee number or the address of the person to it',
   },
-} as const satisfies Record<string, { readonly text: string; readonly helps: string }>
+} as const satisfies Record<string, { readonly name: string; readonly text: string; readonly helps: string }>
 
 const Cause = z.enum(Object.keys(effectiveCauses) as [EffectiveCause, ...EffectiveCause[]])
 type EffectiveCause = keyof typeof effectiveCauses

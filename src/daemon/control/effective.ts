@@ -158,6 +158,19 @@ const notes: Readonly<Record<NonNullable<Evidence['note']>, string>> = {
   never: 'no identity sync has ever run',
 }
 
+/** `SPECIAL_FORMER_EMPLOYEE` as `former employee, set on purpose`. */
+function statusText(status: string): string {
+  const [, special, rest = ''] = /^(SPECIAL_)?(.*)$/s.exec(status) ?? []
+  return `${rest.replaceAll('_', ' ').toLowerCase()}${special === undefined ? '' : ', set on purpose'}`
+}
+
+const fieldTexts: Readonly<Record<string, string>> = { startedAt: 'first day', separatedAt: 'last day' }
+
+/** `employmentStatus` as `employment status`. */
+function fieldText(field: string): string {
+  return fieldTexts[field] ?? field.replaceAll(/([A-Z])/g, ' $1').toLowerCase()
+}
+
 function dayOf(at: string | null): string {
   return at === null ? 'none' : at.slice(0, 10)
 }
@@ -174,11 +187,13 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
       (lastSignInAt ? `last sign-in ${momentOf(lastSignInAt, withValues)}` : 'no sign-in is known'),
     candidateKeys.length > 0 && `the name is that of key ${candidateKeys.join(', ')}, which proves nothing`,
     logins.length > 0 && logins.join(', '),
-    expected !== undefined && `HR implies ${expected}`,
-    shown !== undefined && `shown is ${shown}`,
+    expected !== undefined && `HR implies ${statusText(expected)}`,
+    shown !== undefined && `shown is ${statusText(shown)}`,
     note !== undefined && notes[note],
-    fields !== undefined && `edited: ${fields.join(', ')}`,
-    ...dates.map((date) => `${date.field} is ${dayOf(date.expected)} in HR, and is shown as ${dayOf(date.shown)}`),
+    fields !== undefined && `edited: ${fields.map(fieldText).join(', ')}`,
+    ...dates.map(
+      (date) => `${fieldText(date.field)} is ${dayOf(date.expected)} in HR, and is shown as ${dayOf(date.shown)}`,
+    ),
     at && minuteOf(at),
     otherConnectionId !== undefined && `connection ${otherConnectionId} of the platform`,
     otherKey !== undefined && `key ${otherKey}`,
