@@ -109,6 +109,8 @@ test('a plan shows what would change, personal values only on request, and chang
   })
   // Not on a terminal: a log file that catches the output gets no personal values.
   expect(text.stdout).toContain('Movers (1)\n  ~ E0002  jobTitle\n')
+  expect(text.stderr).toContain('values are shown on a terminal only, or with --json')
+  expect(plan.stderr + shown.stderr).not.toContain('on a terminal only')
   expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
 })
 

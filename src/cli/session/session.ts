@@ -22,6 +22,11 @@ export type CommonOptions = {
   readonly connection?: string
 }
 
+/** The options of commands that show values of people. `out`: the file that they are written to. */
+type ShownOptions = { readonly showValues?: boolean; readonly out?: string }
+
+const hiddenValues = '! values are shown on a terminal only, or with --json: what goes to a file or a pipe has none'
+
 /** What a command works with. */
 export type Session = {
   readonly config: Config
@@ -52,11 +57,13 @@ export async function configOf(
  * command requests; with `isReadOnly` it opens no queue.
  */
 export async function withSession(
-  options: CommonOptions,
+  options: CommonOptions & ShownOptions,
   { hasWorkers = false, isReadOnly = false }: CommandContext,
   command: (session: Session) => Promise<number>,
 ): Promise<number> {
   const output = createOutput(options)
+  if (options.showValues && options.out === undefined && !output.mayShowValues(options))
+    output.printMessage(hiddenValues)
   const config = await configOf(options, { secrets: 'when needed' })
   using stop = listenForStop()
   try {
