@@ -75,6 +75,7 @@ function chosenCard(run: Run, context: PageContext, fields: Fields, chosen: Chos
 <p>It separates <strong>${pluralize(counts.leave, 'leaver')}</strong>. What stays held: ${countsText({ ...remaining, ...nothingElse }) ?? 'people who are sent again'}.</p>
 <div class="row">
 ${actionLink({ href: approval, name: 'Approve this part …', kind: 'main', notAllowed: context.notAllowed('approveRun') })}
+<a class="button" href="#choice">Choose another part</a>
 </div>
 ${changesTable(changes, { connection: run.connection, caption: 'The people of this part', withKind: true, empty: 'nobody' })}
 ${changes.length < people && html`<p class="hint">and ${pluralize(people - changes.length, 'more change')}</p>`}`,

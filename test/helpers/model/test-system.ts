@@ -17,6 +17,8 @@ export type Setup = {
   readonly leavers: number
   readonly batchSize: number
   readonly updateWave: number
+  /** Whether a second person has to approve. */
+  readonly twoPeople?: boolean
 }
 
 /** When work is interrupted: by the death of the process or by its signal, at its nth action or its nth change. */
@@ -54,6 +56,7 @@ export async function openTestSystem({ host, at, setup }: { host: Host; at: stri
       connection: {
         guards: Guards.parse({ leavers: { count: 2, share: 0 }, shrink: { count: 2, share: 0 } }),
         delivery: { batchSize: setup.batchSize, batchBytes: 1_000_000, updateWave: setup.updateWave },
+        ...(setup.twoPeople && { approvals: { expireHours: 72, twoPeople: true, requireReason: false } }),
       },
       webhook: webhookFeed(),
       signing,
