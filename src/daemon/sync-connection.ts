@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Connector } from '../connectors/connector.ts'
 import { requireConnectorKind } from '../connectors/registry/registry.ts'
-import { changesOf } from '../connectors/scim/settings.ts'
+import { scimEventSettings } from '../connectors/scim/settings.ts'
 import type { Directory, SyncConnection } from '../sync/context/context.ts'
 import type { Config, ConnectionConfig, DirectoryConfig } from './config/config.ts'
 import { nextSlotAt } from './schedules/schedules.ts'
@@ -15,7 +15,7 @@ export function toSyncConnection(config: Config, connection: ConnectionConfig): 
     target,
     feeds: {
       source: source ? { ...source, connector: connectorOf(config, connection, source) } : undefined,
-      webhook: pushed ? { ...pushed, settings: changesOf(pushed.settings) } : (webhook ?? undefined),
+      webhook: pushed ? { ...pushed, settings: scimEventSettings(pushed.settings) } : (webhook ?? undefined),
     },
     ...(pushed && { isPushed: true }),
     guards,

@@ -25,7 +25,7 @@ const lists = [
 /** How a list was read, and what a bare loop of the same requests needed before and after. */
 export type ReadList = { readonly label: string; readonly ours: Watched; readonly bare: readonly [Watched, Watched] }
 
-/** Reads lists of so many people over HTTP, between two bare loops that parse and count the same pages. */
+/** Reads lists of the given numbers of people over HTTP, between two bare loops that parse and count the same pages. */
 export async function measureLists(people: number): Promise<ReadList[]> {
   await using server = await startPeople(people)
   const results: ReadList[] = []

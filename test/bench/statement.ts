@@ -11,7 +11,7 @@ const StatedNight = Watched.extend({
   keysSeconds: z.number(),
 })
 
-/** The maximum share of the statement in an unchanged night, of so many people or more. */
+/** The maximum share of the statement in an unchanged night, of at least this number of people. */
 const limit = { share: 0.05, people: 100_000 }
 
 /** What the population statement adds to a night on which nothing changes. */

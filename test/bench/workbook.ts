@@ -31,7 +31,7 @@ const dayMs = 86_400_000
 /** A workbook with shared or inline strings, and the CSV of the same rows. */
 export type ReadWorkbook = { readonly strings: 'shared' | 'inline'; readonly workbook: Watched; readonly csv: Watched }
 
-/** Reads workbooks of so many people, and their CSV. */
+/** Reads workbooks of the given numbers of people, and their CSV. */
 export async function measureWorkbooks(people: number): Promise<ReadWorkbook[]> {
   await using folder = await temporaryFolder()
   const csvFile = join(folder.path, 'people.csv')

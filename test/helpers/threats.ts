@@ -299,7 +299,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
       ],
     },
     {
-      from: 'people of the company without a task here',
+      from: 'employees without a role in Rollcall',
       protection: 'no sign-in without a group that has a role',
       tests: [['test/daemon/access/provider.test.ts', 'says so to a person with %s']],
     },

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { backoffMs } from '../../src/queue/backoff.ts'
 
-const retry = { attempts: 5, firstSeconds: 2, mostSeconds: 30 }
+const retry = { attempts: 5, firstSeconds: 2, maxSeconds: 30 }
 
 test.each([
   [1, 2_000],
@@ -26,7 +26,7 @@ test('the wait is a whole number of milliseconds within the cap, whatever the se
   const settings = fc.record({
     attempts: fc.constant(5),
     firstSeconds: fc.double({ min: 0.001, max: 1_000, noNaN: true }),
-    mostSeconds: fc.double({ min: 0.001, max: 1_000, noNaN: true }),
+    maxSeconds: fc.double({ min: 0.001, max: 1_000, noNaN: true }),
   })
 
   fc.assert(
@@ -34,7 +34,7 @@ test('the wait is a whole number of milliseconds within the cap, whatever the se
       const waitMs = backoffMs(attempt, setting)
       expect(Number.isInteger(waitMs)).toBe(true)
       expect(waitMs).toBeGreaterThanOrEqual(1)
-      expect(waitMs).toBeLessThanOrEqual(Math.max(1, Math.round(setting.mostSeconds * 1000)))
+      expect(waitMs).toBeLessThanOrEqual(Math.max(1, Math.round(setting.maxSeconds * 1000)))
     }),
   )
 })

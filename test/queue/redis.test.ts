@@ -175,7 +175,7 @@ test('Redis stores only the code of a failure', async () => {
     { backend: { kind: 'redis', url } },
     {
       name,
-      retry: { firstSeconds: 3600, mostSeconds: 3600 },
+      retry: { firstSeconds: 3600, maxSeconds: 3600 },
       events: silentEvents(({ event }) => {
         if (event === 'job.failed') failed.resolve()
       }),

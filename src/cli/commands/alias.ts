@@ -57,27 +57,27 @@ function renderAnswer({ former, identityId, same }: Keys & { readonly same: bool
     const statement = same
       ? `${escapeText(identityId)} is the key of the person ${escapeText(former)} from now on`
       : `${escapeText(former)} and ${escapeText(identityId)} are two people`
-    return `${paint('green', '✔')} ${statement}${next(moved)}`
+    return `${paint('green', '✔')} ${statement}${nextStep(moved)}`
   }
 }
 
 function renderWithdrawn({ former, identityId }: Keys) {
   return ({ moved }: AnsweredKeys, paint: Paint): string =>
-    `${paint('green', '✔')} there is no longer an answer about ${escapeText(former)} and ${escapeText(identityId)}${next(moved)}`
+    `${paint('green', '✔')} there is no longer an answer about ${escapeText(former)} and ${escapeText(identityId)}${nextStep(moved)}`
 }
 
 /** Confirms the answers about the pairs of a run. */
 export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
   const unclearText =
     unclear === 0 ? '' : `; ${pluralize(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
-  return `${paint('green', '✔')} ${pluralize(answered, 'pair is', 'pairs are')} answered${next(moved)}${unclearText}`
+  return `${paint('green', '✔')} ${pluralize(answered, 'pair is', 'pairs are')} answered${nextStep(moved)}${unclearText}`
 }
 
-/** A held plan depends on what keys mean: approving it plans again. */
-function next(moved: number): string {
-  return moved === 0
+/** What an answer changes. `affectedPlans`: the number of held plans with these people, which an approval makes again. */
+function nextStep(affectedPlans: number): string {
+  return affectedPlans === 0
     ? '; it applies from the next run on (rollcall sync)'
-    : `; approve the held ${moved === 1 ? 'run' : 'runs'} to have ${moved === 1 ? 'it' : 'them'} planned again (rollcall approve)`
+    : `; approve the held ${affectedPlans === 1 ? 'run' : 'runs'} to have ${affectedPlans === 1 ? 'it' : 'them'} planned again (rollcall approve)`
 }
 
 const inCommon = { email: 'e-mail', name: 'name and start', both: 'e-mail, name and start' } as const

@@ -58,7 +58,7 @@ function aliasCommand(program: Command, exitWith: ExitWith): void {
     .option('--two-people', 'the two keys are two people')
     .option('--undo', 'take back the answer about the two keys')
     .option('--run <id>', 'with --all: the held run with the pairs, such as @held')
-    .option('--all', 'answer for all clear pairs of the run')
+    .option('--all', 'answer for all pairs of the run; with --two-people also for those that are not clear')
     .action(
       exitWith(async (former: string | undefined, key: string | undefined, options: AliasOptions) =>
         (await import('../commands/alias.ts')).alias(former, key, options),

@@ -31,7 +31,7 @@ export async function connectScim(options: ScimOptions, asking: Questioning): Pr
     check: async (text) => text,
   })
   const timeZone = await ask(options.timeZone, {
-    message: 'In which time zone do people leave on the day?',
+    message: 'Which time zone decides on which day a person leaves?',
     usual: Temporal.Now.timeZoneId(),
     check: async (text) => requireTimeZone(text),
   })

@@ -92,7 +92,7 @@ function extended(read: SourceRow, { width, results, fault, detailReads, express
   return { ...row, values, fault: { column, reason: fault.reason } }
 }
 
-/** The row, whose missing details name the results of the expressions that read their columns. */
+/** Marks the results of expressions that read a missing detail as missing with it: adds their columns to the detail's `derivedColumns`. */
 function withDetailReads(row: SourceRow, width: number, detailReads: readonly DetailRead[]): SourceRow {
   if (!row.missingDetails || detailReads.length === 0) return row
   const missingDetails = row.missingDetails.map((missing) => {

@@ -11,7 +11,7 @@ export const ScimSource = z
     quietMostSeconds: quietMostSeconds.describe('How long a change waits for others at most.'),
     inboxLimit: inboxLimit.describe('How many changes may wait.'),
     bodyLimitBytes: bodyLimitBytes.describe('The largest body.'),
-    timeZone: WebhookSettings.shape.timeZone.describe('The IANA time zone in which people leave on the day.'),
+    timeZone: WebhookSettings.shape.timeZone.describe('The IANA time zone that decides on which day a person leaves.'),
   })
   .refine((source) => source.quietSeconds <= source.quietMostSeconds, {
     path: ['quietMostSeconds'],
@@ -21,8 +21,12 @@ export const ScimSource = z
 /** The parsed settings of a source that is pushed over SCIM 2.0. */
 export type ScimSource = z.infer<typeof ScimSource>
 
-/** How the changes of people are read from the inbox: each event is a change, and true when it came. */
-export function changesOf({ quietSeconds: quiet, quietMostSeconds: most, timeZone }: ScimSource): EventSettings {
+/** The settings with which SCIM changes in the inbox are read as events: each body is one event, and its time is that of its arrival. */
+export function scimEventSettings({
+  quietSeconds: quiet,
+  quietMostSeconds: most,
+  timeZone,
+}: ScimSource): EventSettings {
   const event = { events: '', timeFormat: 'iso', toleranceSeconds: 0, thin: false } as const
   return { ...event, quietSeconds: quiet, quietMostSeconds: most, timeZone }
 }

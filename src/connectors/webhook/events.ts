@@ -30,8 +30,7 @@ type EventOptions = {
 }
 
 /**
- * Reads stored events as one delta. Each item of an event is a row. Rows are ordered by the time at which they were true, then by
- * arrival. An event that cannot be read, or is `unusable` for the given reason, becomes a row with a fault, so that it does not stop the
+ * Reads stored events as one delta. Each item of an event is a row. Rows are ordered by the time that each states, then by arrival. An event that cannot be read, or is `unusable` for the given reason, becomes a row with a fault, so that it does not stop the
  * others. `deferred`: the IDs of events that are too many for one run.
  */
 export function readEvents(
@@ -90,9 +89,8 @@ function readItems(event: StoredEvent, settings: EventFormat, now: Date): readon
 
   const { events: path } = settings
   const content = pointer(body.value, path)
-  const where = path === '' ? 'the body' : `what stands at ${path} in the body`
-  if (content === undefined)
-    return [brokenEvent(event, `the body has nothing at ${path}, where its events should stand`)]
+  const where = path === '' ? 'the body' : `the value at ${path} in the body`
+  if (content === undefined) return [brokenEvent(event, `the body has no events at ${path}`)]
   if (typeof content !== 'object' || content === null) return [brokenEvent(event, `${where} is no object and no list`)]
   const values: readonly JsonValue[] = isList(content) ? content : [content]
   if (values.length > maxItemsPerEvent)

@@ -34,7 +34,7 @@ export function mayDo(role: Role, least: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(least)
 }
 
-/** Names that the audit trail has for others than people and programs from outside. */
+/** Names that the audit trail uses for parts of Rollcall itself. */
 const reserved: ReadonlySet<string> = new Set(['rollcall', 'operator', 'server.token'])
 
 /** Whether a name, in any case, belongs to Rollcall itself and cannot be given to a token. */
@@ -42,12 +42,12 @@ export function isReservedName(name: string): boolean {
   return reserved.has(name.toLowerCase())
 }
 
-/** The name that a request states. */
+/** The name of the deciding person, as a request states it. */
 export const By = z
   .string()
   .min(1)
   .max(191)
   .optional()
   .describe(
-    'The person who decides, for the record: the account of this machine states a name here, or is recorded by its own. Other callers are recorded by the name of their token or sign-in, and a different name is refused.',
+    'The person who decides, for the audit trail. The account of this machine can give any name; by default its own is recorded. Other callers are recorded by the name of their token or sign-in, and a different name is refused.',
   )

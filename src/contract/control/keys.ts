@@ -38,8 +38,8 @@ export type KeyPair = z.infer<typeof KeyPair>
 export const AnsweredKeys = z
   .object({
     answered: Count.describe('How many pairs are answered now.'),
-    unclear: Count.describe('How many of the run are left, because they are not clear.'),
-    moved: Count.describe('How many held plans speak of these people: an approval has them made again.'),
+    unclear: Count.describe('How many pairs of the run have no answer, because they are not clear.'),
+    moved: Count.describe('How many held plans contain these people: an approval makes them again.'),
   })
   .meta({ id: 'KeysAnswered' })
 export type AnsweredKeys = z.infer<typeof AnsweredKeys>
@@ -47,7 +47,7 @@ export type AnsweredKeys = z.infer<typeof AnsweredKeys>
 const ofConnection = z.object({ connection: z.string() })
 const errors = [400, 401, 403, 404, 409, 500, 503] as const
 
-/** What people say of keys that HR has issued again. */
+/** Operations on changed keys: the candidates, and the operators' answers. */
 export const keyOperations = operations({
   listKeys: {
     method: 'GET',
@@ -84,7 +84,7 @@ export const keyOperations = operations({
     path: '/runs/:runId/keys',
     permission: 'operator',
     summary:
-      'Answer for all pairs of keys of a held run. Pairs that are not clear are left out where the answer is one person.',
+      'Answer for all pairs of keys of a held run. Pairs that are not clear are skipped if the answer is one person.',
     params: z.object({ runId: z.uuid() }),
     body: z.strictObject({ same: Same, by: By }),
     success: { 200: AnsweredKeys },

@@ -44,7 +44,7 @@ const hourMs = 60 * 60_000
 const maxMessagesPerTurn = 50
 const maxAlertsPerMessage = 1000
 /** Rare enough for a receiver that is down, frequent enough to reach it soon after it is back. */
-const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 15 * 60 }
+const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, maxSeconds: 15 * 60 }
 /** Maximum pause that a receiver can request. */
 const maxPauseMs = hourMs
 

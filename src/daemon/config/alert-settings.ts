@@ -195,7 +195,7 @@ const Link = z
 
 const channelName = /^(?!log$)[a-z0-9-]{1,40}$/
 
-/** How operators learn that something needs attention, as it is written. */
+/** The section of the configuration file on alerts, before references are resolved. */
 export const Alerts = z
   .strictObject({
     link: Link.optional(),

@@ -232,7 +232,7 @@ function pushedProblems({
     problems.push({ path: ['fields', 'identityId', 'expression'], message })
   }
   const message =
-    'cannot be set for a source that is pushed: people leave on the day on which active is false or the user is deleted'
+    'cannot be set for a source that is pushed: a person leaves on the day when active becomes false or the user is deleted'
   if (!isDeepStrictEqual(status, pushedStatus)) problems.push({ path: ['status'], message })
   if (statusMeans !== 'now') problems.push({ path: ['statusMeans'], message })
   return problems

@@ -4,7 +4,7 @@ import { isReadable } from './platform-address.ts'
 
 const tracesPath = '/v1/traces'
 
-/** Where traces go, as it is written. */
+/** The section `traces` of the configuration file, before references are resolved. */
 export const TracesFile = z
   .strictObject({
     endpoint: z
@@ -33,7 +33,12 @@ export const TracesFile = z
       .max(1)
       .default(1)
       .describe('The share of runs that are traced, from 0 to 1. Equal in all processes of a store.'),
-    serviceName: z.string().min(1).max(100).default('rollcall').describe('What the traces call this installation.'),
+    serviceName: z
+      .string()
+      .min(1)
+      .max(100)
+      .default('rollcall')
+      .describe('The service name of this installation in the traces.'),
   })
   .superRefine(({ endpoint, headers }, context) => {
     if (!isReadable(endpoint) || Object.keys(headers).length === 0) return

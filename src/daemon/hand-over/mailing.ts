@@ -34,7 +34,7 @@ const checkMs = 10_000
 /** Mail servers may check a sender before they answer, and an attachment takes time. */
 const timeoutMs = 60_000
 /** Rare enough for a server that is down, frequent enough to reach it soon after it is back. */
-const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 60, mostSeconds: 15 * 60 }
+const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 60, maxSeconds: 15 * 60 }
 
 /** Mails HR what it has to correct, by the schedule, until disposed. */
 export function startMailing(context: MailingContext, { pauseMs = checkMs } = {}): AsyncDisposable {

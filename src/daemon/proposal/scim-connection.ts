@@ -20,7 +20,7 @@ export function scimConnection({ name, target, timeZone }: ScimSettings): Connec
     comments: {
       [`${at}.target`]: 'The custom connection on the platform; it is created if it is missing.',
       [`${at}.source.type`]: `> users are pushed to ${scimPath}/${name}, and their externalId is the key (docs/sources-scim.md)`,
-      [`${at}.source.timeZone`]: '> in which people leave on the day',
+      [`${at}.source.timeZone`]: '> decides on which day a person leaves',
       [`${at}.schedule`]: 'When the daemon repeats what the platform refused: every night at three.',
     },
   }
@@ -32,7 +32,7 @@ export function scimAddress({ server }: Pick<Config, 'server'>, name: string): s
   return `${origin}${scimPath}/${name}`
 }
 
-/** What helps if identity systems cannot reach an address: they push over HTTPS only. Null: they can. */
+/** Advice for an address that identity systems cannot push to, since it is not HTTPS; null if it is. */
 export function addressHelp(address: string): string | null {
   if (address.startsWith('https://')) return null
   return 'identity systems push over https only: put a proxy with TLS in front, and set server.publicUrl to its address'

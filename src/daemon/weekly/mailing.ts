@@ -27,7 +27,7 @@ const timeoutMs = 60_000
 const dayMs = 24 * 60 * 60_000
 /** After a longer silence, a summary is about this time only. */
 const maxPeriodMs = 31 * dayMs
-const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 60, mostSeconds: 15 * 60 }
+const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 60, maxSeconds: 15 * 60 }
 
 /** Mails the weekly summary until disposed. */
 export function startWeekly(context: WeeklyContext, { pauseMs = checkMs } = {}): AsyncDisposable {

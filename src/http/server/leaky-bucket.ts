@@ -15,7 +15,7 @@ type Bucket = {
 }
 
 const minuteMs = 60_000
-/** Addresses with an empty bucket are forgotten when so many are remembered. */
+/** Maximum number of remembered addresses, above which those with an empty bucket are forgotten. */
 const sweepSize = 10_000
 
 /** A leaky bucket for each address: a request that does not fit is refused, and leaves the bucket as it is. */

@@ -15,7 +15,7 @@ import { markOvertaken } from './takeovers.ts'
 /** How long a blocked connection is left alone before it is tried again. */
 export const probeMs = 15 * 60_000
 /** How long a batch that failed waits: full jitter below a bound that doubles up to an hour. No batch is ever given up. */
-const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 60 * 60 }
+const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, maxSeconds: 60 * 60 }
 /** The queue keeps a postponed job up to this long. A longer pause is left to the sweep, which comes every minute. */
 const maxPostponedMs = 60_000
 /** Pauses without a failure. If they last, the batch is listed. */

@@ -5,7 +5,7 @@ import { ensureConnection } from '../../store/runs/runs.ts'
 import type { KeptPlan } from '../../store/schema.ts'
 import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { mainFeed, type OpenedFeed, openFeed, openLinked } from './feeds.ts'
-import { keptPlan } from './kept-plan.ts'
+import { readPlanInputs } from './kept-plan.ts'
 import { linkedConnections } from './linked.ts'
 import { planEvents } from './plan-events.ts'
 import { planExport } from './plan-export.ts'
@@ -73,7 +73,7 @@ async function planFeed(
   connection: SyncConnection,
   { feed, signal }: FeedInput,
 ): Promise<PlanDocument> {
-  const origin = await keptPlan(ctx, connection)
+  const origin = await readPlanInputs(ctx, connection)
   const stage = memoryStage()
   const changeFilter = { saveIndex: null, onWholeRead: () => {} }
   const plan =

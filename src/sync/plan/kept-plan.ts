@@ -4,8 +4,11 @@ import type { Db, KeptPlan } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { planBasis } from './plan-basis.ts'
 
-/** Identifies a plan and its inputs. */
-export async function keptPlan(
+/**
+ * The inputs that `plan --out` writes beside a plan, for `sync --plan`: a digest of configuration and platform (see `planBasis`), and the id of
+ * the newest accepted run.
+ */
+export async function readPlanInputs(
   ctx: Pick<SyncContext, 'store' | 'platform'>,
   connection: SyncConnection,
 ): Promise<Pick<KeptPlan, 'basis' | 'accepted'>> {
@@ -15,7 +18,7 @@ export async function keptPlan(
   }
 }
 
-/** Refuses a plan that differs from the kept one, and states the difference. */
+/** Throws a `Failure` of kind conflict if a plan differs from the one that `plan --out` wrote. Its message names the difference. */
 export async function refuseOtherPlan(
   db: Db,
   kept: KeptPlan,
@@ -36,7 +39,8 @@ async function differenceOf(
   kept: KeptPlan,
   now: { connection: string; basis: string; digest: string; version: string | null },
 ): Promise<string | null> {
-  if (now.basis !== kept.basis) return 'the configuration of the connection, or what its values mean, has changed since'
+  if (now.basis !== kept.basis)
+    return 'the configuration of the connection, or the meaning of a status, has changed since'
   if (now.version !== kept.version) return 'the source was replaced since'
   if (now.digest === kept.digest) return null
   const accepted = await newestAccepted(db, now.connection)

@@ -184,7 +184,7 @@ describe('a configuration of a recipe', () => {
   })
 })
 
-/** Gives the answers one after the other, and says yes to the first so many questions. */
+/** Prompts that return the given answers and confirmations in order. Without any left: the default, and no. */
 function person(answers: string[], confirmations: boolean[]) {
   const shown: string[] = []
   const show = (text: string) => void shown.push(text)

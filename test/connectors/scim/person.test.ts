@@ -4,7 +4,7 @@ import { withExpressions } from '../../../src/connectors/expressions/expressions
 import { scimMapping } from '../../../src/connectors/scim/mapping.ts'
 import { departed, readsGroups, toPerson } from '../../../src/connectors/scim/person.ts'
 import type { ScimResource } from '../../../src/connectors/scim/resource.ts'
-import { changesOf, ScimSource } from '../../../src/connectors/scim/settings.ts'
+import { ScimSource, scimEventSettings } from '../../../src/connectors/scim/settings.ts'
 import { readEvents } from '../../../src/connectors/webhook/events.ts'
 import {
   compileMapping,
@@ -46,7 +46,7 @@ async function observed(resource: ScimResource, patch: MappingPatch = {}, around
     ...{ id: '1', eventId: null, signedAt: null, receivedAt: '2026-11-20T03:00:00.000Z' },
     body: Buffer.from(JSON.stringify(record)),
   }
-  const read = readEvents([event], changesOf(ScimSource.parse({ type: 'scim' })), { now: new Date() })
+  const read = readEvents([event], scimEventSettings(ScimSource.parse({ type: 'scim' })), { now: new Date() })
   const reading = withExpressions(read, expressionsOf(mapping))
   const compiled = compileMapping(mapping, reading.headers, { sparse: true })
   if (!compiled.ok) throw new Error(compiled.missing.join())

@@ -582,12 +582,12 @@ describe('the feeds of a connection', () => {
     [
       'another status of people who are pushed',
       `${pushed}      status: { column: userType, leftWhen: [Former] }\n`,
-      'people leave on the day on which active is false',
+      'a person leaves on the day when active becomes false',
     ],
     [
       'a status for a later date of people who are pushed',
       `${pushed}      statusMeans: onDate\n`,
-      'people leave on the day on which active is false',
+      'a person leaves on the day when active becomes false',
     ],
     [
       'an expression as the key of people who are pushed',

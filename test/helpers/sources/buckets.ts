@@ -20,7 +20,7 @@ export type Fault = (request: IncomingMessage) => Outcome | Promise<Outcome>
 
 type Outcome = 'hang up' | 'silence' | Partial | Answer | undefined
 
-/** The body breaks off, falls silent, or ends as if that were all, after so many bytes. */
+/** The body breaks off, falls silent, or ends as if that were all, after this number of bytes. */
 type Partial = { readonly cutAfter: number } | { readonly stallAfter: number } | { readonly endAfter: number }
 
 type Answer = { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }

@@ -506,7 +506,7 @@ describe('a comparison', () => {
   })
 })
 
-/** The alerts about comparisons so many hours after a time. */
+/** The alerts about comparisons this number of hours after a time. */
 async function alertsAfter({ world }: Opened, at: number, hours: number) {
   const settings = { connections: ['acme', 'laptops'], maxNotEffective: 0, now: new Date(at + hours * 3600_000) }
   const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }

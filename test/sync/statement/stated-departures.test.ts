@@ -21,7 +21,7 @@ async function open(people = company) {
   const world = await openWorld({ client })
   const { id: runId } = await world.night(people, { asOf: '2026-11-19T01:00:00.000Z' })
   const { db } = world.sync.store
-  /** Where E0003, or another key, is so many hours later. */
+  /** Where E0003, or another key, is this number of hours later. */
   const partAfter = async (hours: number, key = 'E0003') => {
     const now = new Date(world.clock.now.getTime() + hours * 3_600_000)
     const { addsUp, unaccounted } = await db

@@ -4,7 +4,7 @@ import { unreadable } from '../../file/failures.ts'
 import type { HttpSource } from '../settings/settings.ts'
 import type { CompleteRecord } from './complete-record.ts'
 
-/** After so many failed details one after the other, the system is in trouble, and not single records. */
+/** Number of consecutive failed details that means that the system fails, and not single records. */
 const maxFailuresInARow = 20
 
 /** If more records than that all lack a detail that may be absent, the detail is out of reach. */

@@ -38,7 +38,10 @@ export function serveCommand(platform: Command): void {
       defaultRequestsPerMinute,
     )
     .addOption(
-      new Option('--rate-limit <form>', 'the form of that limit: so many in a minute, or a bucket that leaks evenly')
+      new Option(
+        '--rate-limit <form>',
+        'the form of that limit: a number in each minute, or a bucket that leaks evenly',
+      )
         .choices(['minute', 'leaky'] satisfies LimitKind[])
         .default('minute'),
     )
