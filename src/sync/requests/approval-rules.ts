@@ -94,7 +94,7 @@ async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<
   }
   const alone = (await statedAlone(db, run.id)).find((one) => isSamePerson(one, approver))
   if (alone) {
-    const stated = `${alone.by} alone stated a departure of run ${run.id} as an emergency`
+    const stated = `a departure of run ${run.id} is an emergency that ${alone.by} alone stated`
     throw new Failure('conflict', `${stated}${whySamePerson(alone, approver)}: ${rule}`)
   }
   const { connection, configuration } = run

@@ -182,7 +182,7 @@ async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): P
   refuseSamePerson(
     proposal,
     statement,
-    `${proposal.by} states already that ${person.identityId} leaves on ${leavingDate}`,
+    `the departure of ${person.identityId} on ${leavingDate} is stated already by ${proposal.by}`,
   )
   const dueAt = dueAtOf(connection, leavingDate, now)
   const first = { by: proposal.by, principal: proposal.principal, reason: proposal.reason }
@@ -265,7 +265,7 @@ type RepeatedStatement = { readonly statement: Statement; readonly isSecond: boo
 /** Refuses what adds nothing to a departure that is stated already. Unless two people have to state it, another day corrects it. */
 function refuseAgain(open: StatedDeparture, { statement, isSecond, twoPeople }: RepeatedStatement): void {
   const { identityId, leavingDate, by, applies, isEmergency, approvedBy } = open
-  const already = `${by} states already that ${identityId} leaves on ${leavingDate}`
+  const already = `the departure of ${identityId} on ${leavingDate} is stated already by ${by}`
   if (!twoPeople && (statement.on ?? leavingDate) !== leavingDate) return
   const isComplete = applies && (!isEmergency || approvedBy !== null)
   if (isComplete || (isSecond && (statement.on ?? leavingDate) !== leavingDate))

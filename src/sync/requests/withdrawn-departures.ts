@@ -42,7 +42,7 @@ export async function withdrawDeparture(ctx: SyncContext, withdrawal: Withdrawal
     if (withdrawal.on !== undefined && withdrawal.on !== stated.leavingDate)
       throw new Failure(
         'conflict',
-        `${stated.by} states since that ${stated.identityId} leaves on ${stated.leavingDate}: look at it again`,
+        `the last day of ${stated.identityId} is ${stated.leavingDate} since, as ${stated.by} states: look at it again`,
       )
     const at = { person, withdrawal, connection, now }
     return needsSecond(stated, at) ? await propose(tx, stated, at) : await withdraw(tx, stated, at)
@@ -68,7 +68,7 @@ function needsSecond(stated: StatedDeparture, { withdrawal, connection, now }: W
   if (stated.isEmergency && stated.approvedBy === null && !isSamePerson(stated, withdrawal)) return false
   const proposal = openProposal(stated, now)
   if (proposal === null || proposal.leavingDate !== null) return true
-  refuseSamePerson(proposal, withdrawal, `${proposal.by} has withdrawn the departure of ${stated.identityId} already`)
+  refuseSamePerson(proposal, withdrawal, `the departure of ${stated.identityId} is withdrawn already by ${proposal.by}`)
   return false
 }
 
