@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readHandOver } from '../../../src/daemon/hand-over/read.ts'
+import { addEvents } from '../../../src/store/inbox/inbox.ts'
 import { dismissEvents } from '../../../src/store/inbox/review.ts'
 import { claimMail, closeMail, hasNewFaultsForHr } from '../../../src/store/rejects/hand-over.ts'
 import { type HrEvent, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
@@ -64,6 +65,21 @@ describe('events that cannot be read', () => {
       ]),
     )
     expect(JSON.stringify(list)).not.toMatch(/DISABLED|2026-02-31/)
+  })
+
+  test('are in the list though the rest of the event applies, under the id of their sender', async () => {
+    await using opened = await open()
+    const { world, db, read } = opened
+    const body = Buffer.from(
+      JSON.stringify(updated('E0004', 'Lead', '2026-11-20T03:30:00.900Z', { email: 'DISABLED' })),
+    )
+    world.clock.now = new Date('2026-11-20T03:30:01.000Z')
+    const signedAt = new Date('2026-11-20T03:30:00.000Z')
+    const event = { connection: 'acme', key: 'one', eventId: 'msg_1', signedAt, receivedAt: world.clock.now, body }
+    await addEvents(db, [{ ...event, isTest: false }])
+    await later(world, 6)
+
+    expect((await read()).faults).toMatchObject([{ identityId: 'E0004', source: 'event msg_1', event: '1' }])
   })
 
   test('leave the list once an operator dismisses them, or an export states something newer', async () => {
