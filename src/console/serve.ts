@@ -26,6 +26,7 @@ import { runPages } from './pages/run.ts'
 import { runsPages } from './pages/runs.ts'
 import { schedulePages } from './pages/schedules.ts'
 import { settingsPages } from './pages/settings.ts'
+import { settingsChangePages } from './pages/settings-change.ts'
 import { sourcePages } from './pages/sources.ts'
 import { statementPages } from './pages/statement.ts'
 import { createSite } from './site/create-site.ts'
@@ -103,6 +104,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
     reportPages(site)
     auditPages(site)
     settingsPages(site)
+    settingsChangePages(site)
     docsPages(site)
   })
 }

@@ -45,6 +45,7 @@ import { scheduleTasks } from './schedules/scheduled-runs.ts'
 import { createSchedules } from './schedules/schedules.ts'
 import { startWatches } from './schedules/watches.ts'
 import { loadScim } from './scim/load.ts'
+import { openConnectionSettings } from './settings/connection-settings.ts'
 import { incomingFolder, toSyncConnection } from './sync-connection.ts'
 import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
 import { startWeekly } from './weekly/mailing.ts'
@@ -216,6 +217,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
     firstVisits: starting.use(openFirstVisits({ ...firstParts, uploads })),
     firstLists: starting.use(openFirstLists(firstParts)),
     firstScims: openFirstScims({ ...firstParts, requirePackages: loadScim }),
+    connectionSettings: openConnectionSettings(firstParts),
     live: starting.use(startLive(db)),
   }
   const { socket } = starting.use(await startLocalServer({ dataDir: config.dataDir, context }))

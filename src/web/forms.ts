@@ -10,6 +10,11 @@ export function hidden(name: string, value: string | number): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
 
+/** A hidden field for a text of several lines, which an input would not keep. */
+export function hiddenLines(name: string, value: string): Html {
+  return html`<textarea hidden name="${name}">${linesIn(value)}</textarea>`
+}
+
 type Common = {
   readonly name: string
   readonly label: string
@@ -34,11 +39,24 @@ export function textField({ type = 'text', value = '', placeholder, suggestions,
   )
 }
 
+type AreaField = TextField & {
+  /** How many lines are shown; default: 3. */
+  readonly rows?: number
+  /** The text is code, such as YAML. */
+  readonly isCode?: boolean
+  /** What is wrong with the text. */
+  readonly errors?: readonly string[]
+}
+
 /** Several lines of text, such as a reason. */
-export function areaField({ value = '', ...field }: TextField): Html {
+export function areaField({ value = '', rows = 3, isCode = false, errors = [], ...field }: AreaField): Html {
+  const { name } = field
+  const isWrong = errors.length > 0
+  const described = [...(isWrong ? [`${name}-error`] : []), ...(field.hint ? [`${name}-hint`] : [])]
+  const { hint: _, ...plain } = field
   return labelled(
     field,
-    html`<textarea id="${field.name}" name="${field.name}" rows="3"${attributes(field)}>${linesIn(value)}</textarea>`,
+    html`${isWrong && html`<p class="error" id="${name}-error">${errors.map((error, at) => html`${at > 0 && html`<br>`}${error}`)}</p>`}<textarea id="${name}" name="${name}" rows="${rows}"${isCode && html` class="code" wrap="off" spellcheck="false" autocapitalize="none"`}${isWrong && html` aria-invalid="true"`}${attributes(plain)}${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}>${linesIn(value)}</textarea>`,
   )
 }
 

@@ -116,7 +116,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   daemon: {
     [top]: [
       ...['config', 'access', 'control', 'webhooks', 'alerts', 'schedules', 'audit', 'installation', 'live'],
-      ...['probe', 'proposal', 'metrics', 'scim', 'hand-over', 'weekly'],
+      ...['probe', 'proposal', 'metrics', 'scim', 'hand-over', 'weekly', 'settings'],
     ],
     probe: [],
     live: [],
@@ -133,6 +133,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     weekly: ['config', 'alerts/smtp.ts', 'alerts/kinds.ts', 'hand-over/mailing.ts', 'schedules/schedules.ts'],
     installation: ['config', 'audit'],
     proposal: ['config', 'probe/key-permissions.ts'],
+    settings: ['config', 'proposal/first-parts.ts', 'proposal/plan-list.ts'],
     control: [
       ...[
         'config',
@@ -143,7 +144,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
         'reports/audit-pack.ts',
         'reports/population-files.ts',
       ],
-      ...['installation', 'access', 'live', 'proposal'],
+      ...['installation', 'access', 'live', 'proposal', 'settings'],
     ],
   },
   cli: {

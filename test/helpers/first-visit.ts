@@ -13,13 +13,22 @@ import { createPostgresDatabase } from './servers/databases.ts'
 
 const adminToken = 'token-of-the-one-who-sets-it-up'
 
-/** A daemon whose configuration has no connection yet, with a store of its own. */
+/**
+ * A daemon whose configuration has no connection yet, with a store of its own. `more`: further lines of the configuration. `files`: files
+ * beside it.
+ */
 export async function openEmptyDaemon({
   baseUrl = 'http://127.0.0.1:9/public/v2',
   limits = { maxBytes: 1024 * 1024, maxUploads: 4, maxIdleMs: 60_000 },
+  more = '',
+  files = {},
+  now,
 }: {
   baseUrl?: string
   limits?: UploadLimits
+  more?: string
+  files?: Readonly<Record<string, string>>
+  now?: () => Date
 } = {}) {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
@@ -32,10 +41,11 @@ platform:
   apiKey: \${file:platform.key}
 database: \${file:database}
 server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
-`
+${more}`
   await writeFile(join(folder, 'database'), database.at)
   await writeFile(join(folder, 'token'), adminToken)
   await writeFile(file, text)
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
   const reloadRequests: string[] = []
   const events: Event[] = []
   const reloads = { last: null, ask: () => void reloadRequests.push('reload') }
@@ -44,6 +54,7 @@ server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
       events: silentEvents((event) => void events.push(event)),
       uploadLimits: limits,
       reloads,
+      ...(now && { now }),
     }),
   )
   const api = (path: string, init: RequestInit = {}, token = adminToken) =>
@@ -55,7 +66,7 @@ server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
   }
   const opened = opening.move()
   return {
-    ...{ folder, file, text, url: daemon.url, events, reloadRequests, api, post, adminToken },
+    ...{ folder, file, text, url: daemon.url, database, events, reloadRequests, api, post, adminToken },
     async newToken(name: string, role: Role): Promise<string> {
       return NewToken.parse((await post('/tokens', { name, role })).body).token
     },

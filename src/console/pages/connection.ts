@@ -14,6 +14,7 @@ import { connectionHref, countsText, runHref, runStates, stateBadge } from '../s
 import { alertList } from './alert-list.ts'
 import { connectionState } from './connection-state.ts'
 import { coverageSentences } from './effective.ts'
+import { changeLink } from './settings-change.ts'
 
 const renewSeconds = 10
 
@@ -149,7 +150,7 @@ export function connectionCard(
       name: 'Read now',
       label: `Read now: ${name}`,
       notAllowed: context.notAllowed('startRun'),
-    })}</div>`,
+    })}${context.notAllowed('getConnectionSettings') === null && changeLink(context, name)}</div>`,
     content: html`<p class="standing">${text}</p>
 ${figures([
   {

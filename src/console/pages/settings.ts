@@ -7,6 +7,7 @@ import { type Column, table } from '../../web/tables.ts'
 import { formatInstant, pluralize } from '../../web/words.ts'
 import type { PageContext, Site } from '../site/site.ts'
 import { spaced } from '../site/words.ts'
+import { changeLink } from './settings-change.ts'
 
 const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {
   ok: { name: 'OK', tone: 'good' },
@@ -30,7 +31,7 @@ export function settingsPages(site: Site): void {
       lead: html`<code>${file}</code>, last changed ${formatInstant(readAt)}`,
       actions: checkForm(context),
     })}
-${groupsOf(data).map(({ title, settings }) => groupCard(title, settings))}`
+${groupsOf(data).map((group) => groupCard(context, group))}`
     return { title: 'Settings', content, section: 'settings' }
   })
 
@@ -56,7 +57,12 @@ function checkForm({ formToken }: PageContext): Html {
   return actionForm({ action: '/settings/check', formToken, kind: 'row', content: html`<button>Check now</button>` })
 }
 
-type Group = { readonly title: string; readonly settings: readonly Setting[] }
+type Group = {
+  readonly title: string
+  readonly settings: readonly Setting[]
+  /** Null: it is about no single connection. */
+  readonly connection: string | null
+}
 
 /** The sections of the file, and each connection. */
 function groupsOf(settings: readonly Setting[]): Group[] {
@@ -64,16 +70,21 @@ function groupsOf(settings: readonly Setting[]): Group[] {
     if (connection !== null) return `Connection ${connection}`
     return path.includes('.') ? spaced(path.split('.', 1)[0] ?? path) : 'Installation'
   }
-  return [...Map.groupBy(settings, titleOf)].map(([title, all]) => ({ title, settings: all }))
+  return [...Map.groupBy(settings, titleOf)].map(([title, all]) => ({
+    title,
+    settings: all,
+    connection: all[0]?.connection ?? null,
+  }))
 }
 
-function groupCard(title: string, settings: readonly Setting[]): Html {
+function groupCard(context: PageContext, { title, settings, connection }: Group): Html {
   const own = settings.filter(({ from }) => from.some(({ kind }) => kind !== 'default'))
   const defaults = settings.filter(({ from }) => from.every(({ kind }) => kind === 'default'))
   const id = `settings-${title.toLowerCase().replaceAll(' ', '-')}`
   return card({
     title,
     id,
+    aside: connection !== null && changeLink(context, connection),
     content: html`${own.length > 0 && settingsTable(`${title}: what is set`, own)}
 ${
   defaults.length > 0 &&

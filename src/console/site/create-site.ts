@@ -106,10 +106,12 @@ function reported({ unexpected }: Routes, path: string, content: Readable): Read
 
 function addResultPage(routes: Routes, path: string, show: Show<Content>): void {
   const { send } = routes
-  const pageAbove = path.slice(0, path.lastIndexOf('/'))
   routes.app.get(
     path,
-    signedIn(routes, async (_request, reply) => reply.redirect(pageAbove, 303)),
+    signedIn(routes, async ({ url }, reply) => {
+      const [own = path] = url.split('?', 1)
+      return reply.redirect(own.slice(0, own.lastIndexOf('/')), 303)
+    }),
   )
   const handler = signedIn(routes, async (request, reply, visitor) => {
     checkFormToken(request, visitor.formToken)

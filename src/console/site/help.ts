@@ -18,6 +18,7 @@ export const helpByPath: readonly (readonly [path: RegExp, docs: string])[] = [
   [/^\/reports/, 'leavers'],
   [/^\/connections\/[^/]+\/statement/, 'audit#the-population-statement'],
   [/^\/connections\/[^/]+\/unblock/, 'operate#the-platform-refuses-us'],
+  [/^\/connections\/[^/]+\/settings/, 'configure#change-settings-in-the-console'],
   [/^\/audit/, 'audit'],
   [/^\/settings/, 'settings'],
 ]

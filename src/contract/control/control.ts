@@ -20,6 +20,7 @@ import { runNameOperations } from './run-names.ts'
 import { runOperations } from './runs.ts'
 import { scheduleOperations } from './schedules.ts'
 import { settingsOperations } from './settings.ts'
+import { settingsChangeOperations } from './settings-changes.ts'
 import { sourceOperations } from './sources.ts'
 import { statedDepartureOperations } from './stated-departures.ts'
 import { statementOperations } from './statements.ts'
@@ -48,6 +49,7 @@ export const control = operations({
   ...runNameOperations,
   ...diagnosisOperations,
   ...settingsOperations,
+  ...settingsChangeOperations,
   ...firstVisitOperations,
   ...statusOperations,
   ...alertOperations,

@@ -10,6 +10,8 @@ const ofUpload = { upload: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
 const ofList = { list: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
 const firstConnection = { reading: {}, name: 'HR', folder: 'exports', timeZone: 'Europe/Berlin' }
 const digest = 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+const anotherHour = { schedule: "schedule:\n  cron: '0 3 * * *'" }
+const change = '0198c5d1-1a2b-4c3d-8e4f-5a6b7c8d9e0f'
 const quarter = { from: '2026-10-01', to: '2026-12-31', connection }
 const reason = 'HR confirmed it by telephone'
 
@@ -100,6 +102,12 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   withdrawKeys: { params: ofConnection, bodies: { 'It was a mistake': { former: 'E-1042', identityId: 'N-77' } } },
   answerPairs: { params: ofRun, bodies: { 'All are one person each': { same: true } } },
   getPause: { params: ofConnection },
+  getConnectionSettings: { params: ofConnection },
+  previewConnectionSettings: { params: ofConnection, bodies: { 'Another hour': { digest, sections: anotherHour } } },
+  changeConnectionSettings: { params: ofConnection, bodies: { 'Another hour': { digest, sections: anotherHour } } },
+  undoConnectionSettings: { params: ofConnection, bodies: { 'Put it back': { digest } } },
+  approveConnectionSettings: { params: ofConnection, bodies: { 'As the second admin': { id: change } } },
+  rejectConnectionSettings: { params: ofConnection, bodies: { 'As the second admin': { id: change } } },
   pauseConnection: { params: ofConnection, bodies: { 'While HR moves': { reason: 'HR moves to another system' } } },
   resumeConnection: { params: ofConnection, bodies: { 'HR has moved': {} } },
   createToken: { bodies: { 'A dashboard': { name: 'dashboard', role: 'viewer' } } },

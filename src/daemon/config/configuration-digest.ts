@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { fingerprint } from '../../identity/digest.ts'
 import type { ConfigFile } from './schema.ts'
 import { connectionSecrets, possibleSecrets } from './source-settings.ts'
@@ -64,4 +65,9 @@ export function inOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]))
+}
+
+/** The digest of the text of a file. */
+export function digestOf(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { findConnectorKind } from '../../connectors/registry/registry.ts'
@@ -8,6 +7,7 @@ import { readProblem, readRegular } from '../../system/regular-file.ts'
 import { deprecatedAlertKinds, toAlertSettings, unknownConnections } from './alert-channels.ts'
 import { applyRecipes } from './apply-recipes.ts'
 import type { Config, OidcConfig, TraceConfig } from './config.ts'
+import { digestOf } from './configuration-digest.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { handOverProblems, toHandOver } from './hand-over-settings.ts'
 import { flatten, toProblems } from './issues.ts'
@@ -91,7 +91,7 @@ export async function configOfText(
   return {
     file,
     changedMs,
-    digest: `sha256:${createHash('sha256').update(text).digest('hex')}`,
+    digest: digestOf(text),
     folder,
     platform,
     database: optionalSecretAt(context, ['database']),

@@ -8,11 +8,13 @@ import type { Live } from '../live/live.ts'
 import type { Scheduled } from '../schedules/schedules.ts'
 import type { FirstVisitContext } from './first-visit.ts'
 import type { SettingsContext } from './settings.ts'
+import type { SettingsChangeContext } from './settings-changes.ts'
 import type { StoreContext } from './store.ts'
 
 /** What the control API is served from. */
 export type ControlContext = StoreContext &
   SettingsContext &
+  SettingsChangeContext &
   FirstVisitContext & {
     readonly caller: Caller
     readonly audit: Pick<AuditService, 'seal' | 'trouble' | 'verify' | 'replaceKey'>

@@ -22,6 +22,7 @@ import { runNameHandlers } from './run-names.ts'
 import { runHandlers } from './runs.ts'
 import { scheduleHandlers } from './schedules.ts'
 import { settingsHandlers } from './settings.ts'
+import { settingsChangeHandlers } from './settings-changes.ts'
 import { sourceHandlers } from './sources.ts'
 import { statedDepartureHandlers } from './stated-departures.ts'
 import { statementHandlers } from './statements.ts'
@@ -56,6 +57,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & WithActo
   ...runHandlers,
   ...scheduleHandlers,
   ...settingsHandlers,
+  ...settingsChangeHandlers,
   ...sourceHandlers,
   ...statusHandlers,
   ...storeHandlers,

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
-import { readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { errorCode, Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { replaceFile } from '../../system/replace-file.ts'
 import type { Config } from '../config/config.ts'
+import { digestOf } from '../config/configuration-digest.ts'
 import { configOfText } from '../config/load-config.ts'
+import { writeConfig } from '../config/write-config.ts'
 import { firstKey, type KeyTrial } from './first-key.ts'
 
 /** What a person confirmed. */
@@ -103,24 +103,8 @@ async function saveConfiguration(
       details,
       now: sync.now(),
     })
-    await replaceConfiguration(config.file, text)
+    await writeConfig(config.file, text)
     // If the record is not committed, the file must not name a connection and a key that are then gone.
-    undoing.defer(() => replaceConfiguration(config.file, before))
+    undoing.defer(() => writeConfig(config.file, before))
   })
-}
-
-function digestOf(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`
-}
-
-/** Writes the file in place of the one that is there, with its rights. */
-async function replaceConfiguration(file: string, text: string): Promise<void> {
-  try {
-    const path = await realpath(file)
-    const { mode } = await stat(path)
-    await replaceFile(path, (handle) => handle.writeFile(text), { mode: mode & 0o777 })
-  } catch (error) {
-    const help = 'let the account of the daemon write it, or put the text there yourself'
-    throw new Failure('conflict', `cannot write ${file} (${errorCode(error)}): ${help}`, { cause: error })
-  }
 }

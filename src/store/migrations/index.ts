@@ -21,6 +21,7 @@ import { statementTables } from './initial/statements.ts'
 import { planOrders } from './plan-orders.ts'
 import { proposalTimes } from './proposal-times.ts'
 import { restoredStatements } from './restored-statements.ts'
+import { settingsChanges } from './settings-changes.ts'
 import { weeklyMails } from './weekly-mails.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   planOrders,
   eventFaults,
   weeklyMails,
+  settingsChanges,
 ]

@@ -229,6 +229,15 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       columns: named('connection identity_id until reason held_by held_at'),
     },
   ],
+  settings_changes: [
+    {
+      holds: 'words',
+      description:
+        'the configuration before and after the newest change in the console, and changes that wait for a second admin; secrets only as references',
+      removedWhen: 'the next change is saved, or the waiting one is decided',
+      columns: named('id connection file before after changed_by principal changed_at expires_at'),
+    },
+  ],
   stated_departures: [
     {
       holds: 'words',

@@ -47,6 +47,17 @@ export type ServiceTables = {
   audit_pending: { id: Generated<string>; entry: string; mac: string | null }
   audit_trail: { ordinal: string; entry: string; hash: string }
   audit_checkpoints: { ordinal: string; key: string; previous: string; hash: string; at: string; signature: string }
+  settings_changes: {
+    id: string
+    connection: string
+    file: string
+    before: string
+    after: string
+    changed_by: string
+    principal: string
+    changed_at: Date
+    expires_at: Date | null
+  }
   access_tokens: AccessTokensTable
   access_sessions: {
     hash: string

@@ -1,0 +1,323 @@
+import type {
+  ConnectionSettings,
+  SettingsDifference,
+  SettingsPreview,
+  SettingsSection,
+} from '../../contract/control/settings-changes.ts'
+import { Failure } from '../../errors.ts'
+import { actionForm, actionLink, areaField, hidden, hiddenLines } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading, notice } from '../../web/layout.ts'
+import { code, listing } from '../../web/parts.ts'
+import { formatInstant } from '../../web/words.ts'
+import type { Content } from '../site/frame.ts'
+import type { Action, Fields, PageContext, SharedContext, Site } from '../site/site.ts'
+import { connectionHref, sentence } from '../site/words.ts'
+import { effectCard } from './settings-effect.ts'
+import { hashOf, markInput, partInput, sectionTexts, typedSections } from './settings-sections.ts'
+
+const path = '/connections/:connection/settings'
+const operation = 'changeConnectionSettings'
+
+/** A link to the settings of a connection, where an admin changes them. */
+export function changeLink(context: SharedContext, connection: string): Html {
+  return actionLink({
+    href: settingsHref(connection),
+    name: 'Change settings',
+    label: `Change settings: ${connection}`,
+    notAllowed: context.notAllowed(operation),
+  })
+}
+
+/** Adds the pages on which an admin changes the settings of a connection. */
+export function settingsChangePages(site: Site): void {
+  site.page(path, async (context, fields) => {
+    const refusal = context.notAllowed(operation)
+    if (refusal === null) return formPage(await readSettings(context, fields), { context, fields })
+    const title = `Settings of ${fields('connection')}`
+    const content = html`${heading({ title })}<p class="empty" role="status">You cannot change the settings: ${refusal}.</p>`
+    return { title, content, section: 'settings' }
+  })
+  site.resultPage(`${path}/preview`, previewPage)
+  site.action(`${path}/save`, save)
+  site.action(`${path}/undo`, undo)
+  site.action(`${path}/approve`, approve)
+  site.action(`${path}/reject`, reject)
+}
+
+function settingsHref(connection: string, step = ''): string {
+  return `${connectionHref(connection)}/settings${step}`
+}
+
+async function readSettings({ control }: PageContext, fields: Fields): Promise<ConnectionSettings> {
+  return await control.getConnectionSettings({ params: { connection: fields('connection') } })
+}
+
+type FormState = {
+  readonly context: PageContext
+  /** What was typed so far, if anything. */
+  readonly fields: Fields
+  readonly problems?: SettingsPreview['problems']
+  /** Why the last step was refused. */
+  readonly refused?: string
+}
+
+function formPage(settings: ConnectionSettings, { context, fields, problems = [], refused }: FormState): Content {
+  const { connection, file, trouble, sections, waiting, previous } = settings
+  const title = `Settings of ${connection}`
+  const general = problems.filter(({ section }) => !sections.some((one) => one.section === section))
+  const content = html`${refused !== undefined && notice(refused, 'bad')}
+${general.length > 0 && notice(html`${general.map(({ message }) => html`${sentence(message)} `)}`, 'bad')}
+${refused === undefined && general.length === 0 && problems.length > 0 && notice('Nothing was saved: correct what is marked below.', 'bad')}
+${heading({
+  title,
+  crumbs: [
+    { name: 'Overview', href: '/' },
+    { name: connection, href: connectionHref(connection) },
+  ],
+  lead: html`As they stand in ${code(file)}. Nothing is saved before you have seen what changes.`,
+  actions: previous && actionLink({ href: settingsHref(connection, '/undo'), name: 'Undo the last change' }),
+})}
+${trouble !== null && html`<p class="notice bad">${sentence(`Nothing can be saved: ${trouble}`)}${sections.length > 0 && ' You can see here what a change would do, and copy it.'}</p>`}
+${waiting && waitingCard(connection, waiting)}
+${sections.length > 0 && card({ title: 'Settings in YAML', id: 'form', content: settingsForm(settings, { context, fields, problems }) })}`
+  return { title, content, section: 'settings' }
+}
+
+function settingsForm(
+  { connection, digest, sections, twoPeople }: ConnectionSettings,
+  { context, fields, problems = [] }: FormState,
+): Html {
+  return actionForm({
+    action: settingsHref(connection, '/preview'),
+    formToken: context.formToken,
+    content: html`<p>Comments stay. Secrets are references such as ${code(`\${file:…}`)}, which are changed in the file itself.${twoPeople && ' A second admin has to approve a change.'}</p>
+${hidden('digest', digest)}
+${sections.map(({ section, text }) => sectionField(section, text, { fields, problems }))}
+<div class="row"><button class="main">See what changes</button><a class="button" href="${connectionHref(connection)}">Go back</a></div>`,
+  })
+}
+
+type SectionState = { readonly fields: Fields; readonly problems: SettingsPreview['problems'] }
+
+/** A part as it was typed. If the file has another text by now than the person saw, that is shown below it. */
+function sectionField(section: SettingsSection, text: string, { fields, problems }: SectionState): Html {
+  const { label, hint } = sectionTexts[section]
+  const typed = typedSections(fields)[section]
+  const value = typed ?? text
+  const hasMoved = typed !== undefined && fields(markInput(section)) !== hashOf(text)
+  return html`${hidden(markInput(section), hashOf(text))}
+${areaField({
+  ...{ name: partInput(section), label, hint, value, isCode: true, maxLength: 60_000 },
+  rows: Math.min(24, Math.max(2, value.split('\n').length)),
+  errors: problems.filter((one) => one.section === section).map(({ message }) => sentence(message)),
+})}
+${hasMoved && html`<p class="hint">In the file by now:</p>${listing(`${label}, in the file by now`, text)}`}`
+}
+
+type Waiting = NonNullable<ConnectionSettings['waiting']>
+
+function waitingCard(connection: string, { by, at, expiresAt, isOwn, difference, id }: Waiting): Html {
+  const to = (step: string) => `${settingsHref(connection, step)}?id=${id}`
+  return card({
+    title: 'A change waits for a second admin',
+    id: 'waiting',
+    tone: 'wait',
+    content: html`<p>${by} proposed it ${formatInstant(at)}. It expires ${formatInstant(expiresAt)}.</p>
+${differenceList(difference)}
+<div class="row">${isOwn ? html`<span class="hint">You proposed it, so another admin has to approve it.</span>` : actionLink({ href: to('/approve'), name: 'Approve it', kind: 'main' })}
+${actionLink({ href: to('/reject'), name: isOwn ? 'Withdraw it' : 'Reject it' })}</div>`,
+  })
+}
+
+const signs = { added: '+ ', removed: '- ', kept: '  ' } as const
+
+/** The changed lines of each part. `isQuestion`: they stand in a page that asks, which has no headings between its title and them. */
+function differenceList(difference: SettingsDifference, isQuestion = false): Html {
+  return html`${difference.map(({ section, lines }) => {
+    const { label } = sectionTexts[section]
+    return html`${isQuestion ? html`<h2>${label}</h2>` : html`<h3>${label}</h3>`}
+<div class="listing" role="region" tabindex="0" aria-label="Changed lines: ${label}"><pre>${lines.map(({ is, text }) => html`<code class="${is}">${signs[is]}${text}</code>\n`)}</pre></div>`
+  })}`
+}
+
+async function previewPage(context: PageContext, fields: Fields): Promise<Content> {
+  const settings = await readSettings(context, fields)
+  const { connection } = settings
+  const sections = typedSections(fields)
+  if (fields('again') !== '') return formPage(settings, { context, fields })
+  if (fields('digest') !== settings.digest) return formPage(settings, { context, fields, refused: movedText(settings) })
+  if (Object.keys(sections).length === 0)
+    return formPage(settings, { context, fields, refused: 'Nothing was changed yet.' })
+  const body = { digest: settings.digest, sections }
+  const preview = await context.control.previewConnectionSettings({ params: { connection }, body })
+  const { problems, difference } = preview
+  if (problems.length > 0) return formPage(settings, { context, fields, problems })
+  if (difference.length === 0)
+    return formPage(settings, { context, fields, refused: 'Nothing was changed that shows in the settings.' })
+  const title = 'What changes'
+  const content = html`${heading({
+    title,
+    crumbs: [
+      { name: connection, href: connectionHref(connection) },
+      { name: 'Settings', href: settingsHref(connection) },
+    ],
+    lead: html`Nothing is saved yet. The file is ${code(settings.file)}.`,
+  })}
+${card({ title: 'In the file', id: 'difference', content: differenceList(difference) })}
+${effectCard(preview)}
+${saveCard(preview, { context, fields, settings })}`
+  return { title, content, section: 'settings' }
+}
+
+function movedText({ file }: ConnectionSettings): string {
+  return `${file} was changed by somebody else since you opened this page. What you typed is kept below: compare it with the file as it is now, and go on.`
+}
+
+type SaveState = {
+  readonly context: PageContext
+  readonly fields: Fields
+  readonly settings: ConnectionSettings
+}
+
+function saveCard({ trouble, twoPeople, text }: SettingsPreview, { context, fields, settings }: SaveState): Html {
+  const { connection, digest } = settings
+  const kept = html`${hidden('digest', digest)}
+${Object.entries(typedSections(fields)).map(([section, typed]) => html`${hiddenLines(partInput(section), typed)}${hidden(markInput(section), fields(markInput(section)))}`)}`
+  const back = html`<button name="again" value="1" formaction="${settingsHref(connection, '/preview')}">Go on editing</button>`
+  const form = (button: Html) =>
+    actionForm({
+      action: settingsHref(connection, '/save'),
+      formToken: context.formToken,
+      content: html`${kept}<div class="row">${button}${back}</div>`,
+    })
+  if (trouble !== null)
+    return card({
+      title: 'Copy it into the file',
+      id: 'save',
+      content: html`<p>${sentence(`Nothing can be saved: ${trouble}`)} Put these settings in place of the ones there, and reload the daemon.</p>
+${listing('The changed settings', text)}
+${form(html``)}`,
+    })
+  return card({
+    title: twoPeople ? 'Propose it' : 'Save it',
+    id: 'save',
+    content: html`<p>${twoPeople ? 'A second admin sees the same, and approves or rejects it. Until then nothing changes.' : 'The file is replaced as a whole, and Rollcall reloads. Afterwards you can undo it here.'}</p>
+${form(html`<button class="main">${twoPeople ? 'Propose it to a second admin' : 'Save and reload'}</button>`)}`,
+  })
+}
+
+/** The failures after which a person goes on in the form. */
+const mendable: ReadonlySet<string> = new Set(['conflict', 'config_invalid', 'usage'])
+
+const save: Action = {
+  section: 'settings',
+  operation,
+  ask: async (_context, fields) => ({
+    title: `Settings of ${fields('connection')}`,
+    explanation: html`<p>Nothing was typed here.</p>`,
+    button: 'Show the settings',
+    cancel: settingsHref(fields('connection')),
+  }),
+  perform: async (context, fields) => {
+    const connection = fields('connection')
+    const sections = typedSections(fields)
+    if (Object.keys(sections).length === 0) return formPage(await readSettings(context, fields), { context, fields })
+    try {
+      const body = { digest: fields('digest'), sections }
+      return doneWith(await context.control.changeConnectionSettings({ params: { connection }, body }))
+    } catch (error) {
+      if (!(error instanceof Failure) || !mendable.has(error.code)) throw error
+      const settings = await readSettings(context, fields)
+      const refused = settings.digest === fields('digest') ? sentence(error.message) : movedText(settings)
+      return formPage(settings, { context, fields, refused })
+    }
+  },
+}
+
+type Outcome = {
+  readonly connection: string
+  readonly file: string
+  readonly waits: boolean
+  readonly isTakenUp: boolean
+}
+
+function doneWith({ connection, file, waits, isTakenUp }: Outcome) {
+  if (waits)
+    return { to: settingsHref(connection), done: 'The change waits for a second admin. Nothing was saved yet.' }
+  const next = isTakenUp ? 'Rollcall reloads now, and does not answer for a moment.' : 'Restart Rollcall to apply it.'
+  return { to: settingsHref(connection), done: `The change was saved to ${file}. ${next}` }
+}
+
+const undo: Action = {
+  section: 'settings',
+  operation: 'undoConnectionSettings',
+  ask: async (context, fields) => {
+    const { connection, digest, previous, twoPeople } = await readSettings(context, fields)
+    if (previous === null) throw new Failure('conflict', 'there is no earlier version of these settings to put back')
+    return {
+      title: 'Undo the last change?',
+      explanation: html`<p>${previous.by} made it ${formatInstant(previous.at)}. Undoing it changes these lines:</p>
+${differenceList(previous.difference, true)}
+${twoPeople && html`<p>A second admin has to approve it.</p>`}`,
+      button: twoPeople ? 'Propose to undo it' : 'Undo it and reload',
+      hidden: { digest },
+      cancel: settingsHref(connection),
+    }
+  },
+  perform: async ({ control }, fields) =>
+    doneWith(
+      await control.undoConnectionSettings({
+        params: { connection: fields('connection') },
+        body: { digest: fields('digest') },
+      }),
+    ),
+}
+
+async function requireWaiting(context: PageContext, fields: Fields): Promise<Waiting> {
+  const { waiting } = await readSettings(context, fields)
+  if (waiting?.id === fields('id')) return waiting
+  throw new Failure('conflict', 'that change does not wait any more: it was decided, replaced, or has expired')
+}
+
+const approve: Action = {
+  section: 'settings',
+  operation: 'approveConnectionSettings',
+  ask: async (context, fields) => {
+    const { by, difference, id } = await requireWaiting(context, fields)
+    return {
+      title: `Approve the change of ${by}?`,
+      explanation: html`<p>The file is replaced, and Rollcall reloads.</p>${differenceList(difference, true)}`,
+      button: 'Approve it, save and reload',
+      hidden: { id },
+      cancel: settingsHref(fields('connection')),
+    }
+  },
+  perform: async ({ control }, fields) =>
+    doneWith(
+      await control.approveConnectionSettings({
+        params: { connection: fields('connection') },
+        body: { id: fields('id') },
+      }),
+    ),
+}
+
+const reject: Action = {
+  section: 'settings',
+  operation: 'rejectConnectionSettings',
+  ask: async (context, fields) => {
+    const { by, difference, id, isOwn } = await requireWaiting(context, fields)
+    return {
+      title: isOwn ? 'Withdraw your change?' : `Reject the change of ${by}?`,
+      explanation: html`<p>Nothing is saved, and the change is removed.</p>${differenceList(difference, true)}`,
+      button: isOwn ? 'Withdraw it' : 'Reject it',
+      hidden: { id },
+      cancel: settingsHref(fields('connection')),
+    }
+  },
+  perform: async ({ control }, fields) => {
+    const connection = fields('connection')
+    await control.rejectConnectionSettings({ params: { connection }, body: { id: fields('id') } })
+    return { to: settingsHref(connection), done: 'The change was removed. Nothing was saved.' }
+  },
+}

@@ -1,0 +1,64 @@
+import type { SettingsEffect, SettingsPreview } from '../../contract/control/settings-changes.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card } from '../../web/layout.ts'
+import { type Column, table } from '../../web/tables.ts'
+import { number } from '../../web/words.ts'
+import { guardName, sentence } from '../site/words.ts'
+
+type Figure = { readonly name: string; readonly of: (effect: SettingsEffect) => string }
+type Row = { readonly name: string; readonly before: string; readonly after: string }
+
+const figures: readonly Figure[] = [
+  { name: 'Rows of the export', of: ({ rows }) => number(rows) },
+  { name: 'People in it', of: ({ records }) => number(records) },
+  { name: 'Rows or cells that cannot be read', of: ({ rejected }) => number(rejected) },
+  { name: 'Joiners', of: ({ counts }) => number(counts.join) },
+  { name: 'Leavers', of: ({ counts }) => number(counts.leave) },
+  { name: 'Returns', of: ({ counts }) => number(counts.return) },
+  { name: 'Movers', of: ({ counts }) => number(counts.update) },
+  { name: 'Corrections', of: ({ counts }) => number(counts.correct) },
+  {
+    name: 'Guards that would hold the plan',
+    of: ({ guards }) => failedGuards(guards).map(guardName).join(', ') || 'none',
+  },
+]
+
+/** What a run over the newest export would do, with the settings as they are beside the changed ones. */
+export function effectCard({ effect, effectTrouble }: SettingsPreview): Html | null {
+  if (effect === null && effectTrouble === null) return null
+  return card({
+    title: 'On the newest export',
+    id: 'effect',
+    content:
+      effect === null
+        ? html`<p class="notice bad">${sentence(`What a run would do is not known: ${effectTrouble}`)}</p>`
+        : html`<p>What the next run would do. Nothing was stored or sent.</p>
+${effectTable(effect)}${newReasons(effect)}`,
+  })
+}
+
+function effectTable({ before, after }: NonNullable<SettingsPreview['effect']>): Html {
+  const rows = figures.map(({ name, of }) => ({ name, before: of(before), after: of(after) }))
+  const columns: readonly Column<Row>[] = [
+    { name: 'Figure', kind: 'row', cell: ({ name }) => name },
+    { name: 'Settings as they are', kind: 'figure', cell: (row) => row.before },
+    {
+      name: 'Changed settings',
+      kind: 'figure',
+      cell: (row) => (row.before === row.after ? row.after : html`<strong class="differs">${row.after}</strong>`),
+    },
+  ]
+  return table({ caption: 'What a run would do', columns, rows, empty: 'Nothing.' })
+}
+
+/** Why the plan would be held, for guards that the present settings pass. */
+function newReasons({ before, after }: NonNullable<SettingsPreview['effect']>): Html | null {
+  const known = new Set(failedGuards(before.guards))
+  const failed = after.guards.filter(({ ok, name }) => !ok && !known.has(name))
+  if (failed.length === 0) return null
+  return html`<ul class="lines">${failed.map(({ name, reason }) => html`<li><strong class="bad">${guardName(name)}</strong>: ${reason ?? 'beyond its limit'}</li>`)}</ul>`
+}
+
+function failedGuards(guards: SettingsEffect['guards']): string[] {
+  return guards.filter(({ ok }) => !ok).map(({ name }) => name)
+}

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import type { SettingsSection } from '../../contract/control/settings-changes.ts'
+import type { Fields } from '../site/site.ts'
+
+/** How the form names each part of a connection's settings. */
+export const sectionTexts: Readonly<Record<SettingsSection, { readonly label: string; readonly hint: string }>> = {
+  target: { label: 'Target', hint: 'The custom connection on the platform, by name or id.' },
+  source: { label: 'Source', hint: 'Where HR’s data comes from, its format, and the time zone of its dates.' },
+  mapping: { label: 'Columns', hint: 'Which column holds which field, on top of the preset; which rows are read.' },
+  leaving: {
+    label: 'Status words and absence',
+    hint: 'Which values say that a person has left, and what follows for a person who is missing.',
+  },
+  guards: { label: 'Guards', hint: 'How far a plan may go before a person has to approve it, and pinned people.' },
+  schedule: { label: 'Schedule', hint: 'When the source is read, and when the platform is read back.' },
+  other: { label: 'Further settings', hint: 'Delivery, leavers, webhook and linked connections.' },
+}
+
+const sections = Object.keys(sectionTexts) as SettingsSection[]
+
+/** The name of the field of a part. */
+export function partInput(section: string): string {
+  return `part-${section}`
+}
+
+/** The name of the hidden field that says which text of a part the person saw. */
+export function markInput(section: string): string {
+  return `mark-${section}`
+}
+
+/** Identifies a text of a part, without the blanks around it, which a form does not keep. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text.trim()).digest('base64url').slice(0, 16)
+}
+
+/** The parts that a person has changed. Others are not sent, so that they stay as somebody else may have changed them. */
+export function typedSections(fields: Fields): Partial<Record<SettingsSection, string>> {
+  const changed = sections.flatMap((section) => {
+    const mark = fields(markInput(section))
+    const text = fields(partInput(section)).replaceAll('\r\n', '\n')
+    return mark === '' || hashOf(text) === mark ? [] : [[section, text] as const]
+  })
+  return Object.fromEntries(changed)
+}

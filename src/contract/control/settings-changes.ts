@@ -1,0 +1,171 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { By } from './access.ts'
+import { Counts, Verdict } from './plan-shapes.ts'
+
+const sections = ['target', 'source', 'mapping', 'leaving', 'guards', 'schedule', 'other'] as const
+const Section = z.enum(sections)
+/** A part of a connection's settings that is edited on its own. */
+export type SettingsSection = z.infer<typeof Section>
+
+const Yaml = z.string().max(60_000)
+const Digest = z.string().max(200)
+
+/** Lines of a part: removed, added, or kept around them. */
+export const SettingsDifference = z
+  .array(
+    z.object({
+      section: Section,
+      lines: z.array(z.object({ is: z.enum(['removed', 'added', 'kept']), text: z.string() })),
+    }),
+  )
+  .meta({ id: 'SettingsDifference' })
+export type SettingsDifference = z.infer<typeof SettingsDifference>
+
+const change = {
+  by: z.string(),
+  at: z.iso.datetime(),
+  difference: SettingsDifference,
+}
+
+/** The settings of a connection as the file has them, and what can be done about them. */
+export const ConnectionSettings = z
+  .object({
+    connection: z.string(),
+    file: z.string(),
+    digest: Digest.describe('Of the file. A change repeats it, and is refused if the file has changed since.'),
+    trouble: z.string().nullable().describe('Why nothing can be saved. Null: it can.'),
+    sections: z
+      .array(z.object({ section: Section, text: z.string().describe('Settings with their comments, in YAML.') }))
+      .describe('Parts in which a secret may stand are left out.'),
+    twoPeople: z.boolean().describe('Whether a change waits for a second admin.'),
+    previous: z
+      .object(change)
+      .nullable()
+      .describe('The newest change of the file, if nothing has changed since, with the difference that undoing makes.'),
+    waiting: z
+      .object({
+        ...change,
+        id: z.uuid(),
+        expiresAt: z.iso.datetime(),
+        isOwn: z.boolean().describe('Whether the caller proposed it, and so cannot approve it.'),
+      })
+      .nullable()
+      .describe('The change that waits for a second admin.'),
+  })
+  .meta({ id: 'ConnectionSettings' })
+export type ConnectionSettings = z.infer<typeof ConnectionSettings>
+
+const Effect = z.object({
+  rows: z.int(),
+  records: z.int(),
+  rejected: z.int(),
+  counts: Counts,
+  guards: z.array(Verdict),
+  warnings: z.array(z.string()),
+})
+
+/** What changed settings look like, and what the next run would do with them. */
+export const SettingsPreview = z
+  .object({
+    digest: Digest,
+    problems: z
+      .array(z.object({ section: Section.nullable(), message: z.string() }))
+      .describe('Why the settings are refused. Empty: they are valid.'),
+    difference: SettingsDifference,
+    text: z.string().describe('The changed parts in YAML, to be copied where the file cannot be written.'),
+    trouble: z.string().nullable().describe('Why nothing can be saved. Null: it can.'),
+    twoPeople: z.boolean(),
+    effect: z
+      .object({ before: Effect, after: Effect })
+      .nullable()
+      .describe('What a run over the newest export would do, with the settings as they are and as they would be.'),
+    effectTrouble: z.string().nullable().describe('Why that is not known.'),
+  })
+  .meta({ id: 'SettingsPreview' })
+export type SettingsPreview = z.infer<typeof SettingsPreview>
+/** What a run would do with some settings. */
+export type SettingsEffect = z.infer<typeof Effect>
+
+const Outcome = z
+  .object({
+    connection: z.string(),
+    file: z.string(),
+    waits: z.boolean().describe('The change waits for a second admin; nothing was saved.'),
+    isTakenUp: z.boolean().describe('Whether the daemon reloads by itself. False: restart it.'),
+  })
+  .meta({ id: 'SettingsOutcome' })
+
+const params = z.object({ connection: z.string() })
+const typed = {
+  digest: Digest.describe('The digest of the file as the caller saw it.'),
+  sections: z.partialRecord(Section, Yaml).describe('The parts as they shall be. Parts that are left out stay.'),
+}
+const errors = [400, 401, 403, 404, 409, 422, 500, 503] as const
+const ofWaiting = z.strictObject({ id: z.uuid().describe('The change as the caller saw it.'), by: By })
+
+/** How an admin changes the settings of a connection in the file of the configuration. */
+export const settingsChangeOperations = operations({
+  getConnectionSettings: {
+    method: 'GET',
+    path: '/connections/:connection/settings',
+    permission: 'admin',
+    summary: 'The settings of a connection as the file has them. References to secrets are not resolved.',
+    params,
+    success: { 200: ConnectionSettings },
+    errors: [...errors],
+  },
+  previewConnectionSettings: {
+    method: 'POST',
+    path: '/connections/:connection/settings/preview',
+    permission: 'admin',
+    summary: 'Check changed settings, and show the difference and what a run would do. Nothing is stored or sent.',
+    params,
+    body: z.strictObject({
+      ...typed,
+      effect: z.boolean().default(true).describe('Whether the newest export is read, which may take minutes.'),
+    }),
+    success: { 200: SettingsPreview },
+    errors: [...errors],
+  },
+  changeConnectionSettings: {
+    method: 'POST',
+    path: '/connections/:connection/settings',
+    permission: 'admin',
+    summary: 'Save changed settings to the file and reload, or propose them where two people decide.',
+    params,
+    body: z.strictObject({ ...typed, by: By }),
+    success: { 200: Outcome },
+    errors: [...errors],
+  },
+  undoConnectionSettings: {
+    method: 'POST',
+    path: '/connections/:connection/settings/undo',
+    permission: 'admin',
+    summary: 'Put the previous version of the file back, or propose that where two people decide.',
+    params,
+    body: z.strictObject({ digest: typed.digest, by: By }),
+    success: { 200: Outcome },
+    errors: [...errors],
+  },
+  approveConnectionSettings: {
+    method: 'POST',
+    path: '/connections/:connection/settings/approve',
+    permission: 'admin',
+    summary: 'Save a change that another admin proposed.',
+    params,
+    body: ofWaiting,
+    success: { 200: Outcome },
+    errors: [...errors],
+  },
+  rejectConnectionSettings: {
+    method: 'POST',
+    path: '/connections/:connection/settings/reject',
+    permission: 'admin',
+    summary: 'Reject a proposed change, or withdraw an own one.',
+    params,
+    body: ofWaiting,
+    success: { 200: Outcome },
+    errors: [...errors],
+  },
+})

@@ -1,0 +1,267 @@
+import type {
+  SettingsDifference,
+  SettingsEffect,
+  SettingsPreview,
+  ConnectionSettings as SettingsView,
+} from '../../contract/control/settings-changes.ts'
+import { Failure } from '../../errors.ts'
+import { type SettingsChange, savedChange, waitingChange } from '../../store/settings-changes.ts'
+import { isSamePerson } from '../../sync/requests/two-people.ts'
+import type { Config } from '../config/config.ts'
+import { isTrial, type VisitParts } from '../proposal/first-parts.ts'
+import { planList } from '../proposal/plan-list.ts'
+import { forbiddenChanges } from './allowed-changes.ts'
+import { settingsDifference } from './difference.ts'
+import { mistakesIn, type OpenedFile, openFile } from './opened-file.ts'
+import { type Actor, approveChange, type Outcome, proposeChange, rejectChange, saveChange } from './saved-changes.ts'
+import { readSections, type SectionName, type SectionProblem, withSections } from './sections.ts'
+
+/** What the settings of connections are changed with. */
+type SettingsParts = Pick<VisitParts, 'config' | 'env' | 'sync' | 'toSync' | 'takeUp' | 'signal' | 'inTurn'>
+
+/** The parts that a person typed, and the digest of the file that the person saw. */
+type Typed = {
+  readonly digest: string
+  readonly sections: Readonly<Partial<Record<SectionName, string>>>
+}
+
+/** Lets admins change the settings of a connection in the file of the configuration. */
+export type ConnectionSettings = {
+  read(connection: string, actor: Actor): Promise<SettingsView>
+  /** `signal`: ends when nobody wants the answer any more. `effect`: whether the newest export is read. */
+  preview(
+    connection: string,
+    typed: Typed,
+    options: { readonly effect: boolean; readonly signal: AbortSignal },
+  ): Promise<SettingsPreview>
+  /** Throws `conflict` if the file has changed since, or cannot be written, and `config_invalid` for settings that are refused. */
+  save(connection: string, typed: Typed, actor: Actor): Promise<Outcome>
+  undo(connection: string, digest: string, actor: Actor): Promise<Outcome>
+  approve(connection: string, id: string, actor: Actor): Promise<Outcome>
+  reject(connection: string, id: string, actor: Actor): Promise<Outcome>
+}
+
+/** Opens the settings of connections for changes. Changes of this process do not interleave. */
+export function openConnectionSettings(parts: SettingsParts): ConnectionSettings {
+  const { config, sync, inTurn } = parts
+  const open = (connection: string) => openFile({ ...parts, connection })
+  return {
+    async read(connection, actor) {
+      return await settingsView(parts, { connection, actor, opened: await open(connection) })
+    },
+    async preview(connection, typed, { effect, signal }) {
+      const opened = await open(connection)
+      const { problems, text, next } = await judge(parts, { connection, opened, typed })
+      const difference = text === null ? [] : differenceOf({ connection, opened, after: text })
+      const { digest, trouble, current } = opened
+      const effects = effect && next && current && difference.length > 0
+      return {
+        ...{ digest, trouble, problems: [...problems], difference },
+        text: text === null ? '' : changedText(text, connection, difference),
+        twoPeople: hasTwoPeople(config, opened),
+        ...(effects
+          ? await effectOf(parts, { connection, before: current, after: next, signal })
+          : { effect: null, effectTrouble: null }),
+      }
+    },
+    async save(connection, typed, actor) {
+      return await inTurn(async () => {
+        const opened = await open(connection)
+        refuseUnsavable(config, opened, typed.digest)
+        const { problems, text } = await judge(parts, { connection, opened, typed })
+        if (text === null || problems.length > 0) throw refusalOf(problems)
+        return await change(parts, { connection, opened, after: text, actor })
+      })
+    },
+    async undo(connection, digest, actor) {
+      return await inTurn(async () => {
+        const opened = await open(connection)
+        refuseUnsavable(config, opened, digest)
+        const previous = await undoable(parts, opened, connection)
+        if (previous === null)
+          throw new Failure('conflict', 'there is no earlier version of these settings to put back')
+        const checked = await mistakesIn(previous.before, { ...parts, connection })
+        if ('problems' in checked) throw refusalOf(checked.problems)
+        return await change(parts, { connection, opened, after: previous.before, actor, isUndo: true })
+      })
+    },
+    async approve(connection, id, actor) {
+      return await inTurn(async () => {
+        const opened = await open(connection)
+        const waiting = await requireWaiting(connection, id)
+        if (isSamePerson(waiting, actor))
+          throw new Failure(
+            'conflict',
+            `${waiting.by} proposed this change: "approvals.twoPeople" wants another person to approve it`,
+          )
+        if (waiting.before !== opened.text)
+          throw new Failure('conflict', `${config.file} has changed since this was proposed: propose it again`)
+        refuseUnsavable(config, opened, opened.digest)
+        const checked = await mistakesIn(waiting.after, { ...parts, connection })
+        if ('problems' in checked) throw refusalOf(checked.problems)
+        const difference = differenceOf({ connection, opened, after: waiting.after })
+        return await approveChange(parts, { waiting, difference, actor })
+      })
+    },
+    async reject(connection, id, actor) {
+      return await inTurn(async () => rejectChange(parts, await requireWaiting(connection, id), actor))
+    },
+  }
+
+  async function requireWaiting(connection: string, id: string): Promise<SettingsChange> {
+    const waiting = await waitingChange(sync.store.db, { connection, now: sync.now() })
+    if (waiting?.id === id) return waiting
+    throw new Failure('conflict', 'that change does not wait any more: it was decided, replaced, or has expired')
+  }
+}
+
+type Judged = {
+  readonly problems: readonly SectionProblem[]
+  /** The text of the file with the change; null if it cannot be made. */
+  readonly text: string | null
+  readonly next: Config | null
+}
+
+type ToJudge = { readonly connection: string; readonly opened: OpenedFile; readonly typed: Typed }
+
+/** The file with what was typed, and everything that is wrong with it. */
+async function judge(parts: SettingsParts, { connection, opened, typed }: ToJudge): Promise<Judged> {
+  const { config } = parts
+  const { text: before, current, hidden, sections } = opened
+  if (current === null || sections.length === 0) return { problems: [], text: null, next: null }
+  const shown = Object.entries(typed.sections).filter(([name]) => !hidden.has(name as SectionName))
+  const edited = withSections(before, connection, Object.fromEntries(shown))
+  if ('problems' in edited) return { problems: edited.problems, text: null, next: null }
+  // Before references are resolved: what they stand for could show in a message.
+  const forbidden = forbiddenChanges({
+    ...{ before, after: edited.text, connection },
+    ...{ file: config.file, isTrial: isTrial(config) },
+  })
+  if (forbidden.length > 0) return { problems: forbidden, text: null, next: null }
+  const checked = await mistakesIn(edited.text, { ...parts, connection })
+  if ('problems' in checked) return { problems: checked.problems, text: null, next: null }
+  return { problems: [], text: edited.text, next: checked.next }
+}
+
+type ToChange = {
+  readonly connection: string
+  readonly opened: OpenedFile
+  readonly after: string
+  readonly actor: Actor
+  readonly isUndo?: boolean
+}
+
+async function change(parts: SettingsParts, { opened, ...toChange }: ToChange): Promise<Outcome> {
+  const { connection, after, actor, isUndo = false } = toChange
+  if (after === opened.text) throw new Failure('usage', 'nothing has changed: there is nothing to save')
+  const difference = differenceOf({ connection, opened, after })
+  const made = { connection, before: opened.text, after, difference, isUndo, actor }
+  if (!hasTwoPeople(parts.config, opened)) return await saveChange(parts, made)
+  const { approvals } = opened.current ?? parts.config
+  return await proposeChange(parts, made, approvals.expireHours)
+}
+
+/** The rule holds if the daemon knows it, or if the file has it by now. */
+function hasTwoPeople({ approvals }: Config, { current }: OpenedFile): boolean {
+  return approvals.twoPeople || current?.approvals.twoPeople === true
+}
+
+function refuseUnsavable({ file }: Config, { digest, trouble }: OpenedFile, seen: string): void {
+  if (digest !== seen)
+    throw new Failure(
+      'conflict',
+      `${file} was changed by somebody else since you opened this page: compare with the file as it is now, and save again`,
+    )
+  if (trouble !== null) throw new Failure('conflict', `nothing can be saved: ${trouble}`)
+}
+
+function refusalOf(problems: readonly SectionProblem[]): Failure {
+  return new Failure(
+    'config_invalid',
+    problems.map(({ message }) => message),
+  )
+}
+
+type Changed = { readonly connection: string; readonly opened: OpenedFile; readonly after: string }
+
+function differenceOf({ connection, opened, after }: Changed): SettingsDifference {
+  return settingsDifference({ before: opened.text, after, connection, hidden: opened.hidden })
+}
+
+/** The parts that differ, whole, for a person who puts them into the file by hand. */
+function changedText(text: string, connection: string, difference: SettingsDifference): string {
+  const changed = new Set(difference.map(({ section }) => section))
+  const sections = (readSections(text, connection) ?? []).filter(({ name }) => changed.has(name))
+  return sections.map((section) => section.text).join('\n')
+}
+
+async function undoable(
+  { config, sync }: SettingsParts,
+  { text }: OpenedFile,
+  connection: string,
+): Promise<SettingsChange | null> {
+  const saved = await savedChange(sync.store.db, { file: config.file, after: text })
+  return saved?.connection === connection ? saved : null
+}
+
+type ToShow = { readonly connection: string; readonly opened: OpenedFile; readonly actor: Actor }
+
+async function settingsView(parts: SettingsParts, { connection, opened, actor }: ToShow): Promise<SettingsView> {
+  const { config, sync } = parts
+  const { digest, trouble, sections, hidden } = opened
+  const previous = await undoable(parts, opened, connection)
+  const waiting = await waitingChange(sync.store.db, { connection, now: sync.now() })
+  return {
+    ...{ connection, file: config.file, digest, trouble, twoPeople: hasTwoPeople(config, opened) },
+    sections: sections.map(({ name, text }) => ({ section: name, text })),
+    previous: previous && {
+      by: previous.by,
+      at: previous.at.toISOString(),
+      difference: differenceOf({ connection, opened, after: previous.before }),
+    },
+    waiting: waiting && {
+      ...{ id: waiting.id, by: waiting.by, at: waiting.at.toISOString() },
+      expiresAt: (waiting.expiresAt ?? waiting.at).toISOString(),
+      isOwn: isSamePerson(waiting, actor),
+      difference: settingsDifference({ before: waiting.before, after: waiting.after, connection, hidden }),
+    },
+  }
+}
+
+type ToCompare = {
+  readonly connection: string
+  readonly before: Config
+  readonly after: Config
+  readonly signal: AbortSignal
+}
+
+/** What a run over the newest export would do, with the settings as they are and as they would be. */
+async function effectOf(
+  parts: SettingsParts,
+  { connection, before, after, signal }: ToCompare,
+): Promise<Pick<SettingsPreview, 'effect' | 'effectTrouble'>> {
+  const unknown = (effectTrouble: string) => ({ effect: null, effectTrouble })
+  const either = AbortSignal.any([signal, parts.signal])
+  const effects: SettingsEffect[] = []
+  for (const config of [before, after]) {
+    const one = config.connections.get(connection)
+    if (!one?.source || one.records) return unknown('this connection reads no export of people')
+    try {
+      const planned = { next: config, connection: one, secrets: new Map() }
+      const { preview } = await planList(planned, { ...parts, signal: either })
+      effects.push(effectView(preview))
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      return unknown(`with the settings as they ${config === before ? 'are' : 'would be'}: ${error.message}`)
+    }
+  }
+  const [old, next] = effects
+  return { effect: old && next ? { before: old, after: next } : null, effectTrouble: null }
+}
+
+type Preview = Awaited<ReturnType<typeof planList>>['preview']
+
+function effectView({ rows, records, counts, guards, warnings }: Preview): SettingsEffect {
+  const rejected = counts.rejected + counts.incomplete
+  return { rows, records, rejected, counts, guards: [...guards], warnings: [...warnings] }
+}

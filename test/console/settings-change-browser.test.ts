@@ -1,0 +1,211 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { excessOf, violationsOn } from '../helpers/axe.ts'
+import { configuredConnection, openConfiguredDaemon } from '../helpers/configured.ts'
+import { startChromium } from '../helpers/servers/chromium.ts'
+import { newWindow, textOf } from './windows.ts'
+
+const settings = '/connections/hr/settings'
+const atThree = "# Every night.\nschedule: { cron: '0 3 * * *' }"
+const shots = process.env.ROLLCALL_SHOTS
+
+let daemon: Awaited<ReturnType<typeof openConfiguredDaemon>>
+let chromium: Awaited<ReturnType<typeof startChromium>>
+beforeAll(async () => {
+  daemon = await openConfiguredDaemon()
+  chromium = await startChromium()
+})
+beforeEach(async () => await writeFile(daemon.file, daemon.text))
+afterAll(async () => {
+  await chromium[Symbol.asyncDispose]()
+  await daemon[Symbol.asyncDispose]()
+})
+
+type Daemon = Awaited<ReturnType<typeof openConfiguredDaemon>>
+type WindowOptions = {
+  readonly scripts?: boolean
+  readonly width?: number
+  readonly token?: string
+  readonly dark?: boolean
+}
+
+/** A window at the settings of the connection, in which an admin is signed in. */
+async function openSettings(
+  of: Daemon,
+  { scripts = true, width = 1280, token = of.adminToken, dark = false }: WindowOptions = {},
+) {
+  const window = await newWindow(chromium, of, { scripts })
+  const { page, go, press } = window
+  await page.setViewport({ width, height: 900 })
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }])
+  await window.leave()
+  await go('/')
+  await page.type('::-p-aria(Token)', token)
+  await press('Sign in')
+  await go(settings)
+  const flaws: string[] = []
+  return {
+    ...window,
+    flaws,
+    /** Writes a text into a part of the form. */
+    async fill(part: string, text: string) {
+      const field = `textarea[name="part-${part}"]`
+      await page.$eval(field, (area, typed) => Object.assign(area, { value: typed }), text)
+    },
+    textIn: (part: string) => page.$eval(`textarea[name="part-${part}"]`, ({ value }) => value),
+    /** Notes what axe finds, and a page that is wider than its screen. */
+    async look(name: string) {
+      if (scripts) flaws.push(...(await violationsOn(page)).map((text) => `${name}: ${text}`))
+      if ((await excessOf(page)) !== 0) flaws.push(`${name} is wider`)
+      if (shots) {
+        await mkdir(shots, { recursive: true })
+        await page.screenshot({
+          path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`) as `${string}.png`,
+          fullPage: true,
+        })
+      }
+    },
+  }
+}
+
+test.each([
+  ['with scripts on a wide screen', { width: 1440 }],
+  ['with scripts on a tablet in the dark', { width: 768, dark: true }],
+  ['without scripts on a phone', { scripts: false, width: 360 }],
+  ['with scripts on a phone', { width: 390, dark: true }],
+] as const)(
+  'in Chromium %s, an admin changes a schedule, sees what it does, saves and undoes it',
+  async (_how, how) => {
+    await using window = await openSettings(daemon, how)
+    const { page, press, fill, look } = window
+    await look('form')
+    await fill('schedule', atThree)
+    await fill('leaving', 'status: { column: Status, leftWhen: [Active], employedWhen: [Terminated] }')
+    await press('See what changes')
+    const difference = await textOf(page, 'main')
+    await look('preview')
+    await press('Save and reload')
+    const done = await textOf(page, '.notice')
+    const saved = await daemon.config()
+    await look('saved')
+    await press('Undo the last change')
+    await look('undo')
+    await press('Undo it and reload')
+
+    expect(difference).toContain("- schedule: { cron: '0 2 * * *' }")
+    expect(difference).toContain("+ schedule: { cron: '0 3 * * *' }")
+    expect(difference).toMatch(/Joiners ?40 ?/)
+    expect(done).toContain('The change was saved to')
+    expect(saved).toContain("    # Every night.\n    schedule: { cron: '0 3 * * *' }\n")
+    expect(saved).toContain('path: people.csv # from payroll')
+    expect(await daemon.config()).toBe(daemon.text)
+    expect([window.flaws, window.complaints]).toEqual([[], []])
+  },
+)
+
+test('a mistake stands beside its part, and what was typed stays', async () => {
+  await using window = await openSettings(daemon)
+  await window.fill('mapping', 'fields: { email: { colum: Mail } }')
+  await window.press('See what changes')
+  await window.look('mistake')
+
+  expect(await textOf(window.page, '#part-mapping-error')).toContain(
+    'Unrecognized key: "colum" (did you mean "column"?)',
+  )
+  expect(await window.textIn('mapping')).toBe('fields: { email: { colum: Mail } }')
+  expect(await daemon.config()).toBe(daemon.text)
+  expect([window.flaws, window.complaints]).toEqual([[], []])
+})
+
+test('of two admins who edit at once, the second keeps what was typed, and overwrites nothing of the first', async () => {
+  await using first = await openSettings(daemon)
+  await using second = await openSettings(daemon)
+  for (const [window, part, text] of [
+    [first, 'schedule', atThree],
+    [second, 'guards', 'pinned: [E1]'],
+  ] as const) {
+    await window.fill(part, text)
+    await window.press('See what changes')
+  }
+  await first.press('Save and reload')
+  await second.press('Save and reload')
+  const refused = await textOf(second.page, '.notice')
+  const kept = await second.textIn('guards')
+  await second.look('moved')
+  await second.press('See what changes')
+  await second.press('Save and reload')
+
+  expect(refused).toContain('was changed by somebody else since you opened this page')
+  expect(kept).toBe('pinned: [E1]')
+  expect(await daemon.config()).toMatch(/0 3 \* \* \*' }\n {4}pinned: \[E1\]\n/)
+  expect(second.flaws).toEqual([])
+})
+
+test('a part that was changed by hand meanwhile is shown beside what was typed', async () => {
+  await using window = await openSettings(daemon)
+  await window.fill('schedule', atThree)
+  await writeFile(daemon.file, daemon.text.replace('0 2 * * *', '0 5 * * *'))
+  await window.press('See what changes')
+  await window.look('by-hand')
+
+  expect(await textOf(window.page, '.notice')).toContain('was changed by somebody else')
+  expect(await window.textIn('schedule')).toBe(atThree)
+  expect(await textOf(window.page, '.listing')).toContain('0 5 * * *')
+  expect(await daemon.config()).toContain('0 5 * * *')
+  expect([window.flaws, window.complaints]).toEqual([[], []])
+})
+
+test('a read-only file says so before anybody types, and its text can be copied', async () => {
+  await chmod(daemon.file, 0o444)
+  await using window = await openSettings(daemon)
+  const before = await textOf(window.page, '.notice')
+  await window.look('read-only')
+  await window.fill('schedule', atThree)
+  await window.press('See what changes')
+  const copy = await textOf(window.page, '[aria-label="The changed settings"]')
+  const buttons = await window.page.$$eval('main button', (all) => all.map(({ textContent }) => textContent))
+  await window.look('copy')
+  await chmod(daemon.file, 0o600)
+
+  expect(before).toMatch(/^Nothing can be saved: .* is read-only/)
+  expect(copy).toContain("schedule: { cron: '0 3 * * *' }")
+  expect(buttons).not.toContain('Save and reload')
+  expect([window.flaws, window.complaints]).toEqual([[], []])
+})
+
+test('under the rule of two people, a second admin approves the change', async () => {
+  const more = `approvals: { twoPeople: true }\n${configuredConnection}`
+  await using two = await openConfiguredDaemon({ more })
+  await using ana = await openSettings(two, { token: await two.newToken('ana', 'admin') })
+  await ana.fill('schedule', atThree)
+  await ana.press('See what changes')
+  await ana.press('Propose it to a second admin')
+  const own = await textOf(ana.page, '.card.wait')
+  await ana.look('proposed')
+  await using ben = await openSettings(two, { token: await two.newToken('ben', 'admin') })
+  const unsaved = await two.config()
+  await ben.look('waiting')
+  await ben.press('Approve it')
+  await ben.look('approve')
+  await ben.press('Approve it, save and reload')
+
+  expect(own).toContain('You proposed it, so another admin has to approve it')
+  expect(unsaved).toBe(two.text)
+  expect(await two.config()).toContain('0 3 * * *')
+  expect([ana.flaws, ben.flaws, ana.complaints, ben.complaints]).toEqual([[], [], [], []])
+})
+
+test('the pages of the connection and of the settings lead to it, and who may not change them reads why', async () => {
+  await using window = await openSettings(daemon)
+  await window.go('/settings')
+  await window.press('Change settings: hr')
+  const fromSettings = window.page.url()
+  await window.go('/connections/hr')
+  await window.press('Change settings: hr')
+  const fromConnection = window.page.url()
+  await using viewer = await openSettings(daemon, { token: await daemon.newToken('vera', 'viewer') })
+
+  expect([fromSettings, fromConnection]).toEqual([daemon.url + settings, daemon.url + settings])
+  expect(await textOf(viewer.page, '.empty')).toContain('You cannot change the settings')
+})

@@ -1,0 +1,230 @@
+import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { configuredConnection, openConfiguredDaemon } from '../../helpers/configured.ts'
+
+const atThree = { schedule: "# Every night.\nschedule: { cron: '0 3 * * *' }" }
+const atFour = { schedule: "schedule: { cron: '0 4 * * *' }" }
+
+let daemon: Awaited<ReturnType<typeof openConfiguredDaemon>>
+beforeAll(async () => {
+  daemon = await openConfiguredDaemon()
+})
+beforeEach(async () => {
+  await writeFile(daemon.file, daemon.text)
+  daemon.reloadRequests.length = 0
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+})
+
+test('a change is saved into its lines, recorded with person and difference, and reloaded', async () => {
+  await chmod(daemon.file, 0o640)
+  const saved = await daemon.save(atThree)
+  const [entry] = await daemon.entries()
+
+  expect(saved).toMatchObject({ status: 200, body: { connection: 'hr', waits: false, isTakenUp: true } })
+  expect(await daemon.config()).toBe(daemon.text.replace('0 2 * * *', '0 3 * * *'))
+  expect((await stat(daemon.file)).mode & 0o777).toBe(0o640)
+  expect(daemon.reloadRequests).toEqual(['reload'])
+  expect(entry).toMatchObject({
+    act: 'settings.changed',
+    by: 'server.token',
+    details: {
+      difference: ["schedule - schedule: { cron: '0 2 * * *' }", "schedule + schedule: { cron: '0 3 * * *' }"],
+    },
+  })
+  expect((await readdir(daemon.folder)).filter((name) => name.startsWith('rollcall.yaml'))).toEqual(['rollcall.yaml'])
+})
+
+test('of two admins who edit at once, the second is refused', async () => {
+  const { digest } = await daemon.read()
+  const [first, second] = await Promise.all([
+    daemon.send('', { digest, sections: atThree }),
+    daemon.send('', { digest, sections: atFour }),
+  ])
+
+  expect([first.status, second.status].sort()).toEqual([200, 409])
+  const refused = first.status === 409 ? first : second
+  expect(JSON.stringify(refused.body)).toContain('changed by somebody else since you opened this page')
+  expect(await daemon.config()).toBe(daemon.text.replace('0 2', first.status === 200 ? '0 3' : '0 4'))
+})
+
+test('a change is refused if the file was changed by hand meanwhile', async () => {
+  const { digest } = await daemon.read()
+  const byHand = `${daemon.text}# by hand\n`
+  await writeFile(daemon.file, byHand)
+
+  expect(await daemon.send('', { digest, sections: atThree })).toMatchObject({ status: 409 })
+  expect(await daemon.config()).toBe(byHand)
+})
+
+test.each([
+  ['mapping', 'fields: { startedAt: { colum: Start } }', 'Unrecognized key: "colum" (did you mean "column"?)'],
+  ['leaving', 'status: { column: Status, leftWhen: [Terminated], gone: [Terminated] }', 'Unrecognized key: "gone"'],
+  ['schedule', "schedule: { cron: '0 25 * * *' }", 'schedule.cron'],
+  ['guards', 'guards: { leavers: { share: 7 } }', 'guards.leavers.share'],
+  ['target', 'target: {}', 'expected either name or id'],
+] as const)('a mistake in %s stands beside it and is not saved', async (section, text, message) => {
+  const sections = { [section]: text }
+  const { problems } = await daemon.preview(sections)
+
+  expect(problems).toContainEqual({ section, message: expect.stringContaining(message) })
+  expect(await daemon.save(sections)).toMatchObject({ status: 422 })
+  expect(await daemon.config()).toBe(daemon.text)
+})
+
+test('the effect on the newest export stands beside what the present settings do', async () => {
+  const leaving = 'status: { column: Status, leftWhen: [Active], employedWhen: [Terminated] }'
+  const { effect, difference } = await daemon.preview({ leaving })
+  const broken = await daemon.preview({ mapping: 'fields: { identityId: { column: Nowhere } }' })
+
+  expect(effect).toMatchObject({ before: { rows: 40, counts: { join: 40 } }, after: { rows: 40 } })
+  expect(effect?.after.guards).not.toEqual(effect?.before.guards)
+  expect(difference.map(({ section }) => section)).toEqual(['leaving'])
+  expect(JSON.stringify(broken.effect?.after.guards.filter(({ ok }) => !ok))).toContain('Nowhere')
+})
+
+test('a read-only file says so at once, and gives the text to copy', async () => {
+  await chmod(daemon.file, 0o444)
+  const { trouble } = await daemon.read()
+  const preview = await daemon.preview(atFour)
+  const saved = await daemon.save(atFour)
+  await chmod(daemon.file, 0o600)
+
+  expect(trouble).toContain('is read-only')
+  expect(preview).toMatchObject({ trouble, text: atFour.schedule })
+  expect(saved).toMatchObject({ status: 409 })
+  expect(await daemon.config()).toBe(daemon.text)
+})
+
+test('a change that cannot be written is recorded as failed, and the version before can still be undone', async () => {
+  await daemon.save(atThree)
+  const obstacle = `${daemon.file}.${process.pid}`
+  await mkdir(obstacle)
+  const failed = await daemon.save(atFour)
+  await rm(obstacle, { recursive: true })
+  const [entry] = await daemon.entries()
+
+  expect(failed).toMatchObject({ status: 409 })
+  expect(entry).toMatchObject({ act: 'settings.failed' })
+  expect(await daemon.config()).toContain('0 3 * * *')
+  expect((await daemon.read()).previous).toMatchObject({ by: 'server.token' })
+})
+
+test('undo puts the previous version back, unless the file has changed since', async () => {
+  await daemon.save(atThree)
+  const { digest, previous } = await daemon.read()
+  const undone = await daemon.send('/undo', { digest })
+  const restored = await daemon.config()
+  await writeFile(daemon.file, `${restored}# by hand\n`)
+  const after = await daemon.read()
+
+  expect(previous?.difference.flatMap(({ lines }) => lines.filter(({ is }) => is === 'added'))).toEqual([
+    { is: 'added', text: "schedule: { cron: '0 2 * * *' }" },
+  ])
+  expect(undone).toMatchObject({ status: 200 })
+  expect(restored).toBe(daemon.text)
+  expect((await daemon.entries())[0]).toMatchObject({ act: 'settings.changed', details: { undo: true } })
+  expect(after.previous).toBeNull()
+  expect(await daemon.send('/undo', { digest: after.digest })).toMatchObject({ status: 409 })
+})
+
+test.each([
+  [{ source: 'type: csv\npath: people.csv\nmode: snapshot\ntimeZone: ${file:/etc/passwd}' }, 'source'],
+  [{ mapping: 'fields: { email: { column: "${env:HOME}" } }' }, 'mapping'],
+  [{ target: 'target: { name: "${file:token}" }' }, 'target'],
+] as const)('no reference is written from a browser: %j', async (sections, section) => {
+  const { problems } = await daemon.preview(sections)
+
+  expect(problems[0]).toEqual({ section, message: expect.stringContaining('references such as ${file:…}') })
+  expect(await daemon.save(sections)).toMatchObject({ status: 422 })
+})
+
+test('an alias must not carry a change out of the connection', async () => {
+  const shared = daemon.text
+    .replace("{ cron: '0 2 * * *' }", "&nightly { cron: '0 2 * * *' }")
+    .concat(
+      '  other: { target: { name: Other }, source: { type: csv, path: people.csv, mode: snapshot, preset: workday }, schedule: *nightly }\n',
+    )
+  await writeFile(daemon.file, shared)
+
+  const { problems } = await daemon.preview({ schedule: "schedule: &nightly { cron: '0 3 * * *' }" })
+
+  expect(problems).toEqual([{ section: null, message: expect.stringContaining('through an alias') }])
+})
+
+test('outside of a trial, addresses and files are changed on the machine', async () => {
+  await using real = await openConfiguredDaemon({ baseUrl: 'https://platform.example/public/v2' })
+  const source = (path: string, zone: string) => `type: csv\npath: ${path}\nmode: snapshot\ntimeZone: ${zone}`
+  const { problems } = await real.preview({ source: source('/etc/shadow', 'UTC') })
+
+  expect(problems).toEqual([{ section: 'source', message: expect.stringContaining('source.path may name a file') }])
+  expect(await real.save({ source: source('people.csv # from payroll', 'Europe/Berlin') })).toMatchObject({
+    status: 200,
+  })
+})
+
+test('a part with a text that may be a secret is neither shown nor changed', async () => {
+  const more = `connections:
+  hr:
+    target: { name: HR }
+    source:
+      type: http
+      format: csv
+      url: https://hr.example/people
+      basic: { username: key-of-hr, password: '\${file:token}' }
+      mode: snapshot
+      fields: { identityId: { column: id } }
+      status: null
+`
+  await using secretive = await openConfiguredDaemon({ more })
+  const { sections } = await secretive.read()
+  const saved = await secretive.save({ source: 'type: csv', guards: 'pinned: [E1]' })
+
+  expect(JSON.stringify(sections)).not.toContain('key-of-hr')
+  expect(saved).toMatchObject({ status: 200 })
+  expect(await secretive.config()).toContain('username: key-of-hr')
+  expect(JSON.stringify(await secretive.entries())).not.toContain('key-of-hr')
+})
+
+test('under the rule of two people a change waits for another admin, and expires', async () => {
+  let now = new Date('2026-11-20T08:00:00Z')
+  await using two = await openConfiguredDaemon({
+    more: `approvals: { twoPeople: true, expireHours: 24 }\n${configuredConnection}`,
+    now: () => now,
+  })
+  const [ana, ben] = [await two.newToken('ana', 'admin'), await two.newToken('ben', 'admin')]
+  const approver = await two.newToken('otto', 'approver')
+  const proposed = await two.save(atThree, ana)
+  const { waiting } = await two.read(ben)
+  const id = waiting?.id
+  const own = await two.send('/approve', { id }, ana)
+  const byApprover = await two.send('/approve', { id }, approver)
+  const unchanged = await two.config()
+  const approved = await two.send('/approve', { id }, ben)
+  const again = await two.send('/approve', { id }, ben)
+
+  expect(proposed).toMatchObject({ status: 200, body: { waits: true } })
+  expect(waiting).toMatchObject({ by: 'ana', isOwn: false, expiresAt: '2026-11-21T08:00:00.000Z' })
+  expect([own.status, byApprover.status, approved.status, again.status]).toEqual([409, 403, 200, 409])
+  expect(unchanged).toBe(two.text)
+  expect(await two.config()).toContain('0 3 * * *')
+  expect(await two.entries()).toMatchObject([
+    { act: 'settings.changed', by: 'ana', details: { approvedBy: 'ben' } },
+    { act: 'settings.proposed', by: 'ana' },
+  ])
+
+  const { digest } = await two.read(ana)
+  expect(await two.send('/undo', { digest }, ana)).toMatchObject({ body: { waits: true } })
+  const late = (await two.read(ben)).waiting?.id
+  now = new Date('2026-11-21T08:00:00Z')
+  expect(await two.send('/approve', { id: late }, ben)).toMatchObject({ status: 409 })
+  await two.save(atFour, ana)
+  const rejected = (await two.read(ben)).waiting?.id
+  await two.send('/reject', { id: rejected }, ben)
+  expect((await two.read(ben)).waiting).toBeNull()
+  await two.save(atFour, ana)
+  await writeFile(two.file, `${await two.config()}# by hand\n`)
+  const stale = (await two.read(ben)).waiting?.id
+  expect(await two.send('/approve', { id: stale }, ben)).toMatchObject({ status: 409 })
+})
