@@ -8,6 +8,7 @@ import { houseRows } from './house.ts'
 import { measureIdle } from './idle.ts'
 import { measureInstalls } from './install.ts'
 import { measureLists } from './list.ts'
+import { measureNights, nightRow } from './night.ts'
 import { type EnvironmentOptions, openEnvironment } from './place.ts'
 import { measurePlans, planComparisons, planRow } from './plan.ts'
 import { measurePlatform } from './platform.ts'
@@ -24,6 +25,7 @@ npm run bench -- statement [--sizes 100000] [--stores PostgreSQL] [--json]
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- list [--sizes 100000] [--json]
 npm run bench -- workbook [--sizes 200000] [--json]
+npm run bench -- night [--sizes 20000,100000] [--json]
 npm run bench -- connections [--connections 1000] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
@@ -45,7 +47,7 @@ const benches: Readonly<Record<string, typeof benchDeliver>> = {
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
-    sizes: { type: 'string', default: '10000,100000' },
+    sizes: { type: 'string' },
     stores: { type: 'string', default: stores.join(',') },
     rate: { type: 'string' },
     seconds: { type: 'string', default: '30' },
@@ -61,7 +63,7 @@ const { positionals, values } = parseArgs({
 })
 const bench = benches[positionals[0] ?? '']
 const isDelivering = bench !== undefined
-const sizes = values.sizes.split(',').map(Number)
+const sizes = (values.sizes ?? (positionals[0] === 'night' ? '20000,100000' : '10000,100000')).split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
 const isPlaced = chosen.length > 0 && sizes.every(isCount)
 // In production the platform is another machine, and takes no processor time from its client.
@@ -78,6 +80,7 @@ const simulated = { connections: Number(values.connections), speed: Number(value
 if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
 else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
 else if (positionals[0] === 'list' && sizes.every(isCount)) print(await benchList())
+else if (positionals[0] === 'night' && sizes.every(isCount)) print(await benchNights())
 else if (positionals[0] === 'workbook' && sizes.every(isCount)) print(await benchWorkbooks())
 else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
 else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
@@ -245,6 +248,17 @@ async function benchList(): Promise<Row[]> {
         'MiB / bare': ratio(ours.peakMiB, bareMib),
       })
     }
+  }
+  return rows
+}
+
+/** Nights from the export to the last answer, against the limit of the platform and a script that does the same. */
+async function benchNights(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  const rows: Row[] = []
+  for (const people of sizes) {
+    process.stderr.write(`${people} people …\n`)
+    rows.push(...(await measureNights(server.url, people)).map(nightRow))
   }
   return rows
 }

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
-import { company, type NightEvent, nextNight, toCsv, usualNight } from '../../src/cli/demo/company.ts'
+import { company, type NightEvent, nextNight, type Person, toCsv, usualNight } from '../../src/cli/demo/company.ts'
 import { boundTo, type Cores } from './cores.ts'
 
 /** The setup for the measurements of one size on one store. Disposing removes all of it. */
@@ -124,9 +124,7 @@ export async function openEnvironment({
   await writeFile(files.csv, toCsv(staff))
   await copyFile(files.csv, formerCsv)
   const writeNextDay = async () => {
-    const counts = Object.fromEntries(eventsOfDay.map(([event, share]) => [event, Math.round(share * people)]))
-    const next = nextNight(staff, { seed: 2, today, counts: { ...usualNight, ...counts } })
-    await writeFile(files.csv, toCsv(next.people))
+    await writeFile(files.csv, toCsv(nextDay(staff, today)))
   }
   const changeMapping = async () => await writeFile(files.config, `${configText}${remapped}`)
   const rest = async () => {
@@ -143,6 +141,12 @@ export async function openEnvironment({
   const opened = opening.move()
   const environment = { ...files, formerCsv, rest, writeNextDay, changeMapping, env, cores }
   return { ...environment, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** The people of the next day, in which 0.9 % have changed. */
+export function nextDay(staff: readonly Person[], today: string): readonly Person[] {
+  const counts = Object.fromEntries(eventsOfDay.map(([event, share]) => [event, Math.round(share * staff.length)]))
+  return nextNight(staff, { seed: 2, today, counts: { ...usualNight, ...counts } }).people
 }
 
 /** A new database of the server, empty or a copy of one that nobody is connected to; disposing drops it. */

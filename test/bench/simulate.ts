@@ -1,19 +1,13 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
 import { company, toCsv } from '../../src/cli/demo/company.ts'
 import { controlOverSocket } from '../../src/cli/session/control-client.ts'
 import { newDatabase } from './place.ts'
-
-const start = fileURLToPath(new URL('../../bin/start.mjs', import.meta.url))
-const platformScript = fileURLToPath(new URL('simulated-platform.ts', import.meta.url))
+import { areFinished, finished, startDaemonProcess, startSimulatedPlatform, usedBy } from './processes.ts'
 
 /** The limit of the platform for an address, and the part of it that Rollcall uses. */
 const limits = { platform: 500, ours: 450 }
@@ -24,7 +18,6 @@ const largeOnes = 6
 const middleShare = 0.05
 /** The number of small connections to time alone, before anything else. */
 const timedAlone = 10
-const lookMs = 20
 /** The step of the pauses between two small connections beside the large ones: 0, 70, 140 ms and so on. */
 const pauseStepMs = 70
 const maxPauseMs = 400
@@ -72,12 +65,13 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const database = opening.use(await newDatabase(server)).url
-  const platform = opening.use(startProcess([platformScript, limits.platform * speed, latencyMs / speed].map(String)))
-  const { baseUrl } = z.object({ baseUrl: z.string() }).parse(JSON.parse(await platform.waitForOutput('}')))
+  const platform = opening.use(
+    await startSimulatedPlatform({ requestsPerMinute: limits.platform * speed, latencyMs: latencyMs / speed }),
+  )
+  const { baseUrl } = platform
   const connections = mixed(count)
   await writeFiles(folder, connections, { baseUrl, database, redis, speed })
-  const daemon = opening.use(startProcess([start, 'serve', '--json', '--config', join(folder, 'rollcall.yaml')]))
-  await daemon.waitForOutput('daemon started')
+  const daemon = opening.use(await startDaemonProcess(join(folder, 'rollcall.yaml')))
   const { socket } = z
     .object({ socket: z.string() })
     .parse(JSON.parse(await readFile(join(folder, 'data/daemon.json'), 'utf8')))
@@ -116,10 +110,7 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
   }
   const largeSeconds = (performance.now() - largeMs) / 1000
 
-  const totals = z
-    .object({ requests: z.number(), refused: z.number(), people: z.number(), unknown: z.array(z.string()) })
-    .parse(await (await fetch(new URL('/totals', baseUrl))).json())
-  if (totals.unknown.length > 0) throw new Error(`the simulated platform does not know ${totals.unknown[0]}`)
+  const totals = await platform.totals()
   return {
     people: totals.people,
     aloneSeconds: middleOf(alone),
@@ -179,66 +170,6 @@ server: { host: 127.0.0.1, port: 0 }
 connections:
 ${described.join('')}`,
   )
-}
-
-/** Waits until these runs have ended. Returns how long the last one took from its request, in seconds. Throws unless all succeeded. */
-async function finished(store: pg.Client, runIds: readonly string[]): Promise<number> {
-  while (!(await areFinished(store, runIds))) await pause(lookMs)
-  const { rows } = await store.query<{ seconds: number }>(
-    `select max(extract(epoch from finished_at - created_at))::float8 as seconds from rollcall.runs where id = any($1)`,
-    [runIds],
-  )
-  return rows[0]?.seconds ?? Number.NaN
-}
-
-async function areFinished(store: pg.Client, runIds: readonly string[]): Promise<boolean> {
-  const { rows } = await store.query<{ state: string; reason: string | null }>(
-    'select distinct state, reason from rollcall.runs where id = any($1)',
-    [runIds],
-  )
-  const wrong = rows.find(({ state }) => ['held', 'failed', 'finished_with_problems', 'cancelled'].includes(state))
-  if (wrong) throw new Error(`a run came to ${wrong.state}: ${wrong.reason}`)
-  return rows.every(({ state }) => state === 'finished' || state === 'unchanged')
-}
-
-async function usedBy(pid: number): Promise<{ readonly cpuSeconds: number; readonly peakMib: number }> {
-  const [, peakKib] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
-  const ticks = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
-  return { cpuSeconds: (Number(ticks[11]) + Number(ticks[12])) / 100, peakMib: Number(peakKib) / 1024 }
-}
-
-type Started = AsyncDisposable & { readonly pid: number; waitForOutput(text: string): Promise<string> }
-
-/** A separate Node process. Only the end of its output is kept. */
-function startProcess(args: readonly string[]): Started {
-  const child: ChildProcessByStdio<null, Readable, Readable> = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const ended = once(child, 'exit')
-  let output = ''
-  const listeners = new Set<() => void>()
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (piece: string) => {
-      output = `${output}${piece}`.slice(-4000)
-      for (const listen of listeners) listen()
-    })
-  return {
-    pid: child.pid ?? 0,
-    async waitForOutput(text) {
-      const { promise, resolve, reject } = Promise.withResolvers<string>()
-      const listen = () => {
-        if (output.includes(text)) resolve(output)
-      }
-      listeners.add(listen)
-      listen()
-      child.once('exit', () => reject(new Error(`a process ended:\n${output}`)))
-      return await promise
-    },
-    async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
-      await ended
-    },
-  }
 }
 
 function middleOf(values: readonly number[]): number {

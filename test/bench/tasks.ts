@@ -54,6 +54,17 @@ export async function measurePython(previous: string, current: string): Promise<
   return Reference.parse(await start(['python3', [`${tasksFolder}reference_plan.py`, previous, current]]))
 }
 
+/** Runs the Python script that sends the differences of an export to a platform, as a reference for a night. */
+export async function measurePythonNight(night: {
+  readonly export: string
+  readonly state: string
+  readonly url: string
+}): Promise<Measured> {
+  return Measured.parse(
+    await start(['python3', [`${tasksFolder}reference_night.py`, night.export, night.state, night.url]]),
+  )
+}
+
 /** Lets DuckDB join two exports, as another reference for a plan. */
 export async function measureDuckdb(previous: string, current: string): Promise<Reference> {
   return Reference.parse(await start([process.execPath, [`${tasksFolder}task-duckdb.ts`, previous, current]]))
