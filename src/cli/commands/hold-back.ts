@@ -43,7 +43,7 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
   })
 }
 
-/** The run of the roster that brings the person back or separates them, once it has ended. */
+/** Waits for the run that brings the person back or separates them, if there is one. It reads the roster, and no export. */
 async function waitForRun(session: Session, { runId }: HeldBack, waitSeconds: number): Promise<Run | null> {
   if (runId === null) return null
   return await waitForEnd(session, await session.control.getRun({ params: { runId } }), waitSeconds)

@@ -12,7 +12,7 @@ type Unblocked = { readonly connection: string; readonly wasBlocked: boolean; re
 
 const pollMs = 250
 
-/** Has a blocked connection tried now, and waits for the platform's answer. */
+/** Probes a blocked connection at once, and waits for the platform's answer. */
 export async function unblock(options: UnblockOptions): Promise<number> {
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { config, control, output } = session
@@ -20,7 +20,7 @@ export async function unblock(options: UnblockOptions): Promise<number> {
     const before = await statusOf(session, connection)
     const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: { by: options.by } })
     // Without anything to deliver, no request can probe the connection.
-    const remaining = wasBlocked && due > 0 ? await probed(session, before, options.wait) : due
+    const remaining = wasBlocked && due > 0 ? await waitForAnswer(session, before, options.wait) : due
     output.printResult({ connection, wasBlocked, due: remaining }, renderUnblocked)
     return 0
   })
@@ -33,8 +33,8 @@ export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, pain
   return `${paint('green', '✔')} ${connection}: no longer blocked; ${waiting}`
 }
 
-/** How many people remain once something got through. Throws `blocked` if the platform refuses the connection again. */
-async function probed(session: Session, before: ConnectionStatus, waitSeconds: number): Promise<number> {
+/** Waits until the platform has accepted or refused somebody. Returns how many people are still to be delivered. Throws `blocked` if the platform refuses the connection again. */
+async function waitForAnswer(session: Session, before: ConnectionStatus, waitSeconds: number): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
     const now = await statusOf(session, before.name)

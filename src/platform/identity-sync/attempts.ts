@@ -10,7 +10,7 @@ export type AttemptStart = {
   readonly now: () => Date
 }
 
-/** `interrupted`: its process died and the transaction was rolled back. */
+/** The state of an attempt. `interrupted`: its process died, and its transaction was rolled back. */
 export type AttemptState = 'running' | 'finished' | 'failed' | 'interrupted'
 
 /** A sync of an account, running or ended. */

@@ -76,7 +76,7 @@ function foreign(connection?: string): RawBuilder<unknown> {
       and ${connection === undefined ? sql`true` : sql`listed.connection = ${connection}`}`
 }
 
-/** Removes the people that an accepted plan states: in a first run that is nearly everybody. */
+/** Removes people from the foreign ones whom HR states now. After a first run that is nearly everybody. */
 export async function dropStated(tx: Db, connection: string): Promise<void> {
   await sql`
     delete from foreign_people using roster

@@ -10,7 +10,8 @@ type LateLeavers = {
 }
 
 /**
- * Finds departures that are neither acknowledged nor withdrawn within the limit of their connection. A departure whose only plan was
+ * Finds departures that are neither acknowledged nor withdrawn within the limit of their connection. `bounds`: that limit in hours, by the
+ * connection's name. A departure whose only plan was
  * rejected or cancelled is not late: an operator decided.
  */
 export async function lateLeavers(

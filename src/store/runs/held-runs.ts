@@ -116,7 +116,7 @@ export async function basisOfHeld(db: Db, runId: string): Promise<string | null>
 }
 
 /** Why a held plan with another basis is outdated. */
-export const outdatedBasis = 'the configuration of the connection, or what its values mean, has changed since'
+export const outdatedBasis = 'the configuration of the connection, or a classified value, has changed since'
 
 type UndecidedQuery = {
   readonly connection: string

@@ -39,8 +39,7 @@ async function differenceOf(
   kept: KeptPlan,
   now: { connection: string; basis: string; digest: string; version: string | null },
 ): Promise<string | null> {
-  if (now.basis !== kept.basis)
-    return 'the configuration of the connection, or the meaning of a status, has changed since'
+  if (now.basis !== kept.basis) return 'the configuration of the connection, or a classified value, has changed since'
   if (now.version !== kept.version) return 'the source was replaced since'
   if (now.digest === kept.digest) return null
   const accepted = await newestAccepted(db, now.connection)

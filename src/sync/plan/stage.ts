@@ -14,7 +14,7 @@ import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
 import { whileClaimed } from '../context/overtaken.ts'
 
-/** Where a plan grows while its source is read. */
+/** Collects the changes of a plan while its source is read. */
 export type Stage = {
   put(people: readonly PlannedPerson[]): Promise<void>
   drop(identityIds: readonly string[]): Promise<void>

@@ -31,13 +31,13 @@ export function failedGuards(verdicts: readonly Verdict[]): string[] {
   return verdicts.flatMap(({ ok, name }) => (ok ? [] : [name]))
 }
 
-/** The time zone in which the days of a run's dates end. */
+/** The time zone of the source that a run reads: a leaving date takes effect when its day ends there. */
 export function timeZoneOf({ feeds }: SyncConnection, { feed }: { readonly feed: string }): string {
   const { source, webhook } = feeds
   return (feed === 'webhook' ? (webhook ?? source) : (source ?? webhook))?.timeZone ?? 'UTC'
 }
 
-/** Makes a plan what is desired for the connection. Returns how many batches are due. */
+/** Accepts a plan: makes its values the `desired` ones of the roster. Returns the number of batches to deliver. */
 export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
   const leavers = { runId: run.id, connection: run.connection, timeZone: timeZoneOf(connection, run), now }
   if (!connection.records) await acceptLeavers(tx, leavers)
@@ -51,7 +51,7 @@ export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, n
   }
   await acceptIntake(tx, committed)
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
-  // The other runs do not read what HR states.
+  // Runs of another feed read no data of HR.
   const readsHr = run.feed === 'source' || run.feed === 'webhook' || run.feed === 'person'
   const stating = { connection: run.connection, dropsLeavers: dropsLeavers(connection), now }
   for (const { identityId, ...details } of readsHr ? await confirmStatedDepartures(tx, stating) : [])
@@ -64,7 +64,7 @@ export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, n
   return batches
 }
 
-/** Whether the source states departures by leaving people out, and no column of it could state one. */
+/** Whether the only way in which the source can state a departure is a missing row: no column states one. */
 function dropsLeavers({ feeds: { source } }: SyncConnection): boolean {
   if (source === undefined || source.absence === 'ignore') return false
   const { fields, status, action } = source.mapping
@@ -101,8 +101,8 @@ export async function continueAfterAccept(ctx: SyncContext, run: Run, batches: n
   if (batches > 1) await refreshStatistics(ctx.store.db, run.id, ctx.yieldToShortWork)
   const connection = ctx.connections.get(run.connection)
   if (connection) await archiveSources(ctx, connection)
-  // A day that the plan waits for may have begun by now, and there may be no daemon that checks. A run that an operator requested for one
-  // purpose does nothing beside it.
+  // A leaving date of the plan may have come by now, and without a daemon nothing else checks that. A run for named people or of a written
+  // plan starts no other run.
   const isAlone = feedsOfNamedPeople.has(run.feed) || run.options.plan !== undefined
   if (!isAlone) await addDueRuns(ctx, { connection: run.connection })
   if (batches === 0) {

@@ -59,7 +59,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase })
     {
       cause: 'the configuration is another one',
       meanwhile: async ({ world }: Opened) => Object.assign(world.connection, { configuration: 'another' }),
-      reason: 'the configuration of the connection, or what its values mean, has changed since',
+      reason: 'the configuration of the connection, or a classified value, has changed since',
     },
     {
       cause: 'facts were accepted',

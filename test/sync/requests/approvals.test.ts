@@ -184,7 +184,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       expect(between).toBe(0)
       expect(await world.runOf(held.id)).toMatchObject({
         state: 'superseded',
-        moved: 'the configuration of the connection, or what its values mean, has changed since',
+        moved: 'the configuration of the connection, or a classified value, has changed since',
       })
       // It says the same, and nothing holds it that the person has not seen.
       expect(await world.runOf(again.id)).toMatchObject({
