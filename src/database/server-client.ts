@@ -136,7 +136,9 @@ async function beginSession(
       `${name} is a replica, which takes no writes; name the primary, or all hosts with commas between them`,
     )
   if (session.isReadOnly)
-    throw readOnly(`${name} lets this user only read (default_transaction_read_only is on); turn it off for the user`)
+    throw readOnly(
+      `${name} takes no writes: name the primary server, or end its read-only state (default_transaction_read_only)`,
+    )
   return session
 }
 

@@ -178,7 +178,7 @@ describe('settings of an administrator for the role', () => {
 
     await expect(openDatabase({ at: url.href, schemas: ['rollcall'], migrations: [] })).rejects.toMatchObject({
       code: 'database_unreachable',
-      message: expect.stringContaining('lets this user only read'),
+      message: expect.stringContaining('takes no writes: name the primary server, or end its read-only state'),
       // The readiness probe tells by it that the database is there, and takes no writes.
       cause: { cause: { code: '25006' } },
     })
