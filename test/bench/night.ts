@@ -58,7 +58,7 @@ export async function measureNights(server: string, people: number): Promise<Nig
 }
 
 /** The most that a night may take: as a multiple of the limit for new people, in seconds beyond it for an ordinary night. */
-const asked = { firstTimes: 1.3, nextSeconds: 3, memory: 0.4 } as const
+const target = { firstTimes: 1.3, nextSeconds: 3, memory: 0.4 } as const
 
 export function nightRow({ night, people, sent, seconds, requests, refused, limitSeconds, ...memory }: Night): Row {
   const isFirst = night === 'first'
@@ -71,14 +71,14 @@ export function nightRow({ night, people, sent, seconds, requests, refused, limi
     refused,
     'limit s': round(limitSeconds),
     'time / limit': ratio(seconds, limitSeconds),
-    'time asked': isFirst ? asked.firstTimes : '',
+    'time target': isFirst ? target.firstTimes : '',
     'time - limit, s': round(seconds - limitSeconds),
-    's asked': isFirst ? '' : asked.nextSeconds,
+    's target': isFirst ? '' : target.nextSeconds,
     'peak MiB': Math.round(memory.peakMiB),
     'Python s': round(memory.python.seconds),
     'Python MiB': Math.round(memory.python.peakMiB),
     'MiB / Python': ratio(memory.peakMiB, memory.python.peakMiB),
-    'MiB asked': asked.memory,
+    'MiB target': target.memory,
   }
 }
 

@@ -338,7 +338,9 @@ describe('with two people', () => {
     await expect(stateDeparture(world.sync, statement)).rejects.toThrow('wants another person')
     await expect(stateDeparture(world.sync, { ...statement, by: 'Ana B' })).rejects.toThrow('is the same person')
     const second = { ...ben, identityId: 'E0003', on: '2026-11-20' }
-    await expect(stateDeparture(world.sync, { ...second, on: '2026-11-19' })).rejects.toThrow('on 2026-11-20 is stated already by ana')
+    await expect(stateDeparture(world.sync, { ...second, on: '2026-11-19' })).rejects.toThrow(
+      'on 2026-11-20 is stated already by ana',
+    )
     const { applies } = await stateDeparture(world.sync, second)
     await world.drain()
 
