@@ -3,13 +3,15 @@ import { errorCode } from '../errors.ts'
 
 /** The step number while no step is running. */
 const idle = -1
-const ticksPerStep = 4
+const looksPerStep = 4
+/** A thread that tells nobody its time, because native code runs in it, is stopped after this multiple of the limit. */
+const maxSilentSteps = 20
 /** In a package that is installed, each thread needs the hook that strips types (bin/strip-types.mjs). Threads do not inherit it. */
 const isPackage = import.meta.url.includes('/node_modules/')
 const typeStripper = new URL('../../bin/strip-types.mjs', import.meta.url).href
 
 type ThreadLimits = {
-  /** How long one step of a task may take. */
+  /** How much time of a processor one step of a task may take. */
   readonly stepMs: number
   readonly memoryMb: number
 }
@@ -71,7 +73,7 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
     }
     const onExit = (code: number) => reject(new Error(`the thread ended with ${code}`))
     Atomics.store(this.#step, 0, idle)
-    const watch = this.#watch((step) => resolve({ stopped: 'too slow', step }))
+    const watch = this.#watch(worker, (step) => resolve({ stopped: 'too slow', step }))
     worker.once('message', onMessage).once('error', onError).once('exit', onExit)
     // Only a running task keeps the process alive.
     worker.ref()
@@ -85,16 +87,25 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
     }
   }
 
-  /** Calls `onTooSlow` if a step takes too long. Counts ticks instead of time, so that a suspended process blames no task. */
-  #watch(onTooSlow: (step: number) => void): NodeJS.Timeout {
-    let lastStep = idle
-    let ticks = 0
-    return setInterval(() => {
+  /**
+   * Calls `onTooSlow` if a step takes too long. Counts the time that the thread has had of a processor, so that neither a busy machine nor a
+   * suspended process blames a task.
+   */
+  #watch(worker: Worker, onTooSlow: (step: number) => void): NodeJS.Timeout {
+    const { stepMs } = this.#limits
+    let seen = { step: idle, usedMs: 0, looks: 0 }
+    return setInterval(async () => {
       const step = Atomics.load(this.#step, 0)
-      ticks = step === lastStep && step !== idle ? ticks + 1 : 0
-      lastStep = step
-      if (ticks >= ticksPerStep) onTooSlow(step)
-    }, this.#limits.stepMs / ticksPerStep)
+      if (step === seen.step) seen.looks += 1
+      else seen = { step, usedMs: Number.NaN, looks: 0 }
+      if (step === idle) return
+      if (seen.looks >= looksPerStep * maxSilentSteps) return onTooSlow(step)
+      const at = seen
+      const usedMs = await processorMs(worker)
+      if (at !== seen || usedMs === null) return
+      if (Number.isNaN(at.usedMs)) at.usedMs = usedMs
+      else if (usedMs - at.usedMs >= stepMs) onTooSlow(step)
+    }, stepMs / looksPerStep)
   }
 
   #startWorker(): Worker {
@@ -111,6 +122,16 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
     })
     worker.unref()
     return worker
+  }
+}
+
+/** The time that a thread has had of a processor; null if the thread has ended. */
+async function processorMs(worker: Worker): Promise<number | null> {
+  try {
+    const { user, system } = await worker.cpuUsage()
+    return (user + system) / 1000
+  } catch {
+    return null
   }
 }
 

@@ -23,6 +23,12 @@ describe('a thread for tasks', () => {
     expect(await thread.run(['c'])).toEqual({ result: ['done: c'] })
   })
 
+  test('blames no step for time in which it got no processor', async () => {
+    await using thread = openThread(100)
+
+    expect(await thread.run(['a', 'wait', 'b'])).toEqual({ result: ['done: a', 'done: wait', 'done: b'] })
+  })
+
   test.each([
     ['throws', 'throw', 'the task is broken'],
     ['ends the thread', 'exit', 'the thread ended with 3'],

@@ -3,7 +3,7 @@ import type { Evaluation, ExpressionFault, ExpressionSetup, Rows } from './worke
 
 /** The limits at which a row, or the whole source, is refused. */
 export type ExpressionLimits = {
-  /** How long one expression may take for one row. */
+  /** How much processor time one expression may take for one row. */
   readonly rowMs: number
   /** How many rows may exceed a limit before the source is refused. */
   readonly stoppedRows: number
