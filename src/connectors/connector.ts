@@ -8,7 +8,7 @@ export type SourceRow = {
   /** Indexes of undefined cells where a JSON record has an object or a list instead of a text. */
   readonly nonTextColumns?: readonly number[]
   readonly origin: Origin
-  /** When this row was true (ISO instant), if that differs from the whole reading. */
+  /** The as-of time of this row (ISO instant), if it differs from that of the whole reading. */
   readonly asOf?: string
   /** Set if the row takes effect later than it was stated, or its time cannot be read. Its cells can be used. */
   readonly timing?: RowTiming
@@ -88,7 +88,7 @@ export type FilterableRows = {
 /** An opened source, to be read once. Rows arrive in slices, so that a million rows do not cost a million awaits. */
 export type Reading = {
   readonly mode: 'snapshot' | 'delta'
-  /** When the rows were true, an ISO instant. */
+  /** The as-of time: the rows state HR's data at this ISO instant. */
   readonly asOf: string
   /** null: there is nothing new, and the reading is a delta without rows. */
   readonly source: SourceIdentity | null
@@ -170,6 +170,9 @@ export type ConnectorContext = {
   readonly tokensDir?: string
   /** The secret at a path below the source's settings, such as `password` or `decrypt.privateKey`; null if it is not set. */
   readonly secret: (path: string) => SecretText | null
-  /** An address at a path below the source's settings as it is written, where it holds references; undefined where it holds none. */
+  /**
+   * The text of an address in the configuration file, with its references such as `${HOST}` unresolved, at a path below the source's
+   * settings; undefined if the address holds no reference.
+   */
   readonly written?: (path: string) => string | undefined
 }

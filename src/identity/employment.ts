@@ -5,7 +5,7 @@ export type EmploymentRules = {
   readonly mode: 'snapshot' | 'delta'
   /** The number of consecutive snapshots without a person that count as a departure. */
   readonly graceRuns: number
-  /** The day on which the facts were true; an inferred leaving date. */
+  /** The day of the as-of time. It becomes the leaving date of leavers for whom HR states none. */
   readonly exportDate: string
   /** The day of the run. Later days are in the future. */
   readonly today: string

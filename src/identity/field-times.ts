@@ -1,6 +1,6 @@
 import { type FieldTimes, type Observation, type RosterEntry, type TimedField, timedFieldsOf } from './record.ts'
 
-/** When facts were true (ISO instant), and whether they state every field (`snapshot`) or only the fields that they contain. */
+/** The as-of time of facts (ISO instant), and whether they state every field (`snapshot`) or only the fields that they contain. */
 type Source = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
 
 type Fields = Observation['fields']

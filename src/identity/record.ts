@@ -130,7 +130,7 @@ export type Observation = {
   readonly hasEmploymentCell: boolean
   /** What the row is about; left out if the source has no column for it. */
   readonly action?: Action
-  /** When the row was true (ISO instant), if that differs from the whole source. */
+  /** The as-of time of the row (ISO instant), if it differs from that of the whole source. */
   readonly asOf?: string
   /** The IANA time zone of this person's dates, if the row names one. */
   readonly timeZone?: string
@@ -217,7 +217,7 @@ export type RosterEntry = {
   readonly statedDeparture: string | null
   /** The desired leaving date is that of the operator. HR states employment, a later day, or (with `inferred`) a departure without a day. */
   readonly isByOperator: boolean
-  /** When the newest of the desired facts was true (ISO instant). */
+  /** The newest as-of time among the desired facts (ISO instant). */
   readonly asOf: string
   /** When HR last stated whether the person is employed, never later than `asOf`; null if it never did. */
   readonly employmentAsOf: string | null

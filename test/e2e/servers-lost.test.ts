@@ -13,7 +13,7 @@ const batchSize = isFull ? 400 : 100
 const middle = 15
 /** From the moment at which a server is back, no more time than this passes without a request to the platform while work is left. */
 const mostIdleMs = 10_000
-/** A daemon that has not answered for so long waits for something. */
+/** A daemon that has not answered for this long waits for something. */
 const waitsMs = 2000
 /** Long enough for every wait within to give up first, so that what was started is ended. */
 const timeoutMs = 900_000

@@ -15,7 +15,7 @@ export type StoredRun = {
   readonly guards?: readonly { readonly name: string; readonly ok: boolean }[]
   readonly counts?: Readonly<Record<string, number>>
   readonly options?: object
-  /** When what it read was true. Without it, there was nothing new to read. */
+  /** The as-of time of what it read. Without it, there was nothing new to read. */
   readonly asOf?: Date
   /** Until when its plan can be approved. */
   readonly expiresAt?: Date

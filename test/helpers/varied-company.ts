@@ -66,7 +66,7 @@ const kinds: readonly Kind[] = [
   }),
 ]
 
-/** So many people of a company whom HR and the platform agree about, on two nights. */
+/** A company of `size` people about whom HR and the platform agree, on two nights. */
 export function variedCompany(size: number): VariedCompany {
   const all = Array.from({ length: size }, (_, index) => {
     const id = `V${String(index + 1).padStart(5, '0')}`

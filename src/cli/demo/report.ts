@@ -39,7 +39,7 @@ const meanings: Readonly<Record<NightEvent, string>> = {
   futureLeaver: 'has a leaving date ahead: it waits until that day',
   returner: 'had left and was hired again',
   correction: 'had left; HR corrects the date: it is cleared first, since the platform writes it once',
-  brokenRow: 'has a row with an impossible hire date: that field stays as it was, the rest of the row counts',
+  brokenRow: 'has a row with an impossible hire date: that field stays as it was, the rest of the row applies',
 }
 
 /** One night: its plan if it is worth reading, its outcome, and the effect of the identity sync. */

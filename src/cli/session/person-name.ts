@@ -117,23 +117,23 @@ async function readMatches(control: Control, { connection, search, maxMatches }:
 }
 
 /**
- * Whether the e-mail address, or each word of the name, is the one searched for, as it is written: a search without marks also matches
+ * Whether the e-mail address, or each word of the name, equals the search with its marks: the server's search ignores marks and also finds
  * other people, and `muller@` is another mailbox than `müller@`.
  */
 function isCalled({ person }: PersonSearchResult, search: string): boolean {
-  if (search.includes('@')) return typeof person.email === 'string' && asWritten(person.email) === asWritten(search)
+  if (search.includes('@')) return typeof person.email === 'string' && foldCase(person.email) === foldCase(search)
   const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
   return wordsOf(search).every((word) => parts.has(word))
 }
 
 function wordsOf(text: string): string[] {
-  return asWritten(text)
+  return foldCase(text)
     .split(/\s+/)
     .filter((word) => word !== '')
 }
 
-/** In any case and with either encoding of marks. */
-function asWritten(text: string): string {
+/** Lower case, with composed marks. */
+function foldCase(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 

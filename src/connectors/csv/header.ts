@@ -27,7 +27,7 @@ type OpenText = () => AsyncIterable<Buffer>
 type HeaderOptions = { readonly name: string; readonly format: RecordFormat }
 
 /**
- * The cells of the header as they are written, and the delimiter. Reads no more than needed. Refuses an export whose delimiter is not
+ * The unchanged cells of the header, and the delimiter. Reads no more than needed. Refuses an export whose delimiter is not
  * certain, or does not split the header while another one would.
  */
 export async function readHeader(open: OpenText, { name, format }: HeaderOptions): Promise<Header> {

@@ -12,7 +12,7 @@ const NamePattern = z.string().superRefine((pattern, context) => {
   if (problem) context.addIssue({ code: 'custom', message: problem })
 })
 
-/** The setting `asOf`: when the rows of an export were true. */
+/** The setting `asOf`: where the as-of time of an export is read from. */
 export const AsOf = z
   .discriminatedUnion('from', [
     z.strictObject({ from: z.literal('modificationTime').describe("The file's modification time.") }),
@@ -25,16 +25,15 @@ export const AsOf = z
       ),
     }),
   ])
-  .describe('When the rows were true. Newer facts win over older ones.')
+  .describe('The time as of which the rows state HR’s data. Newer facts win over older ones.')
 
-/** Where the time of an export is read from. */
 export type AsOf = z.infer<typeof AsOf>
 
 type FileTimeSettings = { readonly asOf: AsOf; readonly timeZone: string }
 
 type AsOfInput = FileTimeSettings & { readonly now: Date }
 
-/** The instant (ISO, UTC) at which the rows of `file` were true. Refuses an instant in the future. */
+/** The as-of time of `file` (ISO, UTC). Refuses one in the future. */
 export function asOfFile(file: ExportFile, { asOf, timeZone, now }: AsOfInput): string {
   const epochMs = timeOfFile(file, { asOf, timeZone })
   if (epochMs === null) throw noDateFailure(file.name, asOf)
@@ -49,7 +48,7 @@ export function requirePast(epochMs: number, name: string, now: Date): string {
   throw unreadable(problem, 'check the clocks, and asOf and timeZone in the configuration')
 }
 
-/** The time at which the rows of `file` were true, in milliseconds since 1970; null if its name holds none and should. */
+/** The as-of time of `file` in milliseconds since 1970; null if its name should hold one and does not. */
 export function timeOfFile(file: ExportFile, { asOf, timeZone }: FileTimeSettings): number | null {
   return asOf.from === 'fileName' ? timeInName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
 }

@@ -2,7 +2,7 @@ import type { FilterableRows, Reading, SourceIdentity, SourceRow } from '../conn
 
 /** An export whose columns are known. Its rows are read when they are requested. */
 export type OpenedExport = Pick<Reading, 'sparse' | 'missingIsBlank'> & {
-  /** The cells of the header as they are written. */
+  /** The unchanged cells of the header. */
   readonly headers: readonly string[]
   /** How messages name the columns, if not by the header alone. */
   readonly columnLabels?: readonly string[]

@@ -64,7 +64,7 @@ export async function findNewestExport(folder: Folder): Promise<ChosenExport> {
   throw noMatch(folder.pattern.displayPath, hint)
 }
 
-/** The oldest undecided export, by the time at which it was true and then by name; null if there is none. */
+/** The oldest undecided export, by its as-of time and then by name; null if there is none. */
 export async function findNextExport(
   folder: Folder,
   findDecided: (versions: readonly string[]) => Promise<ReadonlySet<string>>,

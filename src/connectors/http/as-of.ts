@@ -13,7 +13,7 @@ type ResponseTimes = {
   readonly label: string
 }
 
-/** The instant (ISO, UTC) at which the rows of a response were true. Refuses an instant in the future. */
+/** The as-of time of the rows of a response (ISO, UTC). Refuses one in the future. */
 export function asOfResponse({ asOf, timeZone }: HttpSource, times: ResponseTimes): string {
   const { lastModifiedMs, statedTime, startedAt, label } = times
   switch (asOf.from) {

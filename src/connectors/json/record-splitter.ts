@@ -4,21 +4,21 @@ import { pointerNames } from '../json-pointer.ts'
 const mebibyte = 1024 * 1024
 const maxRecordMebibytes = 16
 const maxRestMebibytes = 32
-/** Of a longer member name, only the beginning is compared with the pointer. */
+/** A member name is compared with the pointer up to this length. */
 const maxNameBytes = 1024
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/** What a character means for the list of records; null: nothing. */
+/** What a character begins or ends; null: neither a record nor the list of records. */
 type Boundary = 'listBegins' | 'recordEnds' | 'listEnds' | null
 
 /** An open object or list that the pointer leads through. `position`: the name of the current member, or the index of the current item. */
 type Level = { readonly isList: boolean; position: string }
 
 /**
- * Cuts the records out of a JSON text that is too long to be parsed at once. It finds only where they begin and end: whoever parses them
- * and the rest of the text checks that they are JSON.
+ * Cuts the records out of a JSON text that is too long to be parsed at once. It only finds where they begin and end: the caller parses
+ * the records and the rest of the text, which shows whether they are valid JSON.
  */
 export class RecordSplitter {
   readonly #path: readonly string[]
@@ -31,7 +31,7 @@ export class RecordSplitter {
   #depth = 0
   /** The depth of the open list of records; 0: it is not open. */
   #listDepth = 0
-  /** Whether the list of records began, which it does once in JSON that can be read. */
+  /** Whether the list of records has begun. A second one is refused. */
   #hasBegun = false
   /** How many records of the list were cut out. */
   #records = 0
@@ -67,7 +67,7 @@ export class RecordSplitter {
     return records
   }
 
-  /** The text without its records, of which the list is empty. Refuses a text that ends within the list. */
+  /** The rest of the text: everything but the records, with an empty list in their place. Refuses a text that ends within the list. */
   end(): Buffer {
     if (this.#listDepth === 0) return Buffer.concat(this.#rest)
     throw unreadable(`${this.#name} ends within its list of records`, 'it was cut off: have it sent again')

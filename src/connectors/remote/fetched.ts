@@ -12,7 +12,7 @@ export type FetchedExport = {
   readonly file: ExportFile
   /** The copy on this machine. */
   readonly local: LocalCopy
-  /** When its rows were true, an ISO instant. */
+  /** The as-of time of its rows, an ISO instant. */
   readonly asOf: string
   /** More new exports wait to be read after this one. */
   readonly more: boolean

@@ -39,7 +39,7 @@ export const WebhookSettings = z
       'Where the body holds the id of an event. Default: the id of the recipe. Without an id, equal bodies count as one event, unless thin is set.',
     ),
     time: JsonPointer.optional().describe(
-      'Where an event, or else the body, holds the time at which it was true. Default: the time of sending, else the time of arrival.',
+      'Where an event, or else the body, holds the time as of which it states HR’s data. Default: the time of sending, else the time of arrival.',
     ),
     timeFormat: z
       .enum(['iso', 'seconds', 'milliseconds'])

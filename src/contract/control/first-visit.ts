@@ -249,7 +249,9 @@ const FirstConnection = z
     connection: z.string(),
     file: z.string(),
     source: z.string(),
-    isTakenUp: z.boolean().describe('Whether the daemon takes up the configuration by itself. False: start it again.'),
+    isTakenUp: z
+      .boolean()
+      .describe('Whether the daemon reloads by itself and applies the new configuration. False: restart it.'),
   })
   .meta({ id: 'FirstConnection' })
 

@@ -1,4 +1,4 @@
-/** Letters that Unicode does not take apart, as they are written where they are missing. */
+/** Letters that Unicode does not decompose, with the letters that replace them where a keyboard or system lacks them. */
 const plainLetters: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',

@@ -21,7 +21,7 @@ export const Person = z
     wanted: deprecatedName(RecordView.nullable(), 'desired'),
     confirmed: RecordView.nullable().describe('What the platform acknowledged last.'),
     due: z.array(z.string()).describe('The fields in which the two differ.'),
-    asOf: Instant.nullable().describe('When the desired facts were true.'),
+    asOf: Instant.nullable().describe('The time as of which HR states the desired values.'),
     inferred: z.boolean().describe('The desired leaving date was inferred.'),
     deferredTo: z.string().nullable().describe('A stated leaving date that waits for its day.'),
     waiting: z

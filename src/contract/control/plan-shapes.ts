@@ -62,9 +62,9 @@ export type Verdict = z.infer<typeof Verdict>
 /** A reference to a plan that a later run must reproduce. */
 export const KeptPlan = z
   .strictObject({
-    digest: z.string().describe('Names the plan.'),
-    version: z.string().nullable().describe('Names the source as it was read; null: there was nothing new.'),
-    basis: z.string().describe('Names the configuration of the connection, and what people said that its values mean.'),
+    digest: z.string().describe('A digest of the plan.'),
+    version: z.string().nullable().describe('The version of the source that was read; null: there was nothing new.'),
+    basis: z.string().describe('A digest of the configuration, the platform and the values that operators classified.'),
     accepted: z.string().nullable().describe('The newest accepted run when the plan was made.'),
   })
   .describe('A plan, and what it was made from.')
@@ -128,7 +128,7 @@ export const RejectView = z
     level: z
       .enum(['warning', 'rejected'])
       .describe('`warning`: the field of one cell is lost. `rejected`: the whole row does not count.'),
-    cellOnly: z.boolean().describe('True: the field of the cell is lost, and the rest of the row counts.'),
+    cellOnly: z.boolean().describe('True: the field of the cell is lost, and the rest of the row applies.'),
     mayLeave: z
       .boolean()
       .describe('True: the row says that the person has left, or a cell that could say so cannot be read.'),

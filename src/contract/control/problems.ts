@@ -52,12 +52,12 @@ export const BlockedPerson = z
     leaver: z.boolean().describe('The person may have left, and the platform may still take them for employed.'),
     cellOnly: z
       .boolean()
-      .describe('True: one field stays as it was, and the rest of the row counts. False: the whole row is rejected.'),
+      .describe('True: one field stays as it was, and the rest of the row applies. False: the whole row is rejected.'),
     contradicts: z
       .literal(true)
       .optional()
       .describe(
-        'All of the row counts, and its status contradicts its leaving date: HR has to correct one of the two. Left out everywhere else.',
+        'The whole row applies, but its status contradicts its leaving date: HR has to correct one of the two. Left out everywhere else.',
       ),
     column: z.string().nullable(),
     reason: z.string(),

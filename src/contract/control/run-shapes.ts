@@ -153,7 +153,7 @@ export const Run = z
       ),
     partOf: z.string().nullable().describe('The held run of whose plan this run delivers the part that was approved.'),
     parts: z.array(z.string()).readonly().describe('The runs of those parts of a held plan that were approved.'),
-    asOf: Instant.nullable().describe('When the facts of the source were true.'),
+    asOf: Instant.nullable().describe('The time as of which the source states HR’s data.'),
     source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),
     records: Count.nullable().describe('Rows that became a record.'),

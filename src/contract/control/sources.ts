@@ -33,7 +33,7 @@ export const SourceReading = z
       .nullable()
       .describe('The export, or the listing. Null: there was none, or it could not be opened.'),
     bytes: Count.nullable().describe('As it was delivered.'),
-    asOf: Instant.nullable().describe('When its facts were true.'),
+    asOf: Instant.nullable().describe('The time as of which it states HR’s data.'),
     mode: Run.shape.mode,
     rows: Count.nullable(),
     records: Count.nullable().describe('Rows that became a record.'),

@@ -69,7 +69,9 @@ export const ConnectionStatus = z.object({
   paused: Pause.nullable().describe('Null: it takes in what is new by itself.'),
   active: Run.nullable().describe('The run at work, else the one that waits or is held.'),
   last: Run.nullable().describe('The newest run that has ended.'),
-  asOf: Instant.nullable().describe('The time of HR’s newest accepted export. Null: none was accepted.'),
+  asOf: Instant.nullable().describe(
+    'The time as of which the newest accepted export states HR’s data. Null: none was accepted.',
+  ),
   nextAt: Instant.nullable().describe(
     'When the schedule reads the source next, after a pause that ends by itself. Null: it does not.',
   ),

@@ -110,7 +110,7 @@ export type SourceConfig = FeedConfig & {
   readonly settings: SourceSettings
   /** By their path below the source, such as `decrypt.privateKey`. */
   readonly secrets: ReadonlyMap<string, Secret>
-  /** The addresses that hold references, as they are written, by their path below the source. */
+  /** The addresses that hold references, with the references unresolved, by their path below the source. */
   readonly written: ReadonlyMap<string, string>
 }
 

@@ -97,7 +97,7 @@ export const catalogue = {
   },
   rollcall_source_as_of_timestamp_seconds: {
     type: 'store',
-    help: 'When the facts of the newest accepted export were true.',
+    help: 'The time as of which the newest accepted export states HR’s data.',
     labels: ['connection'],
   },
   rollcall_events_waiting: {

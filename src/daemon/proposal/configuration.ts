@@ -26,7 +26,7 @@ type NewConnection = {
 /** Comments by the path of their setting. A comment stands above its setting, or behind it on the same line if the comment begins with >. */
 type Comments = Readonly<Record<string, string>>
 
-/** A connection as it is written into a configuration, with secrets as references only. */
+/** A connection for a configuration file. Secrets are references, never values. */
 export type ConnectionText = { readonly connections: object; readonly comments: Comments }
 
 /** The connection of an export that is read as proposed. */

@@ -13,7 +13,7 @@ export type VisitParts = {
   readonly sync: Pick<SyncContext, 'store' | 'now' | 'events'>
   readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
   readonly tryKey: KeyTrial
-  /** Reloads the configuration; null: a person has to. */
+  /** Makes the daemon reload and apply the new configuration; null: it cannot, so a person must restart it. */
   readonly takeUp: (() => void) | null
   readonly signal: AbortSignal
   readonly inTurn: InTurn

@@ -13,7 +13,7 @@ import { splitNames } from './names.ts'
 import { type Answers, type Proposal, type ProposedField, type ReadField, readFields } from './proposal.ts'
 import type { Table } from './table.ts'
 import { thesaurusOf } from './thesaurus.ts'
-import { valuesIn } from './values.ts'
+import { interpretValues } from './values.ts'
 
 const maxExamplesShown = 3
 
@@ -32,7 +32,7 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
   // The additions below only define how texts are read, and change none of them.
   const texts = textsOf(table, preset, basePatch)
   const dates = dateColumns(texts, preset, { patch: basePatch, answers })
-  const values = valuesIn(texts, chosen, { patch: dates.patch, thesaurus, answers })
+  const values = interpretValues(texts, chosen, { patch: dates.patch, thesaurus, answers })
   const names = namesToSplit(texts, answers) ? splitNames(table, thesaurus) : null
   const managers = answers.fields?.managerId === undefined ? managerKeys(texts, table) : null
   const mappedFields = mappedFieldsOf(texts, { table, why: columns.why })

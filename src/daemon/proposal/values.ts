@@ -16,14 +16,14 @@ type Values = {
   readonly patch: MappingPatch
 }
 
-/** The values of status and contractor columns. A word with different meanings in different systems is asked for. */
-export function valuesIn(texts: Texts, chosen: ChosenPreset, context: ValueContext): Values {
+/** Assigns meanings to the values of the status and contractor columns. A word that different systems use differently becomes a question. */
+export function interpretValues(texts: Texts, chosen: ChosenPreset, context: ValueContext): Values {
   const { answers, patch } = context
   const statusAnswers = new Map(
     Object.entries(answers.statuses ?? {}).map(([value, means]) => [foldValue(value), means]),
   )
-  const statuses = seenStatuses(texts, chosen, { ...context, statusAnswers })
-  const contractors = seenContractors(texts, chosen, context)
+  const statuses = interpretStatuses(texts, chosen, { ...context, statusAnswers })
+  const contractors = interpretContractors(texts, chosen, context)
   return {
     statuses,
     contractors,
@@ -44,7 +44,8 @@ export function valuesIn(texts: Texts, chosen: ChosenPreset, context: ValueConte
 
 type StatusAnswers = ReadonlyMap<string, 'left' | 'employed' | 'open'>
 
-function seenStatuses(
+/** Groups the statuses of the sample by meaning. Answers win, then the preset, then the thesaurus. Null: there is no status column. */
+function interpretStatuses(
   texts: Texts,
   { preset, isCertain }: ChosenPreset,
   { patch, thesaurus, statusAnswers }: ValueContext & { readonly statusAnswers: StatusAnswers },
@@ -90,8 +91,8 @@ function withStatuses(
   return {
     status: {
       ...rule,
-      leftWhen: joined(rule.leftWhen, left, employed).filter((value) => !isOpen(value)),
-      employedWhen: joined(rule.employedWhen ?? [], employed, left).filter((value) => !isOpen(value)),
+      leftWhen: mergeMeanings(rule.leftWhen, left, employed).filter((value) => !isOpen(value)),
+      employedWhen: mergeMeanings(rule.employedWhen ?? [], employed, left).filter((value) => !isOpen(value)),
     },
   }
 }
@@ -100,7 +101,8 @@ function valuesOf(counts: readonly ValueCount[]): string[] {
   return counts.map(({ value }) => value)
 }
 
-function seenContractors(
+/** Groups the values of the contractor column by meaning. Null: there is no such column. */
+function interpretContractors(
   texts: Texts,
   { preset }: ChosenPreset,
   { patch, thesaurus, answers }: ValueContext,
@@ -155,8 +157,8 @@ function isYesOrNo(values: readonly (readonly [string, boolean])[]): boolean {
   return values.every(([value]) => /^(?:yes|no|true|false|1|0)$/.test(foldValue(value)))
 }
 
-/** A list with the values that mean the same, and without those that mean the opposite. */
-function joined(listed: readonly string[], same: readonly string[], opposite: readonly string[]): string[] {
+/** Adds values of the same meaning to a list, and removes those of the opposite meaning. */
+function mergeMeanings(listed: readonly string[], same: readonly string[], opposite: readonly string[]): string[] {
   const against = new Set(opposite.map(foldValue))
   const all = [...same, ...listed].filter((value) => !against.has(foldValue(value)))
   return [...new Map(all.toReversed().map((value) => [foldValue(value), value])).values()].toReversed()

@@ -41,7 +41,7 @@ export type ScimFeed = {
 export type ScimChange = {
   readonly tx: Db
   readonly feed: ScimFeed
-  /** When the change is true. */
+  /** When the change was made; its events state the person's data as of this time. */
   readonly at: Date
   /** The events that it has stored. */
   readonly stored: { events: number }

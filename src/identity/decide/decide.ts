@@ -35,9 +35,9 @@ export type PlanContext = EmploymentRules & {
   readonly sourceToday?: string
   /** What a person's absence from a snapshot means. `hold` plans like `separate`; a guard then holds the plan. */
   readonly absence: 'separate' | 'hold' | 'ignore'
-  /** When the facts were true, an ISO instant. */
+  /** The as-of time of the plan's rows: they state HR's data at this ISO instant. */
   readonly asOf: string
-  /** When the newest accepted snapshot was true (ISO instant); left out if there is none, or if it does not matter. */
+  /** The as-of time of the newest accepted snapshot (ISO instant); left out if there is none, or if it does not matter. */
   readonly acceptedAsOf?: string | null
   /** Leavers are removed from the platform. */
   readonly removes?: boolean
@@ -79,7 +79,7 @@ export type Decision = {
   readonly overtaken?: readonly Overtaken[]
 }
 
-/** A row, and when the newer facts were true. `countsInPart`: the fields of the row other than employment apply. */
+/** A row, and the as-of time of the newer facts. `countsInPart`: the fields of the row other than employment apply. */
 type Overtaken = { readonly observation: Observation; readonly knownAsOf: string; readonly countsInPart: boolean }
 
 /** The state that follows for a person. `isAbsent`: the snapshot lacks the person, who was employed until now. */
@@ -416,8 +416,8 @@ function isOlderThanAll(entry: RosterEntry, ctx: PlanContext): boolean {
 }
 
 /**
- * The calendar date on which facts were true. Facts in the order of a clock that was ahead are dated later than now: nobody has left on a day
- * that is still to come.
+ * The calendar date of the as-of time. A clock that was ahead may have dated the facts later than now: then today's date, because nobody
+ * has left on a day that is still to come.
  */
 function exportDateOf(timeZone: string, { asOf, now }: Pick<PlanContext, 'asOf' | 'now'>): string {
   return dateIn(timeZone, isBefore(now, asOf) ? now : asOf)

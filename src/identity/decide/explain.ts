@@ -76,7 +76,7 @@ function leavingOf(
   if (action === 'retract') sentences.push('the row says that the person was sent in error')
   if (typeof leavingDate === 'string') {
     if (state?.clearedDate === leavingDate)
-      sentences.push(`the leaving date ${leavingDate} no longer counts: a later start has cleared it`)
+      sentences.push(`the leaving date ${leavingDate} no longer applies: a later start has cleared it`)
     else if (leavingDate <= today) sentences.push(`the row states the leaving date ${leavingDate}, which has come`)
     else if (future === 'send')
       sentences.push(`the row states the leaving date ${leavingDate}, which lies ahead and is sent at once`)

@@ -292,7 +292,7 @@ export function unusableRow(line: number, leaving: boolean): PersonRow {
   return { line, rank: undefined, isUsable: false, leaving, keyOrder: 0 }
 }
 
-/** Whether a row takes effect on a later day than that on which its source was true. */
+/** Whether a row takes effect on a later day than that of its as-of time. */
 export function isLater(
   { effectiveOn, timeZone }: Observation,
   { exportDate, asOf }: Pick<PlanContext, 'exportDate' | 'asOf'>,

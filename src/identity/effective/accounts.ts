@@ -69,7 +69,7 @@ export type AccountFinding = {
 type Comparison = {
   readonly people: readonly StatedPerson[]
   readonly accounts: readonly Account[]
-  /** When the list of accounts was true: later departures and starts do not count. */
+  /** The as-of time of the list of accounts: later departures and starts are ignored. */
   readonly at: Date
 }
 

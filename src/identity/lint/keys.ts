@@ -10,8 +10,8 @@ const scientific = /^\d([.,]\d+)?E[+-]\d{1,3}$/i
 const likeScientific = /^\d+([.,]\d+)?E\d+$/i
 
 const maxDigits = 20
-// Without any padded key, short keys are suspicious if nearly all keys have one length, and if that length allows so many more keys than
-// there are people that the keys were not counted up from 1.
+// If no key is padded with zeros, short keys are suspicious when nearly all keys have the same length, and that length allows at least
+// `numbersPerPerson` keys for each person: keys counted up from 1 would be shorter.
 const minDigits = 4
 const minShareOfOneLength = 0.8
 const numbersPerPerson = 1000
@@ -142,7 +142,7 @@ export function watchSeveralRows({ columns, sampleSize }: LintScope): Check[] {
         const { line } = again.first
         const message =
           `${again.count} of ${countRows(rows)} repeat a key (${column(columns.identityId)}), such as line ${line}; ` +
-          'have the report hold one row for each person, or say which row counts (severalRows)'
+          'have the report hold one row for each person, or say which row applies (severalRows)'
         return { message, line }
       },
     },

@@ -5,7 +5,7 @@ import { forgottenKey } from './key-digest.ts'
 /** What decides each person's part. */
 export type Classification = {
   readonly connection: string
-  /** When the newest accepted snapshot was true; null: none was accepted. */
+  /** The as-of time of the newest accepted snapshot; null: none was accepted. */
   readonly acceptedAsOf: Date | null
   /** The number of accepted snapshots by which absent people are separated; null: an absence means nothing. */
   readonly exportsAccepted: number | null

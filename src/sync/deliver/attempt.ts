@@ -44,8 +44,11 @@ export type Attempt = Endpoint & {
   batchOutcome: RequestOutcome | null
 }
 
-/** The people of a batch who may be closed if the platform fails on them in this attempt too: all, or those whom an earlier run has closed. */
-export type Closable = { readonly isAll: boolean; readonly known: ReadonlySet<string> }
+/**
+ * Who of a batch may be closed as undelivered if the platform fails on them in this attempt too. `canCloseAnyone`: the batch has failed for
+ * long, so everybody may. `closedBefore`: the keys of those whom an earlier run has closed; they may in any case.
+ */
+export type Closable = { readonly canCloseAnyone: boolean; readonly closedBefore: ReadonlySet<string> }
 
 /** A record as JSON, with the fields that are needed without parsing it. */
 export type RecordText = { readonly identityId: string; readonly separatedAt: string | null; readonly json: string }

@@ -10,21 +10,23 @@ import { classifyAnswer, mayBeCausedByRequest, type Stop } from '../rate-limit/c
 import { request, requireRecords } from '../target/endpoint.ts'
 import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
 
-/** Time alone is not enough: a corrected clock jumps by hours. */
+/** A batch must have failed this often before anyone is closed. Time alone is not enough: a corrected clock jumps by hours. */
 const minFailures = 3
 
 /**
- * Which people may be closed if the platform fails on them again. Nobody unless it answers a small request now: if it is away, the failure
- * is not about a person.
+ * Who may be closed if the platform fails on them again. Null: nobody. Nobody may be closed unless the platform answers a small request
+ * now: if it is unreachable, the failure is not about a person.
  */
 export async function closablePeople(attempt: Attempt, identityIds: readonly string[]): Promise<Closable | null> {
   const { ctx, claim } = attempt
   if (claim.failures === 0) return null
   const { connection, hasProblems } = claim
-  const isAll = claim.failures >= minFailures && isOverdue(claim.failingSince, ctx.now())
-  const known = hasProblems ? await knownUndelivered(ctx.store.db, { connection, identityIds }) : new Set<string>()
-  if (!isAll && known.size === 0) return null
-  return (await isAnswering(attempt)) ? { isAll, known } : null
+  const canCloseAnyone = claim.failures >= minFailures && isOverdue(claim.failingSince, ctx.now())
+  const closedBefore = hasProblems
+    ? await knownUndelivered(ctx.store.db, { connection, identityIds })
+    : new Set<string>()
+  if (!canCloseAnyone && closedBefore.size === 0) return null
+  return (await isAnswering(attempt)) ? { canCloseAnyone, closedBefore } : null
 }
 
 async function isAnswering(attempt: Attempt): Promise<boolean> {
@@ -39,8 +41,9 @@ async function isAnswering(attempt: Attempt): Promise<boolean> {
 }
 
 /**
- * Closes the people on whom the platform has failed for too long. As long as anybody of the batch gets through, the others stay open: the
- * people who fail alone are still being singled out. Returns what stopped the attempt if somebody is still due.
+ * Closes the people on whom the platform has failed for too long. Returns what stopped the attempt if somebody is still due. While
+ * deliveries of the batch still succeed, only people whom an earlier run has closed are closed again: further attempts divide the failing
+ * requests until they contain one person each.
  */
 export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Promise<Stop | null> {
   if (stop === null || attempt.closable === null) return stop
@@ -57,7 +60,8 @@ export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Pro
 }
 
 function failedPeople({ closable, failedAlone, recordedCount, closedIds }: Attempt): ReadonlyMap<string, Stop> {
-  const isClosable = (identityId: string) => closable?.known.has(identityId) || (closable?.isAll && recordedCount === 0)
+  const isClosable = (identityId: string) =>
+    closable?.closedBefore.has(identityId) || (closable?.canCloseAnyone && recordedCount === 0)
   const closed = new Set(closedIds)
   return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !closed.has(identityId)))
 }

@@ -93,7 +93,7 @@ const decidingColumns = ['.login', '.email', '.aliases', '.enabled', '.employeeN
 /** A property that this many accounts had, and that no account has now, was lost: the reading account may lack the permission for it. */
 const minFilled = 5
 
-/** A list that lacks all of the last accounts of the one before was cut: so many are rarely removed on one day. */
+/** A list that lacks all of the last accounts of the one before is refused as cut off: five accounts at the end are rarely removed on one day. */
 const maxLastAccounts = 5
 
 /** A digest of the ID of an account, which may be an address. */

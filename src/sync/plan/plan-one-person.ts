@@ -130,7 +130,7 @@ async function reducePlan(
   if (decision === null && rejects.length === 0 && !person.isWaiting)
     throw new Failure(
       'usage',
-      `the row that counts for the person does not hold this e-mail address: ask for the key ${identityId}`,
+      `the row that applies to the person does not hold this e-mail address: ask for the key ${identityId}`,
     )
   const verdicts = verdictsOnPerson(plan.guards, rejects)
   const failed = verdicts.filter(({ ok }) => !ok)

@@ -65,7 +65,7 @@ type ReadInput = {
   readonly decideAbsent: () => Promise<void>
 }
 
-/** Reads a feed to its end: parses and maps its rows, collects which row counts for each person, and decides about everybody. */
+/** Reads a feed to its end: parses and maps its rows, collects which row applies to each person, and decides about everybody. */
 export async function readFeed(
   { store: { db }, now, yieldToShortWork }: Pick<SyncContext, 'store' | 'now' | 'yieldToShortWork'>,
   { decider, connection, isFirst, signal }: PlanWorkspace,

@@ -34,7 +34,7 @@ export function collectWarnings(
     ...(swapped.count === 0
       ? []
       : [
-          `in ${pluralize(swapped.count, 'row')} the start lies on or after the leaving date (the first is line ${swapped.line}): the leaving date counts, ` +
+          `in ${pluralize(swapped.count, 'row')} the start lies on or after the leaving date (the first is line ${swapped.line}): the leaving date applies, ` +
             'unless the person had left before that start. Ask HR whether the dates are swapped, or the person was not hired in the end',
         ]),
   ]

@@ -7,7 +7,7 @@ import { type FolderSettings, openIn } from '../../helpers/sources/folder-source
 const byDay = '(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'
 const byMinute = `${byDay}T(?<hour>\\d{2})(?<minute>\\d{2})`
 
-describe('when an export was true', () => {
+describe('the as-of time of an export', () => {
   test.for<[string, FolderSettings, string]>([
     ['people 2026-11-20.csv', { timeZone: 'UTC' }, '2026-11-20T00:00:00.000Z'],
     ['people 2026-11-20.csv', { timeZone: 'Europe/Berlin' }, '2026-11-19T23:00:00.000Z'],

@@ -147,7 +147,7 @@ describe('a CSV export over HTTP', () => {
     expect(await readdir(path)).toContainEqual(expect.stringMatching(/\.part$/))
   })
 
-  test('was true when the server last changed it, where that is configured', async () => {
+  test('states HR’s data as of its last change on the server, where that is configured', async () => {
     const modified = 'Fri, 20 Nov 2026 01:00:00 GMT'
     await using server = await startHrServer(csv(people, { 'last-modified': modified }))
     await using folder = await temporaryFolder()

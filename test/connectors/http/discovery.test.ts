@@ -190,7 +190,7 @@ test('pages are found although the server fails at parameters that it does not k
 })
 
 describe('a server that fails at a parameter that it knows', () => {
-  /** 150 people in pages of 100, whose parameter makes the server fail so often. */
+  /** 150 people in pages of 100, on a server that fails the first `failures` requests with the parameter. */
   const failing = (failures: number): Answer => {
     let remaining = failures
     return (request, response) => {

@@ -249,7 +249,7 @@ describe('a JSON list over HTTP', () => {
   })
 })
 
-describe('the rows of a list were true', () => {
+describe('the as-of time of a list', () => {
   test.each([
     ['2026-11-19T23:30:00+01:00', '2026-11-19T22:30:00.000Z'],
     ['2026-11-20T01:00:00Z', '2026-11-20T01:00:00.000Z'],

@@ -86,7 +86,7 @@ async function refusal(text: string): Promise<string> {
   return error instanceof Error ? error.message.replaceAll(join(folder.path, 'rollcall.yaml'), 'FILE') : ''
 }
 
-/** The place that a message names as it stands in the text: the line and the column where `mark` begins. */
+/** The position where `mark` begins in `text`, as a message names it: `FILE:line:column: `. */
 function positionOf(text: string, mark: string): string {
   const at = text.indexOf(mark)
   if (at < 0) throw new Error(`the text has no ${mark}`)

@@ -8,7 +8,7 @@ export type Replay = HrServer & {
   readonly settings: Readonly<Record<string, unknown>> & { readonly url: string }
   /** Stand-ins for the secrets, by their paths. */
   readonly secrets: Readonly<Record<string, string>>
-  /** Requests that the cassette does not hold, or not so often. They got status 501. */
+  /** Requests that the cassette lacks, or holds fewer times than they came. They got status 501. */
   readonly unexpected: readonly string[]
   /** Answers that nobody has asked for yet. */
   readonly remaining: () => readonly string[]

@@ -32,7 +32,7 @@ const firstNight = Temporal.PlainDate.from('2026-01-05')
 const titles = ['Engineer', 'Accountant', 'Designer', 'Driver', 'Nurse', 'Recruiter', 'Clerk', 'Analyst'] as const
 const guards = Guards.parse({})
 const runsLookedAt = 90
-/** People who left stay in the export for so long. */
+/** How long people who left stay in the export. */
 const daysListedAfterwards = 60
 
 /**

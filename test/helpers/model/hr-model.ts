@@ -92,7 +92,7 @@ export function createHr(count = 0) {
       return csvOf(hr.rows())
     },
 
-    /** Takes an export of this moment; `asOf` is when its facts are true. */
+    /** Takes an export of this moment; `asOf`: the time as of which it states HR's data. */
     night(asOf: string): Night {
       const rows = hr.rows()
       const night = { asOf, rows, csv: csvOf(rows) }

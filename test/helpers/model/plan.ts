@@ -30,7 +30,7 @@ export type Plan = {
   readonly pairs: readonly KeyChangeCandidate[]
   /** The keys of pinned people whom it would take away. */
   readonly pinned: readonly string[]
-  /** When it was true, if it speaks of everybody once it is accepted. */
+  /** Its as-of time, if it states everybody once it is accepted. */
   readonly spokenAsOf: string | null
 }
 

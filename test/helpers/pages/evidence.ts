@@ -20,10 +20,10 @@ against every cell. [Configure](configure.md#who-has-left) has the rules.
 Today is 2026-11-20, which is also the day of the export. The connection has a status with \`leftWhen: [Terminated]\` and \`employedWhen: [Active]\`,
 \`statusMeans: now\`, \`future: defer\`, \`onBlank: clear\` and \`onBadCell: keepField\`. A date may be none, in the past (2026-06-30), today, tomorrow, next
 year (2027-11-20) or impossible (2026-02-31). A status may say employed or left, be unlisted (Sabbatical), blank, or unreadable (wrong encoding).
-If the status says employed and the date has come, the date counts. From the fourth day after it the person is listed among the
+If the status says employed and the date has come, the date applies. From the fourth day after it the person is listed among the
 [problems](operate.md#people-who-need-attention) until HR corrects one of the two.
 An unlisted status holds the plan until it is classified; the table says what follows if the plan is approved nevertheless. An
-impossible date and an unreadable status are listed with the person's key and the reason, and everything else of the row counts.
+impossible date and an unreadable status are listed with the person's key and the reason, and everything else in the row applies.
 
 An event here has the action \`change\`. \`join\` and \`leave\` need no table: the action decides. A \`join\` without a leaving date also ends one
 that lies ahead.

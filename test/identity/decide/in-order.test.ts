@@ -127,7 +127,7 @@ describe('a fact of employment that arrives after a newer change of the record',
     expect(news.kinds).toContain('leavers')
   })
 
-  test('infers the day on which it was true', () => {
+  test('infers the day of its as-of time', () => {
     const yesterday = { asOf: '2026-11-19T23:30:00.000Z', employmentAsOf: null }
     const departure = observation('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, statesDeparture: true })
 

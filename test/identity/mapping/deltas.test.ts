@@ -284,7 +284,7 @@ describe('a row with an action', () => {
     expect(mapChange(broken, { column: 4, reason: 'damaged' })).toMatchObject({ column: 'event', reason: 'damaged' })
   })
 
-  test('carries the time at which it was true', () => {
+  test('carries its as-of time', () => {
     const asOf = '2026-11-20T01:30:00.000Z'
 
     expect(mapRow(mapping, cells, { asOf })).toMatchObject({ asOf })

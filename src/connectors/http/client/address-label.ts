@@ -9,14 +9,14 @@ type LabelContext = Pick<ConnectorContext, 'written'>
 type ConfiguredAddress = { readonly at: string; readonly url: URL }
 
 /**
- * An address for messages, without its query. One that the configuration makes of references is shown as it is written, since a part of
- * it may be a secret.
+ * An address for messages, without its query. If the configuration builds it from references such as `${HOST}`, the references are shown
+ * unresolved, because a part of the address may be a secret.
  */
 export function addressLabel(context: LabelContext, { at, url }: ConfiguredAddress): string {
   return templateLabel(context, { at, url: `${url.origin}${url.pathname}` })
 }
 
-/** The same for an address that still has the names of columns in it. */
+/** The same for a template that holds names of columns in place of their values. */
 export function templateLabel(
   { written }: LabelContext,
   { at, url }: { readonly at: string; readonly url: string },

@@ -8,6 +8,6 @@ export type ListSettings = PageSettings &
     readonly body?: ConfiguredJson
     /** Where `body` is below the settings of the source, such as join.0.body. Its secrets are found there. */
     readonly at: string
-    /** A pointer into the first page, to the time at which the list was true. */
+    /** A pointer to the as-of time of the list, in its first page. */
     readonly timePointer?: string
   }

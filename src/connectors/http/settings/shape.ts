@@ -22,7 +22,7 @@ const HttpAsOf = z
       ),
     }),
   ])
-  .describe('When the rows were true. Newer facts win over older ones.')
+  .describe('The time as of which the rows state HR’s data. Newer facts win over older ones.')
 
 /** The settings of a list over HTTP, before they are compared with each other. */
 export const HttpSettings = z.strictObject({

@@ -484,7 +484,7 @@ test('pages of different lengths pass where they are allowed, or counted', async
   expect((await read(pages({ total: 5 }), { pages: byNext })).ids).toHaveLength(5)
 })
 
-describe('the rows of a list with several pages were true', () => {
+describe('the as-of time of a list with several pages', () => {
   const asOf = { from: 'lastModified' } as const
   const early = '2026-11-18T02:00:00Z'
   const late = '2026-11-19T03:00:00Z'
