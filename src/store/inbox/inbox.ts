@@ -274,21 +274,38 @@ export async function refuseEvents(tx: Db, { runId, reason }: { runId: string; r
     .execute()
 }
 
+/** A person whom an event names. */
+export type PersonOfEvent = { readonly event: string; readonly key: string }
+
+type EventsOfPart = {
+  readonly runId: string
+  readonly partId: string
+  /** Whom the events of the held plan name. */
+  readonly people: readonly PersonOfEvent[]
+}
+
 /**
- * After a part of a held plan was approved: acknowledges the events all of whose people the part, or one before it, has. Events that
- * queued behind the plan become free: the next run judges them by what is left of it.
+ * After a part of a held plan was approved: acknowledges the events about its people of which nobody is left in the plan, not even with
+ * something for a later day. Events that queued behind the plan become free: the next run judges them by what is left of it.
  */
-export async function acknowledgeEventsOfPart(
-  tx: Db,
-  { runId, partId }: { runId: string; partId: string },
-): Promise<void> {
+export async function acknowledgeEventsOfPart(tx: Db, { runId, partId, people }: EventsOfPart): Promise<void> {
   await freeJoined(tx, runId)
-  const changesOf = (run: string) => sql`
-    select 1 from changes where run_id = ${run} and changes.origin ->> 'event' = inbox.id::text`
+  const [events, keys] = [people.map(({ event }) => event), people.map(({ key }) => key)]
   await sql`
+    with named as materialized (
+      select event, key,
+        exists (select from changes where run_id = ${partId} and identity_id = key) as approved,
+        exists (select from changes where run_id = ${runId} and identity_id = key)
+          or exists (select from plan_entries where run_id = ${runId} and identity_id = key)
+          or exists (select from waiting_rows where run_id = ${runId} and identity_id = key) as held
+      from unnest(${events}::bigint[], ${keys}::text[]) as named(event, key)
+    ), done as (
+      select event from named group by event having bool_or(approved) and not bool_or(held)
+    )
     update inbox set state = 'settled', body = null, run_id = ${partId}, reason = ${overtakenReason}
-    where run_id = ${runId} and state = 'held' and exists (${changesOf(partId)}) and not exists (${changesOf(runId)})
-      and not exists (select 1 from rejects where rejects.run_id = ${runId} and rejects.event = inbox.id::text)`.execute(
+    from done
+    where inbox.id = done.event and run_id = ${runId} and state = 'held'
+      and not exists (select from rejects where rejects.run_id = ${runId} and rejects.event = inbox.id::text)`.execute(
     tx,
   )
 }

@@ -4,7 +4,7 @@ import { newsOf } from '../../identity/decide/news.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { noNews, type PeopleCounts } from '../../identity/guards/facts.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
-import { acknowledgeEventsOfPart } from '../../store/inbox/inbox.ts'
+import { acknowledgeEventsOfPart, eventsOfHeld, type PersonOfEvent } from '../../store/inbox/inbox.ts'
 import {
   lockHeldRun,
   type PartSelection,
@@ -22,6 +22,7 @@ import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { reportStatement, statePopulation } from '../context/state-population.ts'
 import { mainRules } from '../plan/feeds.ts'
+import { peopleOfEvents } from '../plan/people-of-events.ts'
 import { planContext } from '../plan/plan-inputs.ts'
 import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
 import { type Decision, heldRun, refuseUnapprovable } from './approval-rules.ts'
@@ -43,13 +44,15 @@ type PartInput = {
 export async function approvePart(ctx: SyncContext, { connection, ...input }: PartInput): Promise<Run> {
   const { run, decision, digest } = input
   const now = ctx.now()
+  const events = run.feed === 'webhook' ? await eventsOfHeld(ctx.store.db, run.id) : []
+  const people = await peopleOfEvents(ctx, connection, events)
   const accepted = await ctx.store.db.transaction().execute(async (tx) => {
     const moved = await refuseUnapprovable(ctx, tx, { run, connection, decision, now })
     if (!(await lockHeldRun(tx, run.id))) throw new Failure('conflict', `run ${run.id} is no longer held`)
     if (moved !== null)
       throw new Failure('conflict', `no part of run ${run.id} can be approved: ${moved}. ${planAgain(run)}`)
     const part = await splitPart(tx, { ...input, connection, now })
-    return await acceptPart(ctx, tx, { ...input, part, connection, now })
+    return await acceptPart(ctx, tx, { ...input, part, people, connection, now })
   })
   if (accepted.statement) reportStatement(ctx, accepted.statement)
   ctx.events.runApproved({ runId: accepted.part.id, connection: run.connection, by: decision.by, digest })
@@ -150,13 +153,18 @@ async function countedPeople(tx: Db, { run, partId, connection, now }: CountInpu
   return counted.people()
 }
 
-type AcceptInput = Omit<PartInput, 'run'> & { readonly run: Run; readonly part: Run; readonly now: Date }
+type AcceptInput = PartInput & {
+  readonly part: Run
+  /** Whom the events of the held plan name. */
+  readonly people: readonly PersonOfEvent[]
+  readonly now: Date
+}
 
 /** Accepts the plan of a part, so that its changes are due. */
 async function acceptPart(
   ctx: SyncContext,
   tx: Db,
-  { run, part, connection, decision, digest, selection, now }: AcceptInput,
+  { run, part, people, connection, decision, digest, selection, now }: AcceptInput,
 ) {
   const { by, reason: because = null } = decision
   const about = { connection: run.connection, by, now }
@@ -172,7 +180,7 @@ async function acceptPart(
   const details = { part: part.id, before: run.digest, digest: rest?.digest, counts: rest?.counts ?? {}, ...reason }
   await recordAuditEntry(tx, { ...about, act: 'run.split', runId: run.id, details })
   const batches = await acceptPlan(tx, part, connection, now)
-  if (run.feed === 'webhook') await acknowledgeEventsOfPart(tx, { runId: run.id, partId: part.id })
+  if (run.feed === 'webhook') await acknowledgeEventsOfPart(tx, { runId: run.id, partId: part.id, people })
   await moveRun(tx, { id: part.id, to: batches > 0 ? 'delivering' : 'unchanged', now, by, because })
   const ended = { runId: part.id, connection: run.connection }
   return { part, batches, statement: batches === 0 ? await statePopulation(ctx, tx, ended) : null }
