@@ -151,6 +151,28 @@ export function faultTexts(fault: { readonly cause: string | null; readonly expe
   return { ...texts, remedy: texts.remedy(expected ?? 'in the rest of the column') }
 }
 
+/** What a fault of an event is about, in place of the words for rows of an export. */
+const wordsOfEvents: readonly (readonly [RegExp, string])[] = [
+  [/\bin the rest of the column\b/g, 'in other events'],
+  [/\bthe rest of the column\b/g, 'other events'],
+  [/\bcell\b/g, 'field'],
+  [/\brow\b/g, 'event'],
+]
+
+/** The texts of a fault of an event, which has fields instead of cells. */
+export function eventFaultTexts(fault: Parameters<typeof faultTexts>[0]): FaultTexts {
+  // What the column takes is of the configuration, and stays as it is.
+  const { problem, remedy, ...texts } = faultTexts({ ...fault, expected: placeholder })
+  const expected = fault.expected ?? 'in other events'
+  return { ...texts, problem: inEvents(problem), remedy: inEvents(remedy).replaceAll(placeholder, () => expected) }
+}
+
+const placeholder = '\u0000'
+
+function inEvents(text: string): string {
+  return wordsOfEvents.reduce((words, [pattern, word]) => words.replace(pattern, word), text)
+}
+
 /** Maximum length of a stored cell, in UTF-16 units. */
 const maxCellUnits = 200
 const controlCharacters = /\p{Cc}/gu

@@ -1,5 +1,5 @@
 import type { HandOver, HandOverGroup, HandOverRow } from '../../contract/control/hand-over.ts'
-import { faultTexts } from '../../identity/causes.ts'
+import { eventFaultTexts, faultTexts } from '../../identity/causes.ts'
 import type { HandOverFault } from '../../store/rejects/hand-over.ts'
 
 /** A fault with the name of its person, where names may be shown; null: none is known. */
@@ -66,8 +66,8 @@ function rowOf(fault: NamedFault, values: boolean): HandOverRow {
 
 /** The texts of a fault. HR's system has sent an event once: a correction does not change it. */
 function textsOf(fault: NamedFault): ReturnType<typeof faultTexts> {
-  const texts = faultTexts(fault)
-  if (fault.event === null) return texts
+  if (fault.event === null) return faultTexts(fault)
+  const texts = eventFaultTexts(fault)
   return { ...texts, problem: `${texts.problem}, in an event`, remedy: `${texts.remedy} ${eventRemedy}` }
 }
 

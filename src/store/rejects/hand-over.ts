@@ -41,23 +41,23 @@ type FaultFilter = {
 /**
  * In SQL, the faults of the newest exports and of rejected events that HR has to correct, as `fault`. Left out are those of retracted
  * people, and of events about people of whom something newer is known, unless that hides a departure. What an event itself states of them
- * is no newer: its own time is before that of its arrival, while the time of its signature has whole seconds.
+ * is no newer: its own time is before that of its arrival or, if its sender's clock is ahead, among those that its run has read.
  */
 export function selectFaultsForHr(now: Date): RawBuilder<unknown> {
   return sql`
     (
       select connection, fingerprint, identity_id, may_leave, cell_only, field, column_name, cause, expected, cell, reason, source, line,
-        times, first_at, mailed_at, null::text as event, null::timestamptz as received_at
+        times, first_at, mailed_at, null::text as event, null::timestamptz as known_at
       from known_faults where is_blocking
       union all
       select inbox.connection, 'event ' || seq, identity_id collate "C", may_leave, cell_only, null, column_name, cause, expected, null,
-        rejects.reason, 'event ' || coalesce(event_id, event), line, 1, received_at, mailed_at, event, received_at
-      from inbox join rejects on rejects.run_id = inbox.run_id and event = inbox.id::text
+        rejects.reason, 'event ' || coalesce(event_id, event), line, 1, received_at, mailed_at, event, greatest(received_at, as_of)
+      from inbox join rejects on rejects.run_id = inbox.run_id and event = inbox.id::text join runs on runs.id = inbox.run_id
       where inbox.state = 'rejected' and rejects.retry_at is null
     ) fault
     left join roster on roster.connection = fault.connection and roster.identity_id = fault.identity_id
     where roster.retracted_at is null
-      and (event is null or coalesce(roster.as_of <= fault.received_at, true) or ${isPossibleLeaver(now)})`
+      and (event is null or coalesce(roster.as_of <= fault.known_at, true) or ${isPossibleLeaver(now)})`
 }
 
 /** The faults that HR has to correct, possible leavers first, then the oldest. */

@@ -77,7 +77,7 @@ describe('the list', () => {
 
     expect(list.groups.map(({ problem, rows }) => [problem, rows.map(({ source }) => source)])).toEqual([
       ['the cell holds a placeholder instead of a date', ['people.csv']],
-      ['the cell holds a placeholder instead of a date, in an event', ['event 17']],
+      ['the field holds a placeholder instead of a date, in an event', ['event 17']],
     ])
     expect(list.groups[1]?.remedy).toMatch(/yyyy-MM-dd\)\. Your system then sends a new event/)
     expect(list.groups[1]?.rows[0]?.problem).toBe(list.groups[1]?.problem)

@@ -3,6 +3,7 @@ import { readHandOver } from '../../../src/daemon/hand-over/read.ts'
 import { addEvents } from '../../../src/store/inbox/inbox.ts'
 import { dismissEvents } from '../../../src/store/inbox/review.ts'
 import { claimMail, closeMail, hasNewFaultsForHr } from '../../../src/store/rejects/hand-over.ts'
+import { rosterEntry } from '../../../src/store/roster/roster.ts'
 import { type HrEvent, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
 import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
@@ -20,6 +21,7 @@ async function open(...events: readonly HrEvent[]) {
   const { client } = await host.tenant()
   const world = opening.use(await openWorld({ client, webhook: webhookFeed() }))
   await world.night(staff(20))
+  const received = world.clock.now.toISOString()
   await receive(world, ...events)
   await later(world, 6)
   const { db } = world.sync.store
@@ -27,6 +29,7 @@ async function open(...events: readonly HrEvent[]) {
   return {
     world,
     db,
+    received,
     read: async () => await readHandOver(db, { connections: null, now: world.clock.now, addNames: null }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
@@ -58,7 +61,7 @@ describe('events that cannot be read', () => {
         {
           column: 'employee.email',
           cause: 'noEmail',
-          problem: 'the cell holds no e-mail address, in an event',
+          problem: 'the field holds no e-mail address, in an event',
           remedy: expect.stringMatching(/^Write one address such as name@example\.com/),
           rows: [['E0005', 'event 2', 1]],
         },
@@ -80,6 +83,14 @@ describe('events that cannot be read', () => {
     await later(world, 6)
 
     expect((await read()).faults).toMatchObject([{ identityId: 'E0004', source: 'event msg_1', event: '1' }])
+  })
+
+  test('are in the list though the clock of their sender is ahead', async () => {
+    await using opened = await open(updated('E0004', 'Lead', '2026-11-20T03:01:20.000Z', { email: 'DISABLED' }))
+
+    const known = await rosterEntry(opened.db, { connection: 'acme', identityId: 'E0004' })
+    expect([known?.asOf, opened.received]).toEqual(['2026-11-20T03:01:20.000Z', '2026-11-20T03:01:00.000Z'])
+    expect((await opened.read()).faults).toMatchObject([{ identityId: 'E0004', column: 'employee.email' }])
   })
 
   test('leave the list once an operator dismisses them, or an export states something newer', async () => {
