@@ -6,7 +6,7 @@ import { compileShape } from '../../src/identity/shape/shape.ts'
 import type { PlatformClient, RecordRules, RecordTarget, SyncConnection } from '../../src/sync/context/context.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
-/** Records of three kinds of value, one of them below another property. */
+/** Records with texts, a number, a list and a boolean below another property. */
 export const recordSchema = {
   type: 'object',
   properties: {
@@ -71,8 +71,6 @@ export type RecordOptions = {
   readonly deliver?: RecordRules['deliver']
   readonly target?: Partial<RecordTarget>
   readonly delivery?: SyncConnection['delivery']
-  /** Of a connection that keeps digests in place of values: the key that makes them. */
-  /** What a blank department means. */
 }
 
 /** Makes a workspace of an account. */
@@ -137,7 +135,7 @@ export async function openRecordWorld(
   return world
 }
 
-/** One night: the export says so. */
+/** Runs one night in which the export has these rows. */
 export async function recordNight(
   world: World,
   rows: readonly RecordRow[],
@@ -153,7 +151,7 @@ export async function recordNight(
   return await night
 }
 
-/** Where the records of the account's only connection of records are. */
+/** The IDs of the account's only CUSTOM connection and of its records resource. */
 export async function findRecordResource(client: PlatformClient) {
   for await (const { id, providerTypes, customResources = [] } of walk(client.listCustomConnections, {
     query: { 'expand[]': ['customResources'] },

@@ -16,7 +16,7 @@ export async function statementsOf({ sync }: StoreOf, connection = 'acme'): Prom
   return rows.map(({ content }) => content)
 }
 
-/** What does not add up in any statement, with the keys. */
+/** The differences that the statements report, with the keys of the people whom they cannot account for. */
 export async function differencesStated(world: StoreOf): Promise<readonly string[]> {
   const statements = await statementsOf(world)
   return statements.flatMap(({ runId, differences, unaccounted }) =>
@@ -47,7 +47,7 @@ export async function recountStatement(
     return { differences: [], records: null }
   const everybody = await everybodyIn(db, { ...query, statement: statement.id })
   const platform = await peopleOn(client)
-  const doubted = new Set(
+  const inDoubt = new Set(
     (await db.selectFrom('in_doubt').select('identity_id').execute()).map((row) => row.identity_id),
   )
   const madeAt = Date.parse(statement.madeAt)
@@ -57,7 +57,7 @@ export async function recountStatement(
   const stated = new Map(
     everybody.flatMap(({ identityId, onPlatform }) => (onPlatform ? [[identityId, onPlatform]] : [])),
   )
-  const keys = [...new Set([...listed.keys(), ...stated.keys()])].filter((key) => !doubted.has(key))
+  const keys = [...new Set([...listed.keys(), ...stated.keys()])].filter((key) => !inDoubt.has(key))
   const exported = new Set(source.rows.map(({ values }) => values[0]).filter((key) => key !== ''))
   const count = (isIn: (person: (typeof everybody)[number]) => boolean) => everybody.filter(isIn).length
   const counts = [

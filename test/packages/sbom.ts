@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 // Prints the bill of materials (CycloneDX) of what is installed to run Rollcall. npm makes it from a lock file without the development
-// packages. Its own `--omit dev` also leaves out what a development package needs as well, such as zod.
+// packages. Its own `--omit dev` would also leave out packages that Rollcall and a development package both need, such as zod.
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-'))
@@ -26,7 +26,7 @@ try {
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   )
-  // npm names the whole after its folder.
+  // npm names the top component after the folder.
   bom.metadata.component.name = own.name
   process.stdout.write(`${JSON.stringify(bom, null, 2)}\n`)
 } finally {

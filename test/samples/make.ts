@@ -1,4 +1,4 @@
-/** Writes config/samples: one export of 300 invented people for each family of presets. They come out the same every time. */
+/** Writes config/samples: one export of 300 invented people for each family of presets. The output is the same at every run. */
 import { writeFile } from 'node:fs/promises'
 import { families, sampleOf } from './families.ts'
 

@@ -3,7 +3,7 @@ import { renderRevertAccount } from '../render/revert-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
 import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
-import { accountOf } from '../session/run-account.ts'
+import { fetchRunAccount } from '../session/run-account.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
@@ -19,7 +19,7 @@ export async function revert(name: string, { reason, by, wait, ...options }: Rev
     const runId = await requireRunId(control, name)
     const started = await control.revertRun({ params: { runId }, body: { reason, by } })
     const run = await waitForEnd(session, started, wait)
-    const account = await accountOf(control, run, { values: false })
+    const account = await fetchRunAccount(control, run, { values: false })
     output.printResult({ ...run, reverted: account?.revert ?? null }, renderRevertRun)
     return exitCodeOf(run)
   })

@@ -8,7 +8,7 @@ import { formatInstant, type Paint, pluralize } from '../render/text.ts'
 import { endedOrHeldRunIds, exitCodeOf, followAndReport, waitForEnd } from '../session/follow-run.ts'
 import { resolvePersonInSource } from '../session/person-name.ts'
 import { readPlanFile } from '../session/plan-file.ts'
-import { accountOf } from '../session/run-account.ts'
+import { fetchRunAccount } from '../session/run-account.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
 /** The options of `rollcall sync`. */
@@ -81,7 +81,7 @@ async function syncPerson(session: Session, { person, wait, by, ...options }: Pe
   const { connection, identityId } = await resolvePersonInSource(session, person, options)
   const started = await control.startRun({ params: { connection }, body: { person: identityId, by } })
   const run = await waitForEnd(session, started, wait)
-  const account = await accountOf(control, run, { values: output.mayShowValues(options) })
+  const account = await fetchRunAccount(control, run, { values: output.mayShowValues(options) })
   output.printResult({ ...run, person: account?.person ?? null }, renderPersonRun)
   return exitCodeOf(run)
 }

@@ -2,8 +2,12 @@ import type { Run, RunAccount } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import type { Control } from './control-client.ts'
 
-/** What a run accounts for besides its plan; null if it failed before it found anything. */
-export async function accountOf(control: Control, { id }: Run, query: { values: boolean }): Promise<RunAccount | null> {
+/** The report of a run about named people (one person, or a revert) besides its plan; null if the run failed before it made one. */
+export async function fetchRunAccount(
+  control: Control,
+  { id }: Run,
+  query: { values: boolean },
+): Promise<RunAccount | null> {
   try {
     return await control.runAccount({ params: { runId: id }, query })
   } catch (error) {

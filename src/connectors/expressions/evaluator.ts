@@ -6,28 +6,28 @@ export type ExpressionLimits = {
   /** How much processor time one expression may take for one row. */
   readonly rowMs: number
   /** How many rows may exceed a limit before the source is refused. */
-  readonly stoppedRows: number
+  readonly maxStoppedRows: number
   readonly memoryMb: number
 }
 
 /** The limits in production. */
-export const defaultLimits: ExpressionLimits = { rowMs: 250, stoppedRows: 20, memoryMb: 128 }
+export const defaultLimits: ExpressionLimits = { rowMs: 250, maxStoppedRows: 20, memoryMb: 128 }
 
 /** Owns the thread that evaluates expressions. */
 export class Evaluator implements AsyncDisposable {
   readonly #thread: TaskThread<Rows, Evaluation, ExpressionSetup>
-  readonly #expressions: number
+  readonly #expressionCount: number
   readonly #limits: ExpressionLimits
   #stoppedRows = 0
 
   constructor(setup: ExpressionSetup, limits: ExpressionLimits) {
     const script = new URL('./worker.ts', import.meta.url)
     this.#thread = new TaskThread(script, { setup, limits: { stepMs: limits.rowMs, memoryMb: limits.memoryMb } })
-    this.#expressions = setup.expressions.length
+    this.#expressionCount = setup.expressions.length
     this.#limits = limits
   }
 
-  /** Evaluates the rows. A row that exceeds a limit has a fault; the others are then evaluated again without it. */
+  /** Evaluates the rows. A row that exceeds a limit gets a fault, and the other rows are evaluated again without it. */
   async evaluate(rows: Rows): Promise<Evaluation> {
     const stopped = new Map<number, ExpressionFault>()
     for (;;) {
@@ -36,11 +36,15 @@ export class Evaluator implements AsyncDisposable {
         const { result } = end
         return 'refusal' in result ? result : { ...result, faults: new Map([...result.faults, ...stopped]) }
       }
+      // A step is one expression of one row, counted row by row.
       const reason = this.#reason(end.stopped)
-      stopped.set(Math.floor(end.step / this.#expressions), { expression: end.step % this.#expressions, reason })
+      stopped.set(Math.floor(end.step / this.#expressionCount), {
+        expression: end.step % this.#expressionCount,
+        reason,
+      })
       this.#stoppedRows += 1
-      if (this.#stoppedRows > this.#limits.stoppedRows) {
-        return { refusal: `expressions got stuck at more than ${this.#limits.stoppedRows} rows (${reason})` }
+      if (this.#stoppedRows > this.#limits.maxStoppedRows) {
+        return { refusal: `expressions got stuck at more than ${this.#limits.maxStoppedRows} rows (${reason})` }
       }
     }
   }

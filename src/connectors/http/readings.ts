@@ -21,7 +21,7 @@ import type { HttpSource } from './settings/settings.ts'
 export type HttpReadingInput = {
   readonly context: ConnectorContext
   readonly client: HttpClient
-  /** Before the first request is sent. */
+  /** The time before the first request is sent. */
   readonly startedAt: Date
   /** The address in failures. */
   readonly label: string
@@ -33,7 +33,7 @@ export type HttpReadingInput = {
   readonly onWait?: OpenOptions['onWait']
 }
 
-/** A source whose answer is an export and no JSON. */
+/** A source whose answer is an export, not JSON. */
 type ExportSource = HttpSource & { readonly format: 'csv' | 'xlsx' }
 
 /** Fetches an export into the spool and opens it there. Closing the reading removes the copy. */
@@ -42,7 +42,7 @@ export async function readExport(source: ExportSource, input: HttpReadingInput):
   const makeRequest = await requestMaker({ ...source, at: 'body' }, context)
   const first = await client.fetch(makeRequest({ url: new URL(source.url), label }))
   checkContentType(first.headers, source.format, label)
-  checkDelimited(first.headers, label)
+  requireKnownEnd(first.headers, label)
   checkNoNextPage(source, first.headers, label)
   const asOf = asOfResponse(source, { ...input, lastModifiedMs: lastModifiedMs(first.headers) })
   await using opening = new AsyncDisposableStack()
@@ -69,7 +69,7 @@ export async function readList(source: HttpSource, input: HttpReadingInput): Pro
   const timePointer = source.asOf.from === 'pointer' ? source.asOf.pointer : undefined
   const fetched = await fetchList({ ...source, at: 'body', timePointer }, { ...input, name: fileName, spool })
   const asOf = asOfResponse(source, { ...input, ...fetched })
-  // An empty list leaves an empty file, which readers of exports refuse. No record of it lacks a member.
+  // An empty list leaves an empty file, which readers of exports refuse.
   const isEmpty = fetched.counts.every((count) => count === 0)
   const file = isEmpty ? null : await spool.finish(fileName)
   const detailed =
@@ -78,6 +78,7 @@ export async function readList(source: HttpSource, input: HttpReadingInput): Pro
   const { headers, bytes, digest, end } = list
   const records = fetched.counts.reduce((sum, count) => sum + count, 0)
   const identity = { ...identityOf(source, { name, bytes, digest }), records, end }
+  // In an empty list no record lacks a member, so no column is missing either.
   const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
   const read = async (): Promise<Reading> => {
     let size = 0
@@ -111,7 +112,8 @@ async function* measured(
   }
 }
 
-function checkDelimited(headers: ResponseHeaders, label: string): void {
+/** Refuses a response without a length and without chunks: if it is cut off, nothing shows it. */
+function requireKnownEnd(headers: ResponseHeaders, label: string): void {
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
   throw unreadable(
     `${label} says neither how long its answer is nor where it ends, so a part of it could pass for all of it`,

@@ -143,8 +143,8 @@ export function isMissing(error: unknown): boolean {
   return status === 404 && !codes.includes('NoSuchBucket') && !codes.includes('ContainerNotFound')
 }
 
-/** Whether an error says that an object has another state than the request named. */
-export function isOtherState(error: unknown): boolean {
+/** Whether an error says that an object was replaced since the version that the request names, or does not exist. */
+export function isReplacedOrMissing(error: unknown): boolean {
   return traitsOf(error).status === 412 || isMissing(error)
 }
 

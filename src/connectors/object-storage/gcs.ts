@@ -2,7 +2,7 @@ import { type AuthClient, AwsClient, GoogleAuth, IdentityPoolClient, JWT } from 
 import { z } from 'zod'
 import { unreadable } from '../file/failures.ts'
 import { tokenFailure } from './failures.ts'
-import { accessKey, bucketOverS3 } from './s3.ts'
+import { bucketOverS3, readAccessKey } from './s3.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import type { ObjectStore, StoreOptions } from './store.ts'
 
@@ -17,7 +17,7 @@ type SignedRequest = { headers: Record<string, string> }
  */
 export async function openGcs(source: ObjectStorageSource, options: StoreOptions): Promise<ObjectStore> {
   const endpoint = source.endpoint ?? googleEndpoint
-  const credentials = await accessKey(source, options)
+  const credentials = await readAccessKey(source, options)
   const access = { endpoint, region: 'auto', forcePathStyle: true }
   if (credentials) return bucketOverS3(source, options, { ...access, credentials })
   const text = await options.secret('googleCredentials')

@@ -8,12 +8,12 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3'
-import { isMissing, isNotImplemented, isOtherState, notContinued, objectFailure, replaced } from './failures.ts'
+import { isMissing, isNotImplemented, isReplacedOrMissing, notContinued, objectFailure, replaced } from './failures.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import { nameOfKey, type ObjectStore, type StoredObject, type StoreOptions } from './store.ts'
 
-/** Access to a bucket with an access key of the settings; undefined without one. */
-export async function accessKey(
+/** Reads the access key of the settings, with its secrets; undefined if there is none. */
+export async function readAccessKey(
   { accessKeyId }: ObjectStorageSource,
   { secret }: StoreOptions,
 ): Promise<(S3ClientConfig['credentials'] & object) | undefined> {
@@ -23,10 +23,10 @@ export async function accessKey(
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
 }
 
-/** A bucket of Amazon S3, or of a server that speaks its API. Without a key, the usual chain of the environment gives credentials. */
+/** A bucket of Amazon S3, or of a server that speaks its API. Without an access key, the AWS SDK looks for credentials in the environment. */
 export async function openS3(source: ObjectStorageSource, options: StoreOptions): Promise<ObjectStore> {
   const { endpoint, region } = source
-  const credentials = await accessKey(source, options)
+  const credentials = await readAccessKey(source, options)
   return bucketOverS3(source, options, {
     ...(endpoint !== undefined && { endpoint, region: regionOfEnvironment, forcePathStyle: true }),
     ...(region !== undefined && { region }),
@@ -35,7 +35,7 @@ export async function openS3(source: ObjectStorageSource, options: StoreOptions)
   })
 }
 
-/** The region that the environment names; else the usual one of servers that have no regions. */
+/** The region that the environment names; else the one that servers without regions usually expect. */
 async function regionOfEnvironment(): Promise<string> {
   const client = new S3Client()
   try {
@@ -54,7 +54,7 @@ export function bucketOverS3(
   access: S3ClientConfig,
 ): ObjectStore {
   const client = new S3Client({
-    // Other servers than Amazon's do not know the checksums of newer clients.
+    // Servers other than Amazon's may not know the checksums that newer clients send by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     ...access,
   })
@@ -98,7 +98,7 @@ export function bucketOverS3(
         if (from > 0 && !ContentRange?.startsWith(`bytes ${from}-`)) throw notContinued(nameOfKey(key), server)
         yield* Body as AsyncIterable<Buffer>
       } catch (error) {
-        if (isOtherState(error)) throw replaced(nameOfKey(key), server)
+        if (isReplacedOrMissing(error)) throw replaced(nameOfKey(key), server)
         failure(`read ${key}`)(error)
       }
     },
@@ -112,7 +112,7 @@ export function bucketOverS3(
       try {
         await client.send(new CopyObjectCommand(request), abort)
       } catch (error) {
-        if (isOtherState(error)) throw replaced(nameOfKey(key), server)
+        if (isReplacedOrMissing(error)) throw replaced(nameOfKey(key), server)
         failure(`copy ${key} to ${to}`, true)(error)
       }
     },
@@ -129,7 +129,7 @@ export function bucketOverS3(
             await client.send(new DeleteObjectCommand(object), abort)
           })
       } catch (error) {
-        if (!isOtherState(error)) failure(`delete ${key}`, true)(error)
+        if (!isReplacedOrMissing(error)) failure(`delete ${key}`, true)(error)
       }
     },
     close: () => client.destroy(),
@@ -137,8 +137,8 @@ export function bucketOverS3(
 }
 
 /**
- * Google unpacks objects that were stored with `Content-Encoding: gzip` unless the client takes that, and then sends other bytes than it
- * states. The header is set once the request is signed, because Google changes it on the way.
+ * Google unpacks objects that were stored with `Content-Encoding: gzip` unless the client accepts gzip. It then sends other bytes than the
+ * stated ones. The header is set once the request is signed, because Google changes it on the way.
  */
 function requestStoredForm(client: S3Client): void {
   client.middlewareStack.add(

@@ -155,7 +155,7 @@ function fingerprintOf(hostKey: Buffer): string {
   return `SHA256:${createHash('sha256').update(hostKey).digest('base64').replace(/=+$/, '')}`
 }
 
-/** The offered algorithms without those of the presented key; none if the key was not offered. */
+/** The offered algorithms without those of the presented key; none if the server presented a type that was not offered. */
 function otherAlgorithms(
   offered: readonly ServerHostKeyAlgorithm[],
   presented: Buffer,
@@ -183,5 +183,5 @@ function mutableAlgorithms({ kex, serverHostKey, cipher, hmac, compress }: Algor
 
 function tooSlow({ host, port, connectTimeoutMs }: SftpServer) {
   const help = 'check host and port and the firewalls between, or raise connectTimeoutMs'
-  return unreachable(`${host}:${port} did not let us in within ${connectTimeoutMs} ms`, help)
+  return unreachable(`${host}:${port} did not complete the login within ${connectTimeoutMs} ms`, help)
 }

@@ -4,7 +4,7 @@ import { address } from '../../web/address.ts'
 import type { Fields } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
 
-/** The answers of a visitor by field name, as they stand in the address. */
+/** The answers of a visitor by field name, for the query of an address. */
 type Answers = Readonly<Record<string, string>>
 
 /** The value of a choice that leaves a field out. Names of columns have a prefix, so that none is equal to it. */
@@ -26,13 +26,13 @@ export function fieldInput(field: string): string {
   return `field-${field}`
 }
 
-/** The name of the field for a value; a digest keeps it short. */
+/** The name of the form field for the meaning of a value; a digest keeps it short. */
 export function valueInput(kind: 'status' | 'contractor', value: string): string {
   return `${kind}-${createHash('sha256').update(value).digest('hex').slice(0, 12)}`
 }
 
-/** The answers about the file and the columns, without those about values. */
-export function answersIn(fields: Fields, names: readonly string[]): ReadingAnswers {
+/** Reads the answers about the file and the columns from a form, without those about values. */
+export function readAnswers(fields: Fields, names: readonly string[]): ReadingAnswers {
   const line = Number(fields('headerLine'))
   const columns = names.flatMap((name): [string, string | null][] => {
     const answer = fields(fieldInput(name))
@@ -69,8 +69,8 @@ export function valuesOf({ statuses, contractors }: Pick<ProposedReading, 'statu
   }
 }
 
-/** Adds the answers about values. The first proposal says which values there are. */
-export function withValues(answers: ReadingAnswers, fields: Fields, proposed: ProposedReading): ReadingAnswers {
+/** Adds the answers about values. The first proposal lists the values. */
+export function addValueAnswers(answers: ReadingAnswers, fields: Fields, proposed: ProposedReading): ReadingAnswers {
   const values = valuesOf(proposed)
   const statuses = values.statuses.flatMap(({ value }) => {
     const answer = fields(valueInput('status', value))
@@ -83,8 +83,8 @@ export function withValues(answers: ReadingAnswers, fields: Fields, proposed: Pr
   return { ...answers, statuses: Object.fromEntries(statuses), contractors: Object.fromEntries(contractors) }
 }
 
-/** All answers, for the address of the next step. */
-export function answersFrom(fields: Fields, proposed: ProposedReading): Answers {
+/** Collects all answers of a form, for the address of the next step. */
+export function collectAnswers(fields: Fields, proposed: ProposedReading): Answers {
   const values = valuesOf(proposed)
   const names = [
     ...[

@@ -19,7 +19,7 @@ import {
   valueText,
   withCode,
 } from '../site/words.ts'
-import { answersFrom, uploadHref } from './first-visit-answers.ts'
+import { collectAnswers, uploadHref } from './first-visit-answers.ts'
 import { goneHref, proposedFor, type ReadingResult } from './first-visit-reading.ts'
 
 /** How many changes are shown before a visitor asks for more. */
@@ -31,7 +31,7 @@ export function planPages(site: Site): void {
     const reading = await proposedFor(context, fields)
     if (reading === null) return { to: goneHref }
     const { upload } = reading.proposed
-    const answers = answersFrom(fields, reading.proposed)
+    const answers = collectAnswers(fields, reading.proposed)
     const back = uploadHref(upload.id, '', answers)
     const plan = reading.refused ?? (await planOf(context, fields, reading))
     const head = heading({
@@ -119,7 +119,7 @@ async function plannedFor(context: PageContext, fields: Fields) {
       'the export or address is no longer stored here: go to the overview and give it again',
     )
   if (reading.refused !== null) throw new Failure('usage', reading.refused)
-  return { reading, plan: await askPlan(context, fields, reading), answers: answersFrom(fields, reading.proposed) }
+  return { reading, plan: await askPlan(context, fields, reading), answers: collectAnswers(fields, reading.proposed) }
 }
 
 /** What a first run would do, of an export or a list. */

@@ -10,14 +10,14 @@ import { number, pluralize } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { fieldName, firstVisitHref, sentence } from '../site/words.ts'
 import {
-  answersIn,
+  addValueAnswers,
   columnValue,
   fieldInput,
   notSent,
+  readAnswers,
   uploadHref,
   valueInput,
   valuesOf,
-  withValues,
 } from './first-visit-answers.ts'
 
 type Question = ProposedReading['questions'][number]
@@ -77,16 +77,16 @@ export async function proposedFor({ control }: PageContext, fields: Fields): Pro
   const params = { upload: fields('upload') }
   const propose = (body: ReadingAnswers) => control.proposeReading({ params, body })
   try {
-    const bare = await propose(answersIn(fields, []))
+    const bare = await propose(readAnswers(fields, []))
     const names = [...bare.fields.map(({ field }) => field), ...bare.otherFields]
-    const answers = answersIn(fields, names)
+    const answers = readAnswers(fields, names)
     const first = await propose(answers)
-    const complete = withValues(answers, fields, first)
+    const complete = addValueAnswers(answers, fields, first)
     return { proposed: await propose(complete), answers: complete, refused: null }
   } catch (error) {
     if (!(error instanceof Failure) || failureStatuses[error.code] >= 500) throw error
     if (error.code === 'not_found' || fields('upload') === '') return null
-    const answers = answersIn(() => '', [])
+    const answers = readAnswers(() => '', [])
     const proposed = await propose(answers).catch(() => null)
     if (proposed === null) throw error
     return { proposed, answers, refused: sentence(error.message, proposed.upload.name) }

@@ -164,6 +164,6 @@ function leaversTable(leavers: readonly Leaver[]): Html {
     columns,
     rows: leavers,
     empty:
-      'No departure lies in this period. A departure stands here from its last day on, with what an auditor asks: when HR wrote it, and when the platform acknowledged it.',
+      'No departure lies in this period. Departures are listed from their last day on, with the times for an auditor: when HR stated them, and when the platform acknowledged them.',
   })
 }

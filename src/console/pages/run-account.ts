@@ -15,12 +15,12 @@ const maxNamedPeople = 200
 
 /** The details of a run of one person or of a revert; null for other runs. */
 export async function accountPart(run: Run, context: PageContext): Promise<Html | null> {
-  const account = run.feed === 'person' || run.feed === 'revert' ? await accountOf(run, context) : null
+  const account = run.feed === 'person' || run.feed === 'revert' ? await fetchRunAccount(run, context) : null
   if (account?.person) return personCard(account.person, run)
   return account?.revert ? revertCard(account.revert, run) : null
 }
 
-async function accountOf({ id: runId }: Run, { control, caller }: PageContext): Promise<RunAccount | null> {
+async function fetchRunAccount({ id: runId }: Run, { control, caller }: PageContext): Promise<RunAccount | null> {
   try {
     return await control.runAccount({ params: { runId }, query: { values: seesValues(caller) } })
   } catch (error) {

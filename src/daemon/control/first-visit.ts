@@ -60,13 +60,13 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
   },
 
   async proposeReading(ctx, { params: { upload: id }, body }) {
-    const request = { principal: ctx.actor.principal, answers: answersIn(body) }
+    const request = { principal: ctx.actor.principal, answers: toVisitAnswers(body) }
     const { sample, proposal } = await visitsIn(ctx).propose(id, request)
     return { status: 200, body: await readingView(sample, proposal) }
   },
 
   async planFirstRun(ctx, { params: { upload }, body: { reading, ...settings } }) {
-    const request = { ...visitorOf(ctx), answers: answersIn(reading), settings }
+    const request = { ...visitorOf(ctx), answers: toVisitAnswers(reading), settings }
     const visits = visitsIn(ctx)
     return { status: 200, body: { file: visits.file, ...planView(await visits.plan(upload, request)) } }
   },
@@ -76,7 +76,7 @@ export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisi
     const visits = visitsIn(ctx)
     const made = await visits.connect(upload, {
       principal,
-      answers: answersIn(reading),
+      answers: toVisitAnswers(reading),
       settings,
       digest,
       apiKey,
@@ -145,7 +145,7 @@ function noDaemon(): Failure {
   return new Failure('not_found', 'no daemon runs: "rollcall init" makes the first connection')
 }
 
-function answersIn({
+function toVisitAnswers({
   encoding,
   delimiter,
   headerLine,

@@ -14,7 +14,7 @@ import { changesInOrder } from '../../store/history/ordered-changes.ts'
 import { planGroups } from '../../store/plans/approved-part.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
-import { accountOf } from '../../store/runs/accounts.ts'
+import { readRunAccount } from '../../store/runs/accounts.ts'
 import { outdatedBasis } from '../../store/runs/held-runs.ts'
 import { listRuns } from '../../store/runs/runs.ts'
 import {
@@ -100,7 +100,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
 
   async runAccount(ctx, { params: { runId }, query }) {
     const run = await existingRun(ctx, runId)
-    const account = await accountOf(ctx.sync.store.db, runId)
+    const account = await readRunAccount(ctx.sync.store.db, runId)
     if (account === null)
       throw new Failure(
         'not_found',

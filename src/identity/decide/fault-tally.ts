@@ -5,8 +5,8 @@ import type { Reject } from '../record.ts'
 const maxUnlistedShown = 10
 const maxUnlistedCounted = 1000
 
-/** Counts unreadable rows and cells. A known fault counts as new if more rows have it than before. */
-export function faultTally(known: KnownFaults) {
+/** Creates counters of unreadable rows and cells. If more rows have a known fault than before, the additional ones count as new. */
+export function createFaultTally(known: KnownFaults) {
   const unlisted = new Map<string, UnlistedCount>()
   const unlistedKnown = new Set<string>()
   /** How often each known fault occurred. */
@@ -34,6 +34,7 @@ export function faultTally(known: KnownFaults) {
   }
 
   return {
+    /** Counts a row that cannot be used. */
     reject(reject: Reject): void {
       counts.rejected++
       const knownCount = isKnown(reject) ? 1 : 0

@@ -4,7 +4,7 @@ import { isOtherField } from '../guards/limits.ts'
 import { movements } from '../guards/movements.ts'
 import type { FieldName, Reject } from '../record.ts'
 import type { Decision, PersonInput } from './decide.ts'
-import { faultTally } from './fault-tally.ts'
+import { createFaultTally } from './fault-tally.ts'
 import { joinersDates } from './joiners-dates.ts'
 
 const countedKinds = [...changeKinds, 'unchanged'] as const
@@ -71,7 +71,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const left = zeros(changeKinds)
   const changed: Record<string, number> = {}
   const blanked: Record<string, number> = {}
-  const faults = faultTally(known)
+  const faults = createFaultTally(known)
   const moved = movements()
   const dates = joinersDates()
   const shareOne = sharedValues()

@@ -155,8 +155,8 @@ export async function alertedFindings(
 }
 
 /**
- * The directories with more enabled accounts of leavers, or of people whom HR does not know, than the threshold. An account whose row of HR
- * waits counts after two days.
+ * The directories with more enabled accounts of leavers, or of people whom HR does not know, than the threshold. An account
+ * for which HR has a row that is not accepted yet is counted only after two days.
  */
 export async function alertedAccounts(
   db: Db,

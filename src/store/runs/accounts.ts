@@ -22,8 +22,8 @@ export async function storeAccount(tx: Db, { runId, connection, account }: Accou
       where runs.connection = ${connection} order by runs.created_at desc, runs.id offset ${accountsKept})`.execute(tx)
 }
 
-/** The account of a run; null if it has none, or no longer. */
-export async function accountOf(db: Db, runId: string): Promise<RunAccount | null> {
+/** The report of a run about named people; null if the run has none, or it was deleted. */
+export async function readRunAccount(db: Db, runId: string): Promise<RunAccount | null> {
   const row = await db.selectFrom('run_accounts').select('account').where('run_id', '=', runId).executeTakeFirst()
   return row?.account ?? null
 }

@@ -18,15 +18,15 @@ type PlanEventsInput = {
   /** Which changes the plan sends; default: what differs from the platform. */
   readonly sending?: Sending
   /**
-   * Splits people whom a guard stops off into a held plan, so that the others go on. With `queuesBehindHeld` also people of runs that are held
-   * already. null: the plan stays one, and is held as a whole.
+   * Moves people whom a guard stops to a held plan of their own, so that the others proceed. `queuesBehindHeld`: people whom a held run
+   * already contains, or who exceed the limit for which it is held, wait behind that run. null: the plan is held as a whole.
    */
   readonly split: { readonly queuesBehindHeld: boolean } | null
   readonly signal: AbortSignal
   readonly onProgress?: OnProgress
 }
 
-/** Plans events: reads them, stages every change that follows, judges the plan and splits off the people who have to wait. Sends nothing. */
+/** Plans events: reads them, stages the resulting changes, judges the plan and moves people who must wait to a held plan. Sends nothing. */
 export async function planEvents(
   ctx: Pick<SyncContext, 'store' | 'now' | 'yieldToShortWork'>,
   connection: SyncConnection,

@@ -66,7 +66,7 @@ describe('an expression without end', () => {
   test('refuses the source where it happens again and again', async () => {
     const stuck = Array.from({ length: 4 }, () => ['', `${'a'.repeat(40)}!`, ''])
 
-    const deriving = derive(catastrophe, stuck, { limits: { rowMs: 100, stoppedRows: 3 } })
+    const deriving = derive(catastrophe, stuck, { limits: { rowMs: 100, maxStoppedRows: 3 } })
 
     await expect(deriving).rejects.toMatchObject({
       code: 'source_unreadable',

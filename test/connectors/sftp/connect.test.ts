@@ -191,7 +191,7 @@ describe('a connection', () => {
     ['sends endless noise', (socket) => socket.write(Buffer.alloc(1024 * 1024, 'x')), 'source_unreadable', /SSH/],
     ['closes at once', (socket) => socket.end(), 'source_unreachable', /closed the connection before it was secured/],
     ['resets at once', (socket) => socket.resetAndDestroy(), 'source_unreachable', /closed the connection/],
-    ['says nothing', () => {}, 'source_unreachable', /did not let us in within 300 ms/],
+    ['says nothing', () => {}, 'source_unreachable', /did not complete the login within 300 ms/],
   ])('to a server that %s fails in bounded time', async (_case, behave, code, expected) => {
     await using server = await rawServer(behave)
 

@@ -453,7 +453,7 @@ describe('several rows of a person', () => {
   })
 })
 
-describe('which row of a person counts', () => {
+describe('which row of a person applies', () => {
   test('is not derived from a number or a flag that is not named as the main row, because it could hide the row of a leaver', async () => {
     const numbered = await proposed('Worker ID,Sequence,Status\n1,1,Active\n1,2,Terminated\n2,1,Active\n')
     const flagged = await proposed('Worker ID,Insured,Status\n1,Yes,Active\n1,No,Terminated\n2,Yes,Active\n')

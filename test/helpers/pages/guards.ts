@@ -3,8 +3,7 @@ import { limitDefinitions } from '../../../src/identity/guards/limits.ts'
 const title = '### Limits\n'
 const end = '\n### Always\n'
 
-const note = `A limit has a \`count\` and a \`share\`; the plan is held when both are exceeded. Made from \`src/identity/guards/limits.ts\` by
-\`npx vitest run test/house.test.ts -u\`.
+const note = `Made from \`src/identity/guards/limits.ts\` by \`npx vitest run test/house.test.ts -u\`.
 `
 
 /** The page docs/guards.md, with its part about limits made from their table. */

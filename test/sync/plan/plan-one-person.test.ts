@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { acceptedSource } from '../../../src/store/connections/sources.ts'
-import { accountOf } from '../../../src/store/runs/accounts.ts'
+import { readRunAccount } from '../../../src/store/runs/accounts.ts'
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import type { PersonAccount } from '../../../src/store/schema.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
@@ -43,7 +43,7 @@ async function one(world: World, person: string): Promise<Run> {
 }
 
 async function accounted(world: World, { id }: Run): Promise<PersonAccount | undefined> {
-  return (await accountOf(world.sync.store.db, id))?.person
+  return (await readRunAccount(world.sync.store.db, id))?.person
 }
 
 /** Everything that the next run of the source goes by, but what is known of these people. */

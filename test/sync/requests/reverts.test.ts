@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { removeExpired } from '../../../src/store/retention/retain.ts'
 import { rosterEntry } from '../../../src/store/roster/roster.ts'
-import { accountOf } from '../../../src/store/runs/accounts.ts'
+import { readRunAccount } from '../../../src/store/runs/accounts.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import type { RevertAccount } from '../../../src/store/schema.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
@@ -53,7 +53,7 @@ async function revert(world: World, { id }: Run): Promise<Run> {
 }
 
 async function accounted(world: World, { id }: Run): Promise<RevertAccount | undefined> {
-  return (await accountOf(world.sync.store.db, id))?.revert
+  return (await readRunAccount(world.sync.store.db, id))?.revert
 }
 
 const listed = <S extends number>(status: S, message: string) =>
