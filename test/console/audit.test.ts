@@ -64,6 +64,7 @@ test('the page offers acts, people and connections, and the days of its filter h
     expect(all.text).toContain(`<option value="${option}">`)
   expect([all, days, ofBob, about].map(({ text }) => rowsIn(text))).toEqual([50, 3, 1, 1])
   expect(days.text).toContain('5 Sept 2026')
+  expect(ofBob.text).toMatch(/Run rejected <span class="hint">[^<]+ · <code>run.rejected<\/code>/)
   expect(rowsIn(untilEver.text)).toBe(50)
   expect(about.text).toContain('href="/person?connection=acme&amp;key=E0002"')
   expect(inKolkata.text).not.toContain('5 Sept 2026')

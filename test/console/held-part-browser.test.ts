@@ -68,11 +68,14 @@ test('groups stay ticked when others are searched, however many they are', async
   chosen.set('search', 'Department 2')
 
   const { text } = await ana.get(`/runs/${held.id}/part?${chosen}`)
+  const shown = text.slice(text.indexOf('id="part"'), text.indexOf('id="choice"'))
   const ticked = [...text.matchAll(/name="(group-\d+)" type="checkbox" value="([^"]+)" checked/g)]
   const tooMany = await ana.get(
     `/runs/${held.id}/part?${new URLSearchParams(Array.from({ length: 101 }, (_, at) => [`group-${at}`, `G${at}`]))}`,
   )
 
+  expect(shown.split('<details>').map((part) => part.split('/person?').length - 1)).toEqual([25, 5])
+  expect(shown).toContain('<summary>5 more changes</summary>')
   expect(new Set(ticked.map(([, , group]) => group))).toEqual(new Set(groups))
   expect(new Set(ticked.map(([, name]) => name)).size).toBe(groups.length)
   expect(tooMany.text).toContain('At most 100 groups can be ticked')

@@ -69,7 +69,7 @@ function actOptions(acts: AuditChoices['acts'], chosen: string): Option[] {
 }
 
 /** An act in words: "Run approved" for `run.approved`. */
-function actName(act: string): string {
+export function actName(act: string): string {
   return capital(act.replaceAll(/[._]/g, ' ')).replace(/^Hr\b/, 'HR')
 }
 

@@ -8,7 +8,7 @@ import { formatInstant, number, pluralize } from '../../web/words.ts'
 import type { Site } from '../site/site.ts'
 import { personLink, runHref, sentence, spaced } from '../site/words.ts'
 import { auditFiles, maxFileEntries } from './audit-files.ts'
-import { type AuditFilter, auditFilter, auditFilterForm, auditQuery, isNarrowed } from './audit-filter.ts'
+import { type AuditFilter, actName, auditFilter, auditFilterForm, auditQuery, isNarrowed } from './audit-filter.ts'
 
 const perPage = 50
 /** Maximum number of names shown for one detail; the files have all of them. */
@@ -55,7 +55,8 @@ function entriesTable(entries: readonly TrailEntry[], empty: string): Html {
     {
       name: 'Action',
       kind: 'long',
-      cell: ({ act, says }) => html`<code>${act}</code>${says !== null && html`<span class="hint">${says}</span>`}`,
+      cell: ({ act, says }) =>
+        html`${actName(act)} <span class="hint">${says !== null && html`${says} · `}<code>${act}</code></span>`,
     },
     { name: 'By', kind: 'long', cell: ({ by }) => by },
     {

@@ -18,8 +18,9 @@ const maxGroups = 20
 const maxTickedGroups = 100
 /** How many leavers can be ticked; others are named by key. */
 const maxTicks = 200
-/** How many changes of a part are listed before it is approved. */
+/** How many changes of a part are listed before it is approved, and how many of them are shown at once. */
 const maxListed = 500
+const maxShown = 25
 
 const nothingElse = { unchanged: 0, rejected: 0, incomplete: 0 }
 
@@ -77,9 +78,21 @@ function chosenCard(run: Run, context: PageContext, fields: Fields, chosen: Chos
 ${actionLink({ href: approval, name: 'Approve this part …', kind: 'main', notAllowed: context.notAllowed('approveRun') })}
 <a class="button" href="#choice">Choose another part</a>
 </div>
-${changesTable(changes, { connection: run.connection, caption: 'The people of this part', withKind: true, empty: 'nobody' })}
+${changesOfPart(changes, run)}
 ${changes.length < people && html`<p class="hint">and ${pluralize(people - changes.length, 'more change')}</p>`}`,
   })
+}
+
+/** The first changes of a part, and the others where they are asked for, so that the form below stays near. */
+function changesOfPart(changes: PlanPart['changes'], { connection }: Run): Html {
+  const caption = 'The people of this part'
+  const [first, others] = [changes.slice(0, maxShown), changes.slice(maxShown)]
+  return html`${changesTable(first, { connection, caption, withKind: true, empty: 'nobody' })}
+${
+  others.length > 0 &&
+  html`<details><summary>${pluralize(others.length, 'more change')}</summary>
+${changesTable(others, { connection, caption: `${caption}, continued`, withKind: true, empty: 'nobody' })}</details>`
+}`
 }
 
 /** The form that chooses a part. It only changes the address of the page. */

@@ -116,7 +116,7 @@ async function list({ control, now }: SharedContext, fields: Fields): Promise<Ht
   ]
   const empty = isNarrowed(chosen)
     ? 'No run matches.'
-    : html`There has been no run yet. A run reads HR’s list, works out who joined, changed or left, and delivers that to the platform. Start one with <a href="/">Read now</a> on the overview.`
+    : html`There has been no run yet. A run reads HR’s list, works out who joined, changed or left, and delivers that to the platform. Start one with “Read now” on the page of a connection, to which <a href="/">the overview</a> leads.`
   return live({
     id: 'runs',
     href: address('/runs/list', { ...chosen, after }),

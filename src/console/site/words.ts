@@ -93,7 +93,7 @@ export function kindFigures(counts: Counts | null, employed: number | null = nul
   return planned(counts).map(({ kind, title, tone, count }) => ({
     name: title,
     value: number(count),
-    note: kind === 'leave' && employed ? `of ${number(employed)} employed` : null,
+    note: kind === 'leave' && employed ? `of ${number(employed)} employed now` : null,
     ...((tone === 'bad' || tone === 'wait') && { tone }),
   }))
 }
