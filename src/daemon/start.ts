@@ -217,7 +217,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
     firstVisits: starting.use(openFirstVisits({ ...firstParts, uploads })),
     firstLists: starting.use(openFirstLists(firstParts)),
     firstScims: openFirstScims({ ...firstParts, requirePackages: loadScim }),
-    connectionSettings: openConnectionSettings(firstParts),
+    connectionSettings: starting.use(openConnectionSettings({ ...firstParts, reloads })),
     live: starting.use(startLive(db)),
   }
   const { socket } = starting.use(await startLocalServer({ dataDir: config.dataDir, context }))

@@ -1,5 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { excessOf, violationsOn } from '../helpers/axe.ts'
 import { configuredConnection, openConfiguredDaemon } from '../helpers/configured.ts'
@@ -8,7 +7,6 @@ import { newWindow, textOf } from './windows.ts'
 
 const settings = '/connections/hr/settings'
 const atThree = "# Every night.\nschedule: { cron: '0 3 * * *' }"
-const shots = process.env.ROLLCALL_SHOTS
 
 let daemon: Awaited<ReturnType<typeof openConfiguredDaemon>>
 let chromium: Awaited<ReturnType<typeof startChromium>>
@@ -58,13 +56,6 @@ async function openSettings(
     async look(name: string) {
       if (scripts) flaws.push(...(await violationsOn(page)).map((text) => `${name}: ${text}`))
       if ((await excessOf(page)) !== 0) flaws.push(`${name} is wider`)
-      if (shots) {
-        await mkdir(shots, { recursive: true })
-        await page.screenshot({
-          path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`) as `${string}.png`,
-          fullPage: true,
-        })
-      }
     },
   }
 }

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Role } from '../../src/contract/control/access.ts'
 import { Upload } from '../../src/contract/control/first-visit.ts'
+import type { Reload } from '../../src/contract/control/processes.ts'
 import { NewToken } from '../../src/contract/control/tokens.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
+import type { Reloads } from '../../src/daemon/config/reload.ts'
 import type { UploadLimits } from '../../src/daemon/proposal/uploads.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
 import { type Event, silentEvents } from '../../src/telemetry/events.ts'
@@ -48,7 +50,7 @@ ${more}`
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
   const reloadRequests: string[] = []
   const events: Event[] = []
-  const reloads = { last: null, ask: () => void reloadRequests.push('reload') }
+  const reloads: Reloads & { last: Reload | null } = { last: null, ask: () => void reloadRequests.push('reload') }
   const daemon = opening.use(
     await startDaemon(await loadConfig(file, {}), {
       events: silentEvents((event) => void events.push(event)),
@@ -66,7 +68,7 @@ ${more}`
   }
   const opened = opening.move()
   return {
-    ...{ folder, file, text, url: daemon.url, database, events, reloadRequests, api, post, adminToken },
+    ...{ folder, file, text, url: daemon.url, database, events, reloads, reloadRequests, api, post, adminToken },
     async newToken(name: string, role: Role): Promise<string> {
       return NewToken.parse((await post('/tokens', { name, role })).body).token
     },

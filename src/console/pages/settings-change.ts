@@ -79,6 +79,8 @@ ${heading({
   actions: previous && actionLink({ href: settingsHref(connection, '/undo'), name: 'Undo the last change' }),
 })}
 ${trouble !== null && html`<p class="notice bad">${sentence(`Nothing can be saved: ${trouble}`)}${sections.length > 0 && ' You can see here what a change would do, and copy it.'}</p>`}
+${settings.refusedReload !== null && html`<p class="notice bad">${sentence(`Rollcall refused the file when it last reloaded, and goes on with the settings that it had: ${settings.refusedReload}`)}</p>`}
+${settings.hidden.length > 0 && html`<p class="hint">Left out, as a secret may stand there: ${settings.hidden.map((section) => sectionTexts[section].label).join(', ')}. Change that in the file itself.</p>`}
 ${waiting && waitingCard(connection, waiting)}
 ${sections.length > 0 && card({ title: 'Settings in YAML', id: 'form', content: settingsForm(settings, { context, fields, problems }) })}`
   return { title, content, section: 'settings' }
@@ -181,7 +183,7 @@ type SaveState = {
 }
 
 function saveCard({ trouble, twoPeople, text }: SettingsPreview, { context, fields, settings }: SaveState): Html {
-  const { connection, digest } = settings
+  const { connection, digest, waiting } = settings
   const kept = html`${hidden('digest', digest)}
 ${Object.entries(typedSections(fields)).map(([section, typed]) => html`${hiddenLines(partInput(section), typed)}${hidden(markInput(section), fields(markInput(section)))}`)}`
   const back = html`<button name="again" value="1" formaction="${settingsHref(connection, '/preview')}">Go on editing</button>`
@@ -202,7 +204,7 @@ ${form(html``)}`,
   return card({
     title: twoPeople ? 'Propose it' : 'Save it',
     id: 'save',
-    content: html`<p>${twoPeople ? 'A second admin sees the same, and approves or rejects it. Until then nothing changes.' : 'The file is replaced as a whole, and Rollcall reloads. Afterwards you can undo it here.'}</p>
+    content: html`<p>${twoPeople ? `A second admin sees the same, and approves or rejects it. Until then nothing changes.${waiting ? ` It replaces the change of ${waiting.by} that waits.` : ''}` : 'The file is replaced as a whole, and Rollcall reloads. Afterwards you can undo it here.'}</p>
 ${form(html`<button class="main">${twoPeople ? 'Propose it to a second admin' : 'Save and reload'}</button>`)}`,
   })
 }
@@ -245,7 +247,9 @@ type Outcome = {
 function doneWith({ connection, file, waits, isTakenUp }: Outcome) {
   if (waits)
     return { to: settingsHref(connection), done: 'The change waits for a second admin. Nothing was saved yet.' }
-  const next = isTakenUp ? 'Rollcall reloads now, and does not answer for a moment.' : 'Restart Rollcall to apply it.'
+  const next = isTakenUp
+    ? 'Rollcall reloads now, and does not answer for a moment. If it refuses the file, this page says why.'
+    : 'Restart Rollcall to apply it.'
   return { to: settingsHref(connection), done: `The change was saved to ${file}. ${next}` }
 }
 

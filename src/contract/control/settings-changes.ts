@@ -35,9 +35,14 @@ export const ConnectionSettings = z
     file: z.string(),
     digest: Digest.describe('Of the file. A change repeats it, and is refused if the file has changed since.'),
     trouble: z.string().nullable().describe('Why nothing can be saved. Null: it can.'),
-    sections: z
-      .array(z.object({ section: Section, text: z.string().describe('Settings with their comments, in YAML.') }))
-      .describe('Parts in which a secret may stand are left out.'),
+    refusedReload: z
+      .string()
+      .nullable()
+      .describe('Why the newest reload refused the file; the former configuration stays in effect. Null: it did not.'),
+    hidden: z.array(Section).describe('Parts that are left out, as a secret may stand in them.'),
+    sections: z.array(
+      z.object({ section: Section, text: z.string().describe('Settings with their comments, in YAML.') }),
+    ),
     twoPeople: z.boolean().describe('Whether a change waits for a second admin.'),
     previous: z
       .object(change)

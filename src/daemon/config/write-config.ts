@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { access, open, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -6,16 +7,30 @@ import { replaceFile } from '../../system/replace-file.ts'
 
 const help = 'let the account of the daemon write it, or put the text there yourself'
 
-/** Why the file of a configuration cannot be replaced; null: nothing speaks against it. */
-export async function whyNotWritable(file: string): Promise<string | null> {
+/**
+ * The text of the file of a configuration that is to be replaced. Throws `conflict` if it cannot be read, or is not UTF-8: its other bytes
+ * would be lost.
+ */
+export async function readReplaceable(file: string): Promise<string> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })
+  })
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  throw new Failure('conflict', `${file} is not UTF-8, so saving it here would lose characters: save it as UTF-8 first`)
+}
+
+/** Why the file of a configuration cannot be replaced; null: nothing speaks against it. `mounts`: where the system lists what is mounted. */
+export async function whyNotWritable(file: string, mounts = '/proc/self/mountinfo'): Promise<string | null> {
   try {
     const path = await realpath(file)
-    const { mode } = await stat(path)
+    const { mode, uid, gid } = await stat(path)
     // Root may write it all the same, but somebody meant that nobody does.
     if ((mode & 0o222) === 0) return `${file} is read-only`
     await access(path, constants.W_OK)
     await access(dirname(path), constants.W_OK)
-    return null
+    if (await isMountPoint(path, mounts))
+      return `${file} is mounted as a single file, which cannot be replaced (mount its folder)`
+    return canGive(uid, gid) ? null : `replacing ${file} would change its owner or its group (${uid}:${gid})`
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return `${file} is gone`
@@ -55,6 +70,20 @@ export async function writeConfig(
     if (error instanceof Failure) throw error
     throw new Failure('conflict', `cannot write ${file} (${errorCode(error)}): ${help}`, { cause: error })
   }
+}
+
+/** Whether a container has this file itself mounted: the system then refuses to rename another one to it. */
+async function isMountPoint(path: string, list: string): Promise<boolean> {
+  const mounts = await readFile(list, 'utf8').catch(() => '')
+  const escaped = path.replaceAll(/[\\ \t\n]/g, (sign) => `\\${sign.charCodeAt(0).toString(8).padStart(3, '0')}`)
+  return mounts.split('\n').some((line) => line.split(' ')[4] === escaped)
+}
+
+/** Whether this process may give a new file to this owner and this group. */
+function canGive(uid: number, gid: number): boolean {
+  const [user, groups] = [process.geteuid?.(), process.getgroups?.() ?? []]
+  if (user === undefined || user === 0) return true
+  return user === uid && [process.getegid?.(), ...groups].includes(gid)
 }
 
 /** Without this, a power cut could undo the rename. */

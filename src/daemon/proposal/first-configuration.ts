@@ -1,11 +1,11 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { errorCode, Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { Config } from '../config/config.ts'
 import { digestOf } from '../config/configuration-digest.ts'
 import { configOfText } from '../config/load-config.ts'
-import { writeConfig } from '../config/write-config.ts'
+import { readReplaceable, writeConfig } from '../config/write-config.ts'
 import { firstKey, type KeyTrial } from './first-key.ts'
 
 /** What a person confirmed. */
@@ -32,11 +32,9 @@ type WriteParts = {
   readonly signal: AbortSignal
 }
 
-/** The text of the configuration as it is now. Throws `conflict` if it has a connection. */
+/** The text of the configuration as it is now. Throws `conflict` if it has a connection, and as `readReplaceable` does. */
 export async function emptyConfiguration({ file }: Config, env: NodeJS.ProcessEnv): Promise<string> {
-  const before = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })
-  })
+  const before = await readReplaceable(file)
   const current = await configOfText({ file, text: before, changedMs: 0 }, env, { secrets: 'when needed' })
   if (current.connections.size > 0)
     throw new Failure('conflict', `${file} has a connection by now: reload the daemon or restart it`)

@@ -19,21 +19,24 @@ type PlanOptions = {
   readonly sync: Pick<SyncContext, 'store' | 'now'>
   readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
   readonly signal: AbortSignal
+  /** What helps if the reading takes too long. */
+  readonly help?: string
 }
 
 const maxReadingMs = 5 * 60_000
+const withInit = 'connect it with "rollcall init" on the machine that runs Rollcall'
 /** Maximum number of changes shown of a plan. */
 export const maxChangesShown = 50
 
 /** Reads the list of a connection whole, as a run would, and plans its first run. Stores and sends nothing. */
 export async function planList(
   drafted: DraftedConnection,
-  { sync, toSync, signal }: PlanOptions,
+  { sync, toSync, signal, help = withInit }: PlanOptions,
 ): Promise<PlannedList> {
   const target = toSync(drafted.next, withSecrets(drafted))
   const { source } = target.feeds
   if (!source) throw new Error('the connection has a source')
-  return await inTime(signal, async (either) => {
+  const work = async (either: AbortSignal): Promise<PlannedList> => {
     const reading = await source.connector.open({ now: sync.now, signal: either, findDecided: async () => new Set() })
     try {
       const preview = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal: either })
@@ -41,17 +44,21 @@ export async function planList(
     } finally {
       await reading.close?.()
     }
-  })
+  }
+  return await inTime(signal, work, help)
 }
 
 /** Reads with a limit of five minutes, since somebody waits at a browser. */
-export async function inTime<T>(signal: AbortSignal, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function inTime<T>(
+  signal: AbortSignal,
+  read: (signal: AbortSignal) => Promise<T>,
+  help = withInit,
+): Promise<T> {
   const timeout = AbortSignal.timeout(maxReadingMs)
   try {
     return await read(AbortSignal.any([signal, timeout]))
   } catch (error) {
     if (!timeout.aborted || signal.aborted) throw error
-    const help = 'connect it with "rollcall init" on the machine that runs Rollcall'
     throw new Failure('source_unreachable', `reading the list takes longer than five minutes: ${help}`, {
       cause: error,
     })

@@ -65,13 +65,17 @@ function commentsAbove(
   return first
 }
 
-/** The index after the last line of a mapping whose last key stands in `row`. Blank lines below it do not belong to it. */
+/**
+ * The index after the last line of a mapping whose last key stands in `row`. Blank lines below it do not belong to it. A line that was
+ * commented out at the margin does not end it: settings of the mapping may follow.
+ */
 function endOf(lines: readonly string[], row: number, indent: number): number {
   let end = row + 1
   for (let at = row + 1; at < lines.length; at++) {
     const line = lines[at] ?? ''
     if (line.trim() === '') continue
     const isDocumentEnd = indent === 0 && /^(?:---|\.\.\.)(?:\s|$)/.test(line)
+    if (indentOf(line) < indent && line.trimStart().startsWith('#')) continue
     if (indentOf(line) < indent || isDocumentEnd) break
     end = at + 1
   }

@@ -7,17 +7,31 @@ import type {
 import { Failure } from '../../errors.ts'
 import { type SettingsChange, savedChange, waitingChange } from '../../store/settings-changes.ts'
 import { isSamePerson } from '../../sync/requests/two-people.ts'
+import { repeat } from '../../system/repeat.ts'
+import type { InTurn } from '../../system/turns.ts'
 import type { Config } from '../config/config.ts'
+import type { Reloads } from '../config/reload.ts'
 import { isTrial, type VisitParts } from '../proposal/first-parts.ts'
 import { planList } from '../proposal/plan-list.ts'
 import { forbiddenChanges } from './allowed-changes.ts'
 import { settingsDifference } from './difference.ts'
 import { mistakesIn, type OpenedFile, openFile } from './opened-file.ts'
-import { type Actor, approveChange, type Outcome, proposeChange, rejectChange, saveChange } from './saved-changes.ts'
+import {
+  type Actor,
+  approveChange,
+  decided,
+  endInterrupted,
+  type Outcome,
+  proposeChange,
+  rejectChange,
+  saveChange,
+} from './saved-changes.ts'
 import { readSections, type SectionName, type SectionProblem, withSections } from './sections.ts'
 
 /** What the settings of connections are changed with. */
-type SettingsParts = Pick<VisitParts, 'config' | 'env' | 'sync' | 'toSync' | 'takeUp' | 'signal' | 'inTurn'>
+type SettingsParts = Pick<VisitParts, 'config' | 'env' | 'sync' | 'toSync' | 'takeUp' | 'signal' | 'inTurn'> & {
+  readonly reloads?: Pick<Reloads, 'last'>
+}
 
 /** The parts that a person typed, and the digest of the file that the person saw. */
 type Typed = {
@@ -26,7 +40,7 @@ type Typed = {
 }
 
 /** Lets admins change the settings of a connection in the file of the configuration. */
-export type ConnectionSettings = {
+export type ConnectionSettings = AsyncDisposable & {
   read(connection: string, actor: Actor): Promise<SettingsView>
   /** `signal`: ends when nobody wants the answer any more. `effect`: whether the newest export is read. */
   preview(
@@ -41,10 +55,22 @@ export type ConnectionSettings = {
   reject(connection: string, id: string, actor: Actor): Promise<Outcome>
 }
 
+/** Changes that a process began and did not end are looked for this often. */
+const recoveryMs = 30_000
+
 /** Opens the settings of connections for changes. Changes of this process do not interleave. */
 export function openConnectionSettings(parts: SettingsParts): ConnectionSettings {
-  const { config, sync, inTurn } = parts
+  const { config, sync } = parts
   const open = (connection: string) => openFile({ ...parts, connection })
+  const inTurn: InTurn = (work) =>
+    parts.inTurn(async () => {
+      await endInterrupted(parts)
+      return await work()
+    })
+  const recovery = repeat(() => inTurn(async () => {}), {
+    pauseMs: recoveryMs,
+    onError: (error) => sync.events.unexpected({ during: 'settings', error }),
+  })
   return {
     async read(connection, actor) {
       return await settingsView(parts, { connection, actor, opened: await open(connection) })
@@ -106,12 +132,13 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
     async reject(connection, id, actor) {
       return await inTurn(async () => rejectChange(parts, await requireWaiting(connection, id), actor))
     },
+    [Symbol.asyncDispose]: () => recovery[Symbol.asyncDispose](),
   }
 
   async function requireWaiting(connection: string, id: string): Promise<SettingsChange> {
     const waiting = await waitingChange(sync.store.db, { connection, now: sync.now() })
     if (waiting?.id === id) return waiting
-    throw new Failure('conflict', 'that change does not wait any more: it was decided, replaced, or has expired')
+    throw new Failure('conflict', decided)
   }
 }
 
@@ -207,12 +234,14 @@ async function undoable(
 type ToShow = { readonly connection: string; readonly opened: OpenedFile; readonly actor: Actor }
 
 async function settingsView(parts: SettingsParts, { connection, opened, actor }: ToShow): Promise<SettingsView> {
-  const { config, sync } = parts
+  const { config, sync, reloads } = parts
   const { digest, trouble, sections, hidden } = opened
   const previous = await undoable(parts, opened, connection)
   const waiting = await waitingChange(sync.store.db, { connection, now: sync.now() })
   return {
     ...{ connection, file: config.file, digest, trouble, twoPeople: hasTwoPeople(config, opened) },
+    refusedReload: reloads?.last?.refused ?? null,
+    hidden: [...hidden],
     sections: sections.map(({ name, text }) => ({ section: name, text })),
     previous: previous && {
       by: previous.by,
@@ -235,6 +264,8 @@ type ToCompare = {
   readonly signal: AbortSignal
 }
 
+const longReading = 'save, and look at the plan of the next run'
+
 /** What a run over the newest export would do, with the settings as they are and as they would be. */
 async function effectOf(
   parts: SettingsParts,
@@ -248,7 +279,7 @@ async function effectOf(
     if (!one?.source || one.records) return unknown('this connection reads no export of people')
     try {
       const planned = { next: config, connection: one, secrets: new Map() }
-      const { preview } = await planList(planned, { ...parts, signal: either })
+      const { preview } = await planList(planned, { ...parts, signal: either, help: longReading })
       effects.push(effectView(preview))
     } catch (error) {
       if (!(error instanceof Failure)) throw error

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { errorCode, Failure } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import type { Config } from '../config/config.ts'
 import { digestOf } from '../config/configuration-digest.ts'
 import { parseConfig } from '../config/document.ts'
 import { configOfText } from '../config/load-config.ts'
 import { secretNames } from '../config/secret-settings.ts'
 import { objectAt, textAt } from '../config/values.ts'
-import { whyNotWritable } from '../config/write-config.ts'
+import { readReplaceable, whyNotWritable } from '../config/write-config.ts'
 import {
   readSections,
   type Section,
@@ -31,14 +30,12 @@ export type OpenedFile = {
 
 type OpenParts = { readonly config: Config; readonly env: NodeJS.ProcessEnv; readonly connection: string }
 
-/** Reads the file of the configuration. Throws `not_found` if the daemon does not know the connection. */
+/** Reads the file of the configuration. Throws `not_found` if the daemon does not know the connection, and as `readReplaceable` does. */
 export async function openFile({ config, env, connection }: OpenParts): Promise<OpenedFile> {
   const { file } = config
   if (!config.connections.has(connection) && !config.directories.has(connection))
     throw new Failure('not_found', `there is no connection "${connection}" in the configuration`)
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })
-  })
+  const text = await readReplaceable(file)
   const digest = digestOf(text)
   const none = { text, digest, sections: [], hidden: new Set<SectionName>() }
   const current = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' }).catch(

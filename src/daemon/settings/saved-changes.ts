@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { SettingsDifference } from '../../contract/control/settings-changes.ts'
+import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import {
-  removeChange,
-  removeFormerChanges,
+  beginWriting,
+  beingWritten,
+  endWriting,
+  removeWaiting,
   type SettingsChange,
-  storeSavedChange,
   storeWaitingChange,
+  takeBack,
+  waitingChange,
 } from '../../store/settings-changes.ts'
 import { digestOf } from '../config/configuration-digest.ts'
 import { writeConfig } from '../config/write-config.ts'
@@ -39,7 +44,14 @@ const hourMs = 60 * 60_000
 
 /** Saves a change that nobody has to approve, and reloads. */
 export async function saveChange(parts: Parts, { actor, isUndo, difference, ...change }: NewChange): Promise<Outcome> {
-  const saved = { ...change, ...actor, id: randomUUID(), at: parts.sync.now() }
+  const saved = {
+    ...change,
+    ...actor,
+    id: randomUUID(),
+    at: parts.sync.now(),
+    file: parts.config.file,
+    expiresAt: null,
+  }
   return await write(parts, saved, { difference, ...(isUndo && { undo: true }) })
 }
 
@@ -54,10 +66,12 @@ export async function proposeChange(
   const expiresAt = new Date(now.getTime() + expireHours * hourMs)
   const { file } = config
   await sync.store.db.transaction().execute(async (tx) => {
+    const replaced = await waitingChange(tx, { connection, now })
     await storeWaitingChange(tx, { ...change, ...actor, file, id: randomUUID(), at: now, expiresAt })
     const details = {
       ...{ file, configuration: digestOf(change.after), until: expiresAt.toISOString() },
       ...(isUndo && { undo: true }),
+      ...(replaced && { replaces: digestOf(replaced.after) }),
       difference: recordedDifference(difference),
     }
     await recordAuditEntry(tx, { act: 'settings.proposed', connection, by: actor.by, details, now })
@@ -70,8 +84,7 @@ export async function approveChange(
   parts: Parts,
   { waiting, difference, actor }: { waiting: SettingsChange; difference: SettingsDifference; actor: Actor },
 ): Promise<Outcome> {
-  const { expiresAt: _, ...change } = waiting
-  return await write(parts, change, { difference, approvedBy: actor.by })
+  return await write(parts, waiting, { difference, approvedBy: actor.by })
 }
 
 /** Removes a change that waits. */
@@ -82,48 +95,75 @@ export async function rejectChange(
 ): Promise<Outcome> {
   const { file } = config
   await sync.store.db.transaction().execute(async (tx) => {
-    if (!(await removeChange(tx, id))) return
+    if (!(await removeWaiting(tx, id))) throw new Failure('conflict', decided)
     const details = { file, configuration: digestOf(after), proposedBy }
     await recordAuditEntry(tx, { act: 'settings.rejected', connection, by, details, now: sync.now() })
   })
   return { connection, file, waits: false, isTakenUp: false }
 }
 
-type ToWrite = Omit<SettingsChange, 'expiresAt' | 'file'>
 type WrittenDetails = {
   readonly difference: SettingsDifference
   readonly approvedBy?: string
   readonly undo?: boolean
 }
 
+/** Why a change that waited can be neither approved nor rejected. */
+export const decided = 'that change does not wait any more: it was decided, replaced, or has expired'
+/** After this time, a change that is still being written is one whose process has ended. */
+const maxWriteMs = 10_000
+
 /**
- * Records the change, then replaces the file, then reloads: a file that was replaced is in the audit trail, whenever the process ends. A
- * change whose file was not replaced is never offered to be undone, as the file differs from its text.
+ * Records the change, then replaces the file, then reloads: a file that was replaced is in the audit trail, whenever the process ends. If
+ * the file cannot be replaced, that is recorded too, and a change that waited waits again.
  */
 async function write(
   { config, sync, takeUp }: Parts,
-  change: ToWrite,
+  change: SettingsChange,
   { difference, ...others }: WrittenDetails,
 ): Promise<Outcome> {
   const { file } = config
   const { connection, by, after } = change
-  const about = { file, configuration: digestOf(after) }
   await sync.store.db.transaction().execute(async (tx) => {
-    await removeChange(tx, change.id)
-    await storeSavedChange(tx, { ...change, file })
-    const details = { ...about, ...others, difference: recordedDifference(difference) }
+    const isBusy = (await beingWritten(tx, file)) !== null
+    if (isBusy || !(await beginWriting(tx, { ...change, file }, sync.now())))
+      throw new Failure('conflict', isBusy || change.expiresAt === null ? busy : decided)
+    const details = { file, configuration: digestOf(after), ...others, difference: recordedDifference(difference) }
     await recordAuditEntry(tx, { act: 'settings.changed', connection, by, details, now: sync.now() })
   })
   try {
     await writeConfig(file, after, { replaces: change.before })
   } catch (error) {
-    await sync.store.db.transaction().execute(async (tx) => {
-      await removeChange(tx, change.id)
-      await recordAuditEntry(tx, { act: 'settings.failed', connection, by, details: about, now: sync.now() })
-    })
+    await recordFailed({ config, sync }, change)
     throw error
   }
-  await removeFormerChanges(sync.store.db, { id: change.id, file })
-  takeUp?.()
+  try {
+    await sync.store.db.transaction().execute(async (tx) => await endWriting(tx, { id: change.id, file }))
+  } finally {
+    // The file is the new one, whatever the database answers: `endInterrupted` ends the change then.
+    takeUp?.()
+  }
   return { connection, file, waits: false, isTakenUp: takeUp !== null }
+}
+
+const busy = 'another change of the file is being saved right now: look at it again in a moment'
+
+async function recordFailed({ config, sync }: Pick<Parts, 'config' | 'sync'>, change: SettingsChange): Promise<void> {
+  const { connection, by, after } = change
+  const details = { file: config.file, configuration: digestOf(after) }
+  await sync.store.db.transaction().execute(async (tx) => {
+    if (!(await takeBack(tx, change))) return
+    await recordAuditEntry(tx, { act: 'settings.failed', connection, by, details, now: sync.now() })
+  })
+}
+
+/** Ends a change whose process ended while it replaced the file: it was made if the file has its text, else it is recorded as failed. */
+export async function endInterrupted({ config, sync }: Pick<Parts, 'config' | 'sync'>): Promise<void> {
+  const { file } = config
+  const change = await beingWritten(sync.store.db, file)
+  if (change === null || sync.now().getTime() - change.since.getTime() < maxWriteMs) return
+  const text = await readFile(file, 'utf8').catch(() => null)
+  if (text === null) return
+  if (change.after !== text) await recordFailed({ config, sync }, change)
+  else await sync.store.db.transaction().execute(async (tx) => await endWriting(tx, change))
 }

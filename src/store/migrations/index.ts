@@ -22,6 +22,7 @@ import { planOrders } from './plan-orders.ts'
 import { proposalTimes } from './proposal-times.ts'
 import { restoredStatements } from './restored-statements.ts'
 import { settingsChanges } from './settings-changes.ts'
+import { settingsWrites } from './settings-writes.ts'
 import { weeklyMails } from './weekly-mails.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   eventFaults,
   weeklyMails,
   settingsChanges,
+  settingsWrites,
 ]

@@ -233,9 +233,9 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'words',
       description:
-        'the configuration before and after the newest change in the console, and changes that wait for a second admin; secrets only as references',
-      removedWhen: 'the next change is saved, or the waiting one is decided',
-      columns: named('id connection file before after changed_by principal changed_at expires_at'),
+        'the configuration before and after the newest change in the console, and changes that wait for a second admin, as the file has them: secrets are references there',
+      removedWhen: 'the next change is saved, or the waiting one is decided or replaced',
+      columns: named('id connection file before after changed_by principal changed_at expires_at writing_since'),
     },
   ],
   stated_departures: [

@@ -57,6 +57,7 @@ export type ServiceTables = {
     principal: string
     changed_at: Date
     expires_at: Date | null
+    writing_since: Date | null
   }
   access_tokens: AccessTokensTable
   access_sessions: {

@@ -1,5 +1,10 @@
-import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { beginWriting } from '../../../src/store/settings-changes.ts'
 import { configuredConnection, openConfiguredDaemon } from '../../helpers/configured.ts'
 
 const atThree = { schedule: "# Every night.\nschedule: { cron: '0 3 * * *' }" }
@@ -84,6 +89,28 @@ test('the effect on the newest export stands beside what the present settings do
   expect(JSON.stringify(broken.effect?.after.guards.filter(({ ok }) => !ok))).toContain('Nowhere')
 })
 
+test('a file with other bytes than UTF-8 is neither shown nor saved, so that none are lost', async () => {
+  const { digest } = await daemon.read()
+  const bytes = Buffer.from(`# M\xfcller\n${daemon.text}`, 'latin1')
+  await writeFile(daemon.file, bytes)
+  const saved = await daemon.send('', { digest, sections: atThree })
+
+  expect(saved).toMatchObject({ status: 409 })
+  expect(JSON.stringify(saved.body)).toContain('is not UTF-8')
+  expect((await readFile(daemon.file)).equals(bytes)).toBe(true)
+})
+
+test('a reload that refused the file shows, with its reason', async () => {
+  daemon.reloads.last = { at: '2026-11-20T08:00:00Z', refused: 'database cannot change while the daemon runs' }
+  const { refusedReload } = await daemon.read()
+  const { text } = await (await daemon.visitor()).get('/connections/hr/settings')
+  daemon.reloads.last = null
+
+  expect(refusedReload).toBe('database cannot change while the daemon runs')
+  expect(text).toContain('goes on with the settings that it had: database cannot change')
+  expect((await daemon.read()).refusedReload).toBeNull()
+})
+
 test('a read-only file says so at once, and gives the text to copy', async () => {
   await chmod(daemon.file, 0o444)
   const { trouble } = await daemon.read()
@@ -110,6 +137,36 @@ test('a change that cannot be written is recorded as failed, and the version bef
   expect(await daemon.config()).toContain('0 3 * * *')
   expect((await daemon.read()).previous).toMatchObject({ by: 'server.token' })
 })
+
+test.each([
+  ['before', ['settings.failed'], '0 2 * * *'],
+  ['after', [], '0 3 * * *'],
+] as const)(
+  'of a process that was killed %s it replaced the file, only a change that was not made is recorded as failed',
+  async (when, recorded, cron) => {
+    let now = new Date('2026-11-20T08:00:00Z')
+    await using killed = await openConfiguredDaemon({ now: () => now })
+    await using store = await openDatabase<StoreSchema>({
+      ...{ at: killed.database.at, schemas: ['rollcall'], migrations },
+    })
+    const after = killed.text.replace('0 2 * * *', '0 3 * * *')
+    const change = { id: randomUUID(), connection: 'hr', file: killed.file, before: killed.text, after, at: now }
+    const [by, principal] = ['ana', 'token:ana']
+    await beginWriting(store.db, { ...change, by, principal, expiresAt: null }, now)
+    if (when === 'after') await writeFile(killed.file, after)
+    const busy = await killed.save(atFour)
+    now = new Date('2026-11-20T08:01:00Z')
+    // Whatever is asked for, also in vain, ends it first.
+    await killed.send('/reject', { id: change.id })
+    const entries = await killed.entries()
+
+    expect(busy).toMatchObject({ status: 409, body: { message: expect.stringContaining('being saved right now') } })
+    expect(entries).toMatchObject(recorded.map((act) => ({ act, by: 'ana' })))
+    expect(await killed.config()).toContain(cron)
+    expect((await killed.read()).previous === null).toBe(when === 'before')
+    expect(await killed.save(atFour)).toMatchObject({ status: 200 })
+  },
+)
 
 test('undo puts the previous version back, unless the file has changed since', async () => {
   await daemon.save(atThree)
@@ -178,10 +235,11 @@ test('a part with a text that may be a secret is neither shown nor changed', asy
       status: null
 `
   await using secretive = await openConfiguredDaemon({ more })
-  const { sections } = await secretive.read()
+  const { sections, hidden } = await secretive.read()
   const saved = await secretive.save({ source: 'type: csv', guards: 'pinned: [E1]' })
 
   expect(JSON.stringify(sections)).not.toContain('key-of-hr')
+  expect(hidden).toEqual(['source'])
   expect(saved).toMatchObject({ status: 200 })
   expect(await secretive.config()).toContain('username: key-of-hr')
   expect(JSON.stringify(await secretive.entries())).not.toContain('key-of-hr')
@@ -201,6 +259,10 @@ test('under the rule of two people a change waits for another admin, and expires
   const own = await two.send('/approve', { id }, ana)
   const byApprover = await two.send('/approve', { id }, approver)
   const unchanged = await two.config()
+  const obstacle = `${two.file}.${process.pid}`
+  await mkdir(obstacle)
+  const failed = await two.send('/approve', { id }, ben)
+  await rm(obstacle, { recursive: true })
   const approved = await two.send('/approve', { id }, ben)
   const again = await two.send('/approve', { id }, ben)
 
@@ -208,8 +270,11 @@ test('under the rule of two people a change waits for another admin, and expires
   expect(waiting).toMatchObject({ by: 'ana', isOwn: false, expiresAt: '2026-11-21T08:00:00.000Z' })
   expect([own.status, byApprover.status, approved.status, again.status]).toEqual([409, 403, 200, 409])
   expect(unchanged).toBe(two.text)
+  expect([failed.status, JSON.stringify(failed.body).includes('cannot write')]).toEqual([409, true])
   expect(await two.config()).toContain('0 3 * * *')
   expect(await two.entries()).toMatchObject([
+    { act: 'settings.changed', by: 'ana', details: { approvedBy: 'ben' } },
+    { act: 'settings.failed', by: 'ana' },
     { act: 'settings.changed', by: 'ana', details: { approvedBy: 'ben' } },
     { act: 'settings.proposed', by: 'ana' },
   ])

@@ -83,6 +83,19 @@ test.each<[string, Parameters<typeof withSections>[2], string, string]>([
   expect(parse(String(result)).connections.other).toEqual({ target: { name: 'Other' } })
 })
 
+test('a line that is commented out at the margin does not cut a part short', () => {
+  const margin = text.replace(
+    '{ count: 5, share: 0.05 }\n',
+    '{ count: 5, share: 0.05 }\n#      joiners: { count: 9 }\n      movers: { count: 7 }\n',
+  )
+  const guards = readSections(margin, 'hr')?.find(({ name }) => name === 'guards')?.text
+
+  expect(guards).toContain('  movers: { count: 7 }')
+  expect(edited({ guards: '' }, margin)).toBe(
+    text.replace('    guards:\n      leavers: { count: 5, share: 0.05 }\n', ''),
+  )
+})
+
 test('several parts change at once, and lines are added behind a last line without an end', () => {
   const short = 'connections:\n  hr:\n    target: { name: HR }'
   expect(edited({ target: 'target: { id: 7 }', guards: 'pinned: [E1]' }, short)).toBe(
