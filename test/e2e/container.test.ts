@@ -175,13 +175,11 @@ if (typeof compose !== 'string') {
 
     test('has only what runs in the image, and nothing there can be changed', async () => {
       const listed = await project.inside('daemon', 'ls', '-A', '/app')
-      const sources = await project.inside('daemon', 'find', '/app/src', '-name', '*.ts')
       const packages = (await project.inside('daemon', 'ls', '-A', '/app/node_modules')).split('\n')
       const remaining = await project.inImage('ls', '-A', '/tmp', '/root')
       const account = await project.inside('daemon', 'id', '-u')
 
       expect(listed.trim().split('\n').sort()).toEqual(inImage)
-      expect(sources.trim()).toBe('')
       expect(packages).toContain('fastify')
       expect(packages.filter((name) => developed.includes(name))).toEqual([])
       expect(remaining).not.toMatch(/npm|cache/)
