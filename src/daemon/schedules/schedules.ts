@@ -70,6 +70,40 @@ function findNext(schedule: Schedule, now: Date): Date | null {
   return times.toSorted((a, b) => a.getTime() - b.getTime()).at(0) ?? null
 }
 
+/** A period, and how often a schedule may be due in it for its slots to be listed. */
+type SlotPeriod = { readonly from: Date; readonly to: Date; readonly max: number }
+
+/**
+ * Returns a function that lists when the slots of a schedule begin in a period, its end excluded; null if there are more than `max`. Cron
+ * lines that many schedules share are evaluated once, since each takes milliseconds.
+ */
+export function slotsWithin(period: SlotPeriod): (schedule: Schedule) => readonly Date[] | null {
+  const { from, to } = period
+  const evaluated = new Map<string, readonly Date[] | null>()
+
+  function timesOf(schedule: Schedule): readonly Date[] | null {
+    const line = JSON.stringify([schedule.cron, schedule.timeZone])
+    const times = evaluated.has(line) ? evaluated.get(line) : cronTimes(schedule, period)
+    evaluated.set(line, times ?? null)
+    return times ?? null
+  }
+
+  return (schedule) => {
+    const starts = timesOf(schedule)?.flatMap((at) => freeFrom(schedule.blackouts ?? [], jittered(schedule, at)) ?? [])
+    if (starts === undefined) return null
+    // Slots of one blackout begin together at its end.
+    const times = new Set(starts.filter((at) => at >= from && at < to).map((at) => at.getTime()))
+    return [...times].toSorted((a, b) => a - b).map((time) => new Date(time))
+  }
+}
+
+/** The times of a cron line in a period, and the last one before it, which may begin in it. */
+function cronTimes(schedule: Schedule, { from, to, max }: SlotPeriod): readonly Date[] | null {
+  const cron = cronOf(schedule)
+  const times = cron.nextRuns(max + 1, new Date(from.getTime() - 1)).filter((at) => at < to)
+  return times.length > max ? null : [...cron.previousRuns(1, from), ...times]
+}
+
 /** A slot that is due. */
 export type Due = { readonly connection: string; readonly purpose: Purpose; readonly slot: string }
 

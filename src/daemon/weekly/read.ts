@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { openAlerts } from '../../store/alerts/alerts.ts'
 import { noProblems, problemCounts } from '../../store/deliveries/problems.ts'
 import { openLeavers } from '../../store/measures.ts'
@@ -15,7 +16,7 @@ import {
   weekReadings,
 } from '../../store/weekly/week.ts'
 import { textsOf } from '../alerts/kinds.ts'
-import { nextSlotAt, type Schedule } from '../schedules/schedules.ts'
+import { type Schedule, slotsWithin } from '../schedules/schedules.ts'
 
 /** What a summary is about. */
 export type WeekQuery = {
@@ -65,11 +66,17 @@ export async function readWeek(db: Db, query: WeekQuery): Promise<readonly Conne
   const heldBack = await heldBackCounts(db, now)
   const statements = await openStatements(db, { connections: names, onePerson, now })
   const stated = new Map(statements.map((one) => [one.name, one.people]))
-  return names.map((connection) => {
+  const dueTimes = slotsWithin({ from: query.from, to: query.to, max: maxSlots })
+  const weeks: ConnectionWeek[] = []
+  for (const connection of names) {
+    // Evaluating a schedule takes milliseconds, and a daemon with a thousand has other work.
+    await setImmediate()
+    const schedule = query.connections.get(connection) ?? null
+    const due = schedule && dueTimes(schedule)
     const { refused, undelivered } = problems.get(connection) ?? noProblems
-    return {
+    weeks.push({
       ...(counts.get(connection) ?? { connection, joiners: 0, changed: 0, leavers: 0, failed: 0 }),
-      readings: readingsOf(query, connection, readings.get(connection) ?? []),
+      readings: due && readingsOf(due, readings.get(connection) ?? [], query.to),
       acknowledged: acknowledged.get(connection) ?? null,
       unacknowledged: open.get(connection)?.people ?? 0,
       held: held.get(connection) ?? [],
@@ -78,37 +85,19 @@ export async function readWeek(db: Db, query: WeekQuery): Promise<readonly Conne
       blocked: blocked.get(connection)?.people ?? 0,
       heldBack: heldBack.get(connection) ?? 0,
       stated: stated.get(connection) ?? 0,
-    }
-  })
+    })
+  }
+  return weeks
 }
 
 function byConnection<T extends { readonly connection: string }>(rows: readonly T[]): ReadonlyMap<string, T> {
   return new Map(rows.map((row) => [row.connection, row]))
 }
 
-function readingsOf(
-  { connections, from, to }: WeekQuery,
-  connection: string,
-  read: readonly Date[],
-): ConnectionWeek['readings'] {
-  const schedule = connections.get(connection) ?? null
-  const slots = schedule === null ? null : slotsBetween(schedule, from, to)
-  if (slots === null) return null
-  const missed = slots.filter((slot, index) => {
-    const next = slots[index + 1] ?? to
+function readingsOf(due: readonly Date[], read: readonly Date[], to: Date): ConnectionWeek['readings'] {
+  const missed = due.filter((slot, index) => {
+    const next = due[index + 1] ?? to
     return !read.some((at) => at >= slot && at < next)
   })
-  return { due: slots.length, missed }
-}
-
-/** When a schedule is due in a period; null if that is too often. */
-function slotsBetween(schedule: Schedule, from: Date, to: Date): Date[] | null {
-  const slots: Date[] = []
-  let next = nextSlotAt(schedule, new Date(from.getTime() - 1))
-  while (next !== null && next < to) {
-    if (slots.length === maxSlots) return null
-    slots.push(next)
-    next = nextSlotAt(schedule, next)
-  }
-  return slots
+  return { due: due.length, missed }
 }

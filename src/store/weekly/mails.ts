@@ -4,6 +4,13 @@ import type { Db } from '../schema.ts'
 /** How long a process may take to make and send a summary before another one takes it over. */
 const claimMs = 5 * 60_000
 
+/**
+ * In SQL, whether a slot was mailed under another name: under an hour of the same day that the settings have no more, or by a process
+ * whose clock is ahead. A slot that lies further ahead comes from a clock that was wrong.
+ */
+const isMailed = (slot: string) =>
+  sql<boolean>`slot::timestamp between ${slot}::timestamp - interval '12 hours' and ${slot}::timestamp + interval '7 days'`
+
 /** The right to mail the summary of a slot; a slower process whose claim has run out is refused. */
 export type WeeklyClaim = {
   readonly slot: string
@@ -24,7 +31,8 @@ export async function claimWeekly(
   await sql`insert into weekly_mails (slot) values (${slot}) on conflict do nothing`.execute(db)
   const { rows } = await sql<WeeklyClaim>`
     update weekly_mails set claimed_until = ${until}, attempts = attempts + 1
-    where slot <> ${slot} and (claimed_until is null or claimed_until <= ${now}) and (retry_at is null or retry_at <= ${now})
+    where not ${isMailed(slot)}
+      and (claimed_until is null or claimed_until <= ${now}) and (retry_at is null or retry_at <= ${now})
     returning ${slot}::text as slot, slot as before, attempts`.execute(db)
   return rows[0] ?? null
 }

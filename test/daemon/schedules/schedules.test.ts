@@ -2,7 +2,14 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { byIdentityId } from '../../../src/contract/platform/hris-user-identities.ts'
 import { scheduleTasks } from '../../../src/daemon/schedules/scheduled-runs.ts'
-import { createSchedules, latestSlot, nextSlotAt, type Scheduled } from '../../../src/daemon/schedules/schedules.ts'
+import {
+  createSchedules,
+  latestSlot,
+  nextSlotAt,
+  type Schedule,
+  type Scheduled,
+  slotsWithin,
+} from '../../../src/daemon/schedules/schedules.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { refuse } from '../../helpers/servers/refuse.ts'
@@ -316,4 +323,28 @@ describe('a connection with a schedule for reading and one for reading back', ()
       expect.objectContaining({ event: 'schedule.missed', connection: 'acme', slot: 'verify 2026-11-22T04:00' }),
     )
   })
+})
+
+test('the slots within a period are those that begin one after the other', () => {
+  const period = { from: new Date('2026-10-19T05:00:00Z'), to: new Date('2026-10-27T06:00:00Z'), max: 200 }
+  const schedules: readonly Schedule[] = [
+    berlin('0 2 * * *'),
+    berlin('0 8 * * 1-5'),
+    berlin('0 * * * *'),
+    { ...berlin('0 2 * * *'), jitter: { minutes: 90, of: 'acme' } },
+    { ...berlin('0 * * * *'), blackouts: [{ from: '22:00', to: '08:30', timeZone: 'UTC' }] },
+  ]
+  const within = slotsWithin(period)
+  const oneByOne = (schedule: Schedule) => {
+    const slots: Date[] = []
+    let next = nextSlotAt(schedule, new Date(period.from.getTime() - 1))
+    while (next !== null && next < period.to) {
+      slots.push(next)
+      next = nextSlotAt(schedule, next)
+    }
+    return slots
+  }
+
+  for (const schedule of schedules) expect(within(schedule)).toEqual(oneByOne(schedule))
+  expect(within(berlin('*/30 * * * *'))).toBeNull()
 })

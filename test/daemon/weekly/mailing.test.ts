@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { WeeklyMails } from '../../../src/daemon/config/weekly-settings.ts'
 import { mailWeekIfDue } from '../../../src/daemon/weekly/mailing.ts'
+import { readWeek } from '../../../src/daemon/weekly/read.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts, smtpChannel } from '../../helpers/alert-settings.ts'
@@ -19,6 +21,22 @@ const settings: WeeklyMails = {
   to: ['lead@acme.example'],
   schedule: { cron: '0 7 * * 1', timeZone: 'Europe/Berlin' },
   connections: null,
+}
+
+/** For how long other work had to wait at most, until a promise is kept. */
+async function longestTurnMs(until: Promise<unknown>): Promise<number> {
+  let isOver = false
+  const ending = until.finally(() => {
+    isOver = true
+  })
+  let longestMs = 0
+  while (!isOver) {
+    const startMs = performance.now()
+    await setImmediate()
+    longestMs = Math.max(longestMs, performance.now() - startMs)
+  }
+  await ending
+  return longestMs
 }
 
 describe.each(databases)('the weekly summary on $name', ({ createDatabase }) => {
@@ -99,6 +117,44 @@ describe.each(databases)('the weekly summary on $name', ({ createDatabase }) => 
     expect(at.server.received).toHaveLength(2)
     expect(at.server.received[1]?.body).toContain('From 2026-12-14 07:00 +01:00 to 2026-12-28 07:00 +01:00.')
     expect(at.server.received[1]?.body).toContain('This mail is late')
+  })
+
+  test('is not sent again by a process whose clock is behind, or that has another hour', async () => {
+    await using at = await open()
+    await at.at(7, 6)
+    await at.at(14, 6)
+    // A minute before, the newest slot is that of the week before.
+    await at.at(14, 5, 59)
+    await at.at(14, 6)
+    const later = { ...at.context, mails: { ...settings, schedule: { ...settings.schedule, cron: '0 9 * * 1' } } }
+    at.world.clock.now = new Date(Date.UTC(2026, 11, 14, 8, 30))
+    await mailWeekIfDue(later, new AbortController().signal)
+    await at.at(14, 8, 30)
+
+    expect(at.server.received).toHaveLength(1)
+  })
+
+  test('is sent after the clock of a process was wrong by a year', async () => {
+    await using at = await open()
+    await at.at(7 + 365, 6)
+    await at.at(14, 6)
+
+    expect(at.server.received).toHaveLength(1)
+    expect(at.server.received[0]?.body).toContain('From 2026-12-07 07:00 +01:00 to 2026-12-14 07:00 +01:00.')
+  })
+
+  test('leaves the process free for other work while it is made', async () => {
+    await using at = await open()
+    const connections = new Map(
+      Array.from({ length: 40 }, (_, index) => [`c${index}`, { cron: `${index} * * * *`, timeZone: 'Europe/Berlin' }]),
+    )
+    const period = { from: new Date('2026-12-07T06:00:00Z'), to: new Date('2026-12-14T06:00:00Z') }
+
+    const reading = readWeek(at.context.db, { connections, onePerson: [], ...period, now: period.to })
+    const [week, longestMs] = await Promise.all([reading, longestTurnMs(reading)])
+
+    expect(week.map(({ readings }) => readings?.due)).toEqual(week.map(() => 168))
+    expect(longestMs).toBeLessThan(1000)
   })
 
   test('is tried again while the server fails, and an alert says so', async () => {
