@@ -1,7 +1,7 @@
 // Lets Node run the TypeScript of a package that is installed: below node_modules Node refuses to strip types itself. Imported before any
 // file of src/, in the main thread by start.mjs and in others by `--import`.
 import { createHash } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { compiledFolder } from './compiled-folder.mjs'
@@ -26,13 +26,27 @@ function strippedOf(source) {
   const stored = readStored(file)
   if (stored !== null) return stored
   const code = module.stripTypeScriptTypes(source)
-  try {
-    writeFileSync(`${file}.${process.pid}`, digest(code) + code, { mode: 0o600 })
-    renameSync(`${file}.${process.pid}`, file)
-  } catch {
-    // A full disk: the next start strips the types again.
-  }
+  store(file, digest(code) + code)
   return code
+}
+
+/** Does nothing on a full disk, or without the right to write: the next start strips the types again. */
+function store(file, text) {
+  const unfinished = `${file}.${process.pid}`
+  try {
+    writeFileSync(unfinished, text, { mode: 0o600 })
+    renameSync(unfinished, file)
+  } catch {
+    remove(unfinished)
+  }
+}
+
+function remove(file) {
+  try {
+    unlinkSync(file)
+  } catch {
+    // It was not made.
+  }
 }
 
 /** Null for a file that is missing, or damaged when the machine lost its power. */

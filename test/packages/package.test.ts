@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -120,6 +121,20 @@ describe('the package below node_modules, for an account without rights there', 
     expect(version).toEqual({ exit: 0, output: `${await ownVersion()}\n` })
     const texts = await Promise.all(names.map((name) => readFile(join(stored, name), 'utf8')))
     expect(texts.filter((text) => !text.includes('damaged')).length).toBeGreaterThan(0)
+  })
+
+  test('does not run what another account may have written there', async () => {
+    const stored = join(at.home, '.cache/rollcall/stripped')
+    await runInstalled(at, ['--version'])
+    const foreign = "process.stdout.write('foreign')"
+    const digest = createHash('sha1').update(foreign).digest('hex')
+    for (const name of await readdir(stored)) await writeFile(join(stored, name), digest + foreign)
+    for (const folder of [stored, join(at.home, '.cache/rollcall'), join(at.home, '.cache'), at.home]) {
+      await chmod(folder, 0o770)
+      expect(await runInstalled(at, ['--version'])).toEqual({ exit: 0, output: `${await ownVersion()}\n` })
+      await chmod(folder, 0o700)
+    }
+    await rm(stored, { recursive: true })
   })
 
   test('says what helps if a package or the program itself is missing', async () => {
