@@ -41,9 +41,9 @@ function effectTable({ before, after }: NonNullable<SettingsPreview['effect']>):
   const rows = figures.map(({ name, of }) => ({ name, before: of(before), after: of(after) }))
   const columns: readonly Column<Row>[] = [
     { name: 'Figure', kind: 'row', cell: ({ name }) => name },
-    { name: 'Settings as they are', kind: 'figure', cell: (row) => row.before },
+    { name: 'Now', kind: 'figure', cell: (row) => row.before },
     {
-      name: 'Changed settings',
+      name: 'Changed',
       kind: 'figure',
       cell: (row) => (row.before === row.after ? row.after : html`<strong class="differs">${row.after}</strong>`),
     },
