@@ -5,12 +5,13 @@ import { openRedisBackend } from '../../src/queue/redis-backend.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { createPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 import { ownServer } from '../helpers/servers/own-servers.ts'
-import { inFlight, openSite, openStore, type Site, until } from '../helpers/sources/own-site.ts'
+import { inFlight, openSite, openStore, type Site, type SiteOptions, until } from '../helpers/sources/own-site.ts'
 import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-/** Few enough to be sent within the minute after which a batch that is held back times out, and is sent again. */
 const headcount = 800
+/** A batch that is held back while all others are sent is not sent again, however long they take. */
+const requestTimeoutMs = 600_000
 const batchSize = 50
 /**
  * A daemon that stands still keeps its work for a minute; the sweep that finds it comes every minute. Long enough for every wait within to
@@ -42,10 +43,14 @@ const alone: Size = { name: 'PostgreSQL alone', queue: async () => ({}) }
 
 type OpenedSite = { readonly site: Site; readonly database: string; readonly queue?: string }
 
-async function open(stack: AsyncDisposableStack, size: Size): Promise<OpenedSite> {
+async function open(
+  stack: AsyncDisposableStack,
+  size: Size,
+  options: Pick<SiteOptions, 'requestTimeoutMs'> = {},
+): Promise<OpenedSite> {
   const database = stack.use(await createPostgresDatabase()).at
   const where = { database, ...(await size.queue(stack)) }
-  const site = stack.use(await openSite(host, { people: headcount, batchSize, ...where }))
+  const site = stack.use(await openSite(host, { people: headcount, batchSize, ...where, ...options }))
   return { site, ...where }
 }
 
@@ -79,7 +84,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
   (size) => {
     test('share the work, and deliver each change once and one run after the other, even if the queue loses everything', async () => {
       await using stack = new AsyncDisposableStack()
-      const opened = await open(stack, size)
+      const opened = await open(stack, size, { requestTimeoutMs })
       const { site } = opened
       const daemons = await Promise.all([site.daemon(), site.daemon()])
       const jobs = await jobsOf(stack, opened)

@@ -27,6 +27,8 @@ export type WorkplaceOptions = {
   readonly database?: string
   readonly queue?: string
   readonly path?: string
+  /** How long a request to the platform may take. Default: as in production. */
+  readonly requestTimeoutMs?: number
   /** What stands in `connections.acme.source` besides the file and the mode. */
   readonly source?: string
   readonly extra?: string
@@ -68,6 +70,7 @@ export async function openWorkplace(
         database = own?.at,
         queue,
         path,
+        requestTimeoutMs,
         source = 'preset: generic',
         extra = '',
         server = '',
@@ -85,7 +88,7 @@ export async function openWorkplace(
   baseUrl: ${baseUrl}
   apiKey: \${file:key}
   requestsPerMinute: 100000
-dataDir: ./data
+${requestTimeoutMs === undefined ? '' : `  timeoutMs: ${requestTimeoutMs}\n`}dataDir: ./data
 server: { host: 127.0.0.1, port: 0${server} }
 ${extra}connections:
   acme:

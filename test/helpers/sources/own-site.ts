@@ -73,9 +73,14 @@ export type SiteOptions = {
   readonly batchSize: number
   readonly database: string
   readonly queue?: string
+  /** How long a request to the platform may take. Default: as in production. */
+  readonly requestTimeoutMs?: number
 }
 
-export async function openSite(host: Host, { people, batchSize, database, queue }: SiteOptions): Promise<Site> {
+export async function openSite(
+  host: Host,
+  { people, batchSize, database, queue, requestTimeoutMs }: SiteOptions,
+): Promise<Site> {
   await using opening = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
@@ -99,7 +104,7 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
     },
     async daemon() {
       const work = daemons++ === 0 ? first : opened.use(await install(settings))
-      await work.configure({ connection, path })
+      await work.configure({ connection, path, ...(requestTimeoutMs !== undefined && { requestTimeoutMs }) })
       const served = await serve(work)
       return { ...served, control: controlOverSocket(served) }
     },
