@@ -207,7 +207,7 @@ if (typeof compose !== 'string') {
       const folder = '/opt/rollcall'
       await container.run(`mkdir ${folder} && ln -s /app/bin /app/config ${folder}`, '/')
       const isReady =
-        'timeout 120 bash -c "until [ -s platform.key ] && (: < /dev/tcp/127.0.0.1/4010) 2> /dev/null; do sleep 0.2; done"'
+        'timeout 500 bash -c "until [ -s platform.key ] && (: < /dev/tcp/127.0.0.1/4010) 2> /dev/null; do sleep 0.2; done"'
 
       const commands = await followPage({
         folder,
