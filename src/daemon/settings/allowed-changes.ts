@@ -35,15 +35,25 @@ export function forbiddenChanges({ before, after, connection, file, isTrial }: C
   if (restOf(former, connection) !== restOf(next, connection))
     return [{ section: null, message: `other settings of ${file} use this one through an alias: change it there` }]
   const [old, changed] = [leavesOf(connectionIn(former, connection)), leavesOf(connectionIn(next, connection))]
+  const isPresetOfFile = [old, changed].every(readsFile)
   return [...new Set([...old.keys(), ...changed.keys()])].flatMap((key) => {
     if (old.get(key) === changed.get(key)) return []
     const path = JSON.parse(key) as string[]
-    const message = whyForbidden(path, changed.get(key) ?? '', { file, isTrial })
+    const message = whyForbidden(path, changed.get(key) ?? '', { file, isTrial, isPresetOfFile })
     return message === null ? [] : [{ section: sectionOf(path), message }]
   })
 }
 
-function whyForbidden(path: readonly string[], value: string, { file, isTrial }: Pick<Change, 'file' | 'isTrial'>) {
+type Permissions = Pick<Change, 'file' | 'isTrial'> & {
+  /** The preset names columns only. The preset of an HR system's API is a recipe, which also names the address. */
+  readonly isPresetOfFile: boolean
+}
+
+function whyForbidden(
+  path: readonly string[],
+  value: string,
+  { file, isTrial, isPresetOfFile }: Permissions,
+): string | null {
   const name = path.join('.')
   if (`${name}${value}`.includes('${'))
     return `${name}: references such as \${file:…} are not written here: write it into ${file} on the machine`
@@ -51,9 +61,16 @@ function whyForbidden(path: readonly string[], value: string, { file, isTrial }:
   if (part !== 'source' && part !== 'webhook') return null
   const isAllowed = isTrial
     ? part === 'source' && !fileSettings.test(below.join('.'))
-    : harmless.has(below[0] ?? '') || (below.length === 0 && value === '')
+    : (harmless.has(below[0] ?? '') && (below[0] !== 'preset' || isPresetOfFile)) ||
+      (below.length === 0 && value === '')
   if (isAllowed) return null
   return `${name} may name a file, an address or a secret: change it in ${file} on the machine`
+}
+
+/** Whether the settings state a source of another type than HTTP. Those of a recipe state no type. */
+function readsFile(leaves: ReadonlyMap<string, string>): boolean {
+  const type = leaves.get(JSON.stringify(['source', 'type']))
+  return type !== undefined && type !== '"http"'
 }
 
 function valuesOf(text: string): unknown {

@@ -104,7 +104,7 @@ function heldLines({ held }: ConnectionWeek, time: Time): string[] {
 }
 
 function decision(state: string): string {
-  return state === 'rejected' || state === 'cancelled' ? state : 'approved'
+  return state === 'rejected' ? state : 'approved'
 }
 
 function listed(texts: readonly string[]): string {

@@ -7,6 +7,7 @@ import { countBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import type { Db } from '../../store/schema.ts'
 import {
   type Acknowledged,
+  firstRuns,
   type HeldPlan,
   heldBackCounts,
   type WeekCounts,
@@ -47,7 +48,7 @@ export type ConnectionWeek = WeekCounts & {
   readonly stated: number
 }
 
-/** Of a schedule that is due more often, nobody wants to read each missed time. */
+/** The times of a schedule that is due more often are not listed. */
 const maxSlots = 200
 
 /** The week of each connection, in the order of the query. */
@@ -57,6 +58,7 @@ export async function readWeek(db: Db, query: WeekQuery): Promise<readonly Conne
   const period = { connections: names, from: query.from, to: query.to }
   const counts = byConnection(await weekCounts(db, period))
   const readings = await weekReadings(db, period)
+  const first = await firstRuns(db, names)
   const acknowledged = byConnection(await weekAcknowledged(db, period))
   const held = Map.groupBy(await weekHeldPlans(db, period), ({ connection }) => connection)
   const alerts = Map.groupBy(await openAlerts(db), ({ connection }) => connection)
@@ -76,7 +78,8 @@ export async function readWeek(db: Db, query: WeekQuery): Promise<readonly Conne
     const { refused, undelivered } = problems.get(connection) ?? noProblems
     weeks.push({
       ...(counts.get(connection) ?? { connection, joiners: 0, changed: 0, leavers: 0, failed: 0 }),
-      readings: due && readingsOf(due, readings.get(connection) ?? [], query.to),
+      readings:
+        due && readingsOf(due, { read: readings.get(connection) ?? [], first: first.get(connection), to: query.to }),
       acknowledged: acknowledged.get(connection) ?? null,
       unacknowledged: open.get(connection)?.people ?? 0,
       held: held.get(connection) ?? [],
@@ -94,10 +97,17 @@ function byConnection<T extends { readonly connection: string }>(rows: readonly 
   return new Map(rows.map((row) => [row.connection, row]))
 }
 
-function readingsOf(due: readonly Date[], read: readonly Date[], to: Date): ConnectionWeek['readings'] {
-  const missed = due.filter((slot, index) => {
-    const next = due[index + 1] ?? to
-    return !read.some((at) => at >= slot && at < next)
-  })
-  return { due: due.length, missed }
+type Read = {
+  readonly read: readonly Date[]
+  /** When the first run of the connection was requested; undefined: it had none. Times before it were not missed. */
+  readonly first: Date | undefined
+  readonly to: Date
+}
+
+function readingsOf(due: readonly Date[], { read, first, to }: Read): ConnectionWeek['readings'] {
+  const slots = due
+    .map((slot, index) => ({ slot, next: due[index + 1] ?? to }))
+    .filter(({ next }) => first === undefined || next > first)
+  const missed = slots.filter(({ slot, next }) => !read.some((at) => at >= slot && at < next))
+  return { due: slots.length, missed: missed.map(({ slot }) => slot) }
 }

@@ -42,6 +42,15 @@ export async function weekReadings(
   return new Map(rows.map(({ connection, at }) => [connection, at]))
 }
 
+/** When the first run of each connection was requested, of those that are stored. */
+export async function firstRuns(db: Db, connections: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+  const { rows } = await sql<{ connection: string; at: Date }>`
+    select connection, min(created_at) as at from runs where connection = any(${connections}) group by connection`.execute(
+    db,
+  )
+  return new Map(rows.map(({ connection, at }) => [connection, at]))
+}
+
 /** The departures of a connection that the platform acknowledged in a period. */
 export type Acknowledged = {
   readonly connection: string
@@ -61,7 +70,7 @@ export async function weekAcknowledged(db: Db, { connections, from, to }: Period
   return rows
 }
 
-/** A held plan that somebody decided in a period, or that still waits. `by` null: it waits. */
+/** A held plan that somebody approved or rejected in a period, or that still waits. `by` null: it waits. */
 export type HeldPlan = {
   readonly connection: string
   readonly id: string
@@ -77,7 +86,7 @@ export async function weekHeldPlans(db: Db, { connections, from, to }: Period): 
       coalesce(decided_at, started_at, created_at) as at
     from runs
     where connection = any(${connections})
-      and (state = 'held' or decided_by is not null and decided_at >= ${from} and decided_at < ${to})
+      and (state = 'held' or state <> 'cancelled' and decided_by is not null and decided_at >= ${from} and decided_at < ${to})
     order by at, id`.execute(db)
   return rows
 }

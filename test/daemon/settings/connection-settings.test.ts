@@ -221,6 +221,24 @@ test('outside of a trial, addresses and files are changed on the machine', async
   })
 })
 
+test('outside of a trial, no other recipe gets the credentials of the present one, and a preset of an export can be changed', async () => {
+  const baseUrl = 'https://platform.example/public/v2'
+  const recipe = `connections:
+  hr:
+    target: { name: HR }
+    source:
+      preset: finch
+      bearer: '\${file:token}'
+`
+  const mapping = 'preset: generic\nfields: { identityId: Employee ID }'
+  await using system = await openConfiguredDaemon({ baseUrl, more: recipe })
+  await using exported = await openConfiguredDaemon({ baseUrl })
+  const { problems } = await system.preview({ mapping: 'preset: deel-api' })
+
+  expect(problems).toEqual([{ section: 'mapping', message: expect.stringContaining('source.preset may name') }])
+  expect((await exported.preview({ mapping })).problems).toEqual([])
+})
+
 test('a part with a text that may be a secret is neither shown nor changed', async () => {
   const more = `connections:
   hr:

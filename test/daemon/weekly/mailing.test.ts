@@ -4,6 +4,7 @@ import type { WeeklyMails } from '../../../src/daemon/config/weekly-settings.ts'
 import { mailWeekIfDue } from '../../../src/daemon/weekly/mailing.ts'
 import { readWeek } from '../../../src/daemon/weekly/read.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
+import { cancelRun, requestRun } from '../../../src/sync/sync.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts, smtpChannel } from '../../helpers/alert-settings.ts'
 import { databases } from '../../helpers/servers/databases.ts'
@@ -101,6 +102,21 @@ describe.each(databases)('the weekly summary on $name', ({ createDatabase }) => 
     expect(mail?.body).toMatch(/Departures: 1 acknowledged, the slowest after \d+ min/)
     expect(mail?.body).toContain('Open alerts: none')
     expect(mail?.body).not.toMatch(/E000|acme\.example/)
+  })
+
+  test('counts no time before the first run as missed, and no cancelled run as a held plan', async () => {
+    await using at = await open()
+    await at.at(7, 6)
+    const time = '2026-12-11T01:30:00.000Z'
+    at.world.clock.now = new Date(time)
+    await at.world.night(staff(6), { asOf: time })
+    const { id } = await requestRun(at.world.sync, { connection: 'acme', trigger: 'operator' })
+    await cancelRun(at.world.sync, { runId: id, by: 'ana' })
+    await at.at(14, 6)
+
+    const body = at.server.received[0]?.body
+    expect(body).toContain('Read: 1 of 4 times; not at 2026-12-12 02:00 +01:00, ')
+    expect(body).not.toContain('Held plan')
   })
 
   test('is sent once, whichever process sends it, and late once if nobody could', async () => {
