@@ -4,7 +4,7 @@ import { errorCode } from '../errors.ts'
 /** The step number while no step is running. */
 const idle = -1
 const looksPerStep = 4
-/** A thread that tells nobody its time, because native code runs in it, is stopped after this multiple of the limit. */
+/** While native code runs in a thread, its processor time cannot be read: it is then stopped after this multiple of the limit. */
 const maxSilentSteps = 20
 /** In a package that is installed, each thread needs the hook that strips types (bin/strip-types.mjs). Threads do not inherit it. */
 const isPackage = import.meta.url.includes('/node_modules/')

@@ -38,7 +38,7 @@ test('pages about a connection that never ran say what they are for, and how to 
   }
 
   expect(shown.get('/runs')).toContain('A run reads HR’s list, works out who joined, changed or left')
-  expect(shown.get('/people')).toContain('There is nobody yet. Here stands everybody whom HR lists')
+  expect(shown.get('/people')).toContain('No people yet. Once a run has read the list of HR, everybody in it is here.')
   expect(shown.get('/problems')).toContain('Nothing of acme has been read yet, so nothing is known of the people.')
   expect(shown.get('/sources')).toContain('Here stands what became of each list of HR')
   expect(shown.get('/events')).toContain('No connection has a webhook. With one, HR’s system reports each change')

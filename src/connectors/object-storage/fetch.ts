@@ -61,7 +61,7 @@ export async function readStart(store: ObjectStore, { object }: ObjectFile, maxB
 
 type LocalPart = { readonly local: FileHandle; readonly spoolDir: string }
 
-/** Fetches what the part lacks. A part whose last bytes the object does not have is fetched anew. */
+/** Fetches what the part lacks. If the object has other bytes at the end of the part, the whole object is fetched again. */
 async function fetchRest(store: ObjectStore, file: ObjectFile, part: LocalPart): Promise<void> {
   const { size } = await part.local.stat()
   const kept = size > file.bytes ? 0 : size

@@ -52,7 +52,7 @@ async function searchResults({ control }: PageContext, { connection, search, aft
     empty:
       next === null
         ? search === ''
-          ? html`There is nobody yet. Here stands everybody whom HR lists, once a run has read the list: start one with “Read now” on the page of a connection, to which <a href="/">the overview</a> leads.`
+          ? html`No people yet. Once a run has read the list of HR, everybody in it is here. Start a run with “Read now” on the page of a connection; <a href="/">the overview</a> lists the connections.`
           : 'Nobody was found.'
         : 'No match on this page; the next page searches further.',
   })}

@@ -95,7 +95,7 @@ async function noStatementCard(
   return card({
     title: at === '' ? 'There is no statement yet' : `There is no statement until ${at}`,
     id: 'result',
-    content: html`<p>A statement shows where everybody is whom HR states or the platform has, so that an auditor sees that nobody was lost. One is made after each run whose plan was accepted.</p>
+    content: html`<p>A statement accounts for everybody whom HR states or the platform has, so that an auditor can see that nobody was lost. One is made after each run whose plan was accepted.</p>
 <p>${at !== '' && hasRun ? html`<a href="${page}">View the newest statement</a>.` : next}</p>`,
   })
 }

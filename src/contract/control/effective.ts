@@ -61,7 +61,7 @@ export const effectiveCauses = {
     helps: 'remove or separate the second one on the Personnel page of the platform, after you compared both',
   },
   stated_by_nobody: {
-    name: 'Stated by nobody',
+    name: 'Stated by no source',
     text: 'the platform shows a person as employed whom no connection states',
     helps: 'ask HR about the person, or correct the status on the Personnel page of the platform',
   },
@@ -81,7 +81,7 @@ export const effectiveCauses = {
     helps: 'disable the account in the directory, or correct HR if the person works on',
   },
   account_unknown: {
-    name: 'Account of nobody in HR',
+    name: 'Account without a person in HR',
     text: 'an account is enabled, and no accepted person of HR has its number or one of its addresses',
     helps:
       'disable the account; if it is somebody’s, make its employee number or address that of HR; leave service accounts out with the scope of the directory',

@@ -13,7 +13,7 @@ const patienceMs = 1000
 
 /**
  * Like `admit`, and while the store does not answer also admits tokens that it admitted within the last day. Only for reading metrics:
- * otherwise nobody could measure that the store is unreachable.
+ * otherwise the metrics could not show that the store is unreachable.
  */
 export function admitWithoutStore(admit: Admit): Admit {
   /** The digests of admitted tokens with the caller, and when it was admitted on the monotonic clock. */
@@ -46,7 +46,7 @@ export function admitWithoutStore(admit: Admit): Admit {
 /** The caller that is remembered if the store has not answered in time. */
 async function withPatience(admitting: Promise<Caller>, remembered: Caller): Promise<Caller> {
   const stop = new AbortController()
-  // Nobody may wait for it any more when it fails.
+  // It may fail after the time is up, when its result is not used any more.
   admitting.catch(() => undefined)
   const waiting = sleep(patienceMs, remembered, { signal: stop.signal }).catch(() => remembered)
   try {

@@ -166,7 +166,7 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
     byCode: {
       weekly: {
         headline: 'the weekly summary is not mailed',
-        consequence: 'Nobody reads what happened in the week; every other alert still comes.',
+        consequence: 'The weekly summary does not arrive. All other alerts are sent as usual.',
       },
     },
     page: ({ code }) => (code === 'weekly' ? '/settings' : '/problems/hr'),

@@ -24,7 +24,7 @@ export async function whyNotWritable(file: string, mounts = '/proc/self/mountinf
   try {
     const path = await realpath(file)
     const { mode, uid, gid } = await stat(path)
-    // Root may write it all the same, but somebody meant that nobody does.
+    // Root could write it all the same, but it was made read-only on purpose.
     if ((mode & 0o222) === 0) return `${file} is read-only`
     await access(path, constants.W_OK)
     await access(dirname(path), constants.W_OK)

@@ -28,7 +28,7 @@ export function isTrial({ platform }: Config): boolean {
   return isLocalHost(new URL(platform.baseUrl))
 }
 
-/** `source`: the recipe or the address. `signal`: ends when nobody wants the list any more. */
+/** `source`: the recipe or the address. `signal`: aborted when the caller has left. */
 type ReportedReading = { readonly source: string; readonly signal: AbortSignal }
 
 /** Reads a list for a person, and logs why it could not be read, unless nobody wants it any more. */

@@ -42,7 +42,7 @@ type Typed = {
 /** Lets admins change the settings of a connection in the file of the configuration. */
 export type ConnectionSettings = AsyncDisposable & {
   read(connection: string, actor: Actor): Promise<SettingsView>
-  /** `signal`: ends when nobody wants the answer any more. `effect`: whether the newest export is read. */
+  /** `signal`: aborted when the caller has left. `effect`: whether the newest export is read. */
   preview(
     connection: string,
     typed: Typed,

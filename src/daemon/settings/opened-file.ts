@@ -90,7 +90,7 @@ export async function mistakesIn(
   }
 }
 
-/** The line of a mistake without the file and its position, which nobody can look up yet. */
+/** The line of a mistake without the file and the position, because the text is not in the file yet. */
 function problemOf(line: string, connection: string): SectionProblem {
   const message = line.replace(/^.*?:\d+:\d+: /, '')
   const at = `connections.${connection}.`

@@ -72,7 +72,7 @@ function fieldsOfRest(verdict: Verdict, name: 'fieldChanges' | 'blanks', { part,
   return { ...other, actual, reason: reasons.join(', '), fields: over.map(([field]) => field as FieldName) }
 }
 
-/** Names nobody who is in the part. */
+/** The verdict, whose named people are only those in the rest. */
 function withoutOthers({ people, ...verdict }: Verdict, remainder: Remainder): Verdict {
   const named = people?.filter((key) => remainder.people.has(key)) ?? []
   return { ...verdict, ...(named.length > 0 && { people: named }) }
