@@ -56,7 +56,7 @@ export const templates: Readonly<Record<PostedChannel['type'], Template>> = {
   pagerduty: {
     headers: () => ({}),
     raised: (content) => [triggerEvent(content)],
-    // It calls nobody again who acknowledged the incident, and the newest event is what PagerDuty shows of its alert.
+    // Whoever acknowledged the incident is not called again. PagerDuty shows the newest event of an alert.
     reminded: (content) => [triggerEvent(content)],
     resolved: (content) => [resolveEvent(content)],
     // Nobody is called for it. An attempt without an answer may have opened an incident all the same.
