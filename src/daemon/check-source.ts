@@ -111,7 +111,11 @@ export function* checkNextPlan(connection: string, stored: FactsByConnection | F
   if (nextPlan instanceof Failure) {
     // The check of the source says so already.
     if (!nextPlan.code.startsWith('source_')) yield failed(name, nextPlan)
-  } else for (const verdict of nextPlan ?? []) yield failed(name, new Failure('run_held', heldText('next', verdict)))
+  }
+  // The check of the source says which columns are missing.
+  else
+    for (const verdict of nextPlan ?? [])
+      if (verdict.name !== 'missingColumn') yield failed(name, new Failure('run_held', heldText('next', verdict)))
 }
 
 type SourceCheckOptions = { readonly now: () => Date; readonly signal: AbortSignal }
@@ -176,10 +180,11 @@ async function previewSource(
   const about = { now: now(), signal, guards: connection.guards }
   const preview = await summarizeReading(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
   const { missing, rows, records, rejected, incomplete, leavers } = preview
-  if (missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${missing.join('; ')}`)
+  if (missing.length > 0) throw new Failure('run_held', `${source.name}: ${missing.join('; ')}`)
   const noRecords = `${source.name}: none of ${pluralize(rows, 'row')} became a record`
   return {
-    failure: records === 0 ? new Failure('source_unreadable', noRecords) : null,
+    failure:
+      records === 0 ? new Failure(isHeld(facts, preview.held) ? 'run_held' : 'source_unreadable', noRecords) : null,
     summary: `${source.name}: ${pluralize(rows, 'row')}, ${pluralize(records, 'record')}, ${rejected} rejected, ${incomplete} with a bad cell`,
     remarks: [
       ...(source.end === undefined ? [] : [`end of the list: ${source.end}`]),
@@ -189,6 +194,11 @@ async function previewSource(
     warnings: preview.warnings,
     held: facts.hasPeople ? [] : preview.held.map((verdict) => heldText('first', verdict)),
   }
+}
+
+function isHeld({ hasPeople, nextPlan }: StoredFacts, first: readonly HeldVerdict[]): boolean {
+  const verdicts = hasPeople ? nextPlan : first
+  return verdicts !== null && !(verdicts instanceof Failure) && verdicts.length > 0
 }
 
 function leaversText(leavers: number, records: number): string {

@@ -3,6 +3,7 @@ import { openDatabase } from '../../src/database/database.ts'
 import { lockFolder } from '../../src/database/lock-file.ts'
 import { type Ended, rollcall } from '../helpers/cli.ts'
 import { install } from '../helpers/installation.ts'
+import { csvOf } from '../helpers/sources/source-workplace.ts'
 import type { StoreOptions } from '../helpers/workplace.ts'
 import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
@@ -291,6 +292,28 @@ describe('a check', () => {
     )
     expect([after.exit, plan.exit]).toEqual([65, 65])
     expect([unchanged.stdout.includes('would be held'), unchanged.exit]).toEqual([false, 0])
+  })
+
+  test.each([
+    [
+      'lacks a mapped column',
+      csvOf(staff(20)).replace('Status', 'State'),
+      'column "Status" (status) is not in the header',
+    ],
+    ['has a header only', csvOf([]), 'none of 0 rows became a record'],
+    ['has no key', csvOf(staff(20).map((person) => ({ ...person, id: '' }))), 'none of 20 rows became a record'],
+  ])('ends as plan does where the export %s, before the first plan and after it', async (_what, text, reason) => {
+    const { at } = await open()
+    await using _place = at
+    await at.drop('people.csv', text)
+    const first = [await at.run('check'), await at.run('plan')]
+    await at.writeExport(staff(20))
+    await at.run('sync')
+    await at.drop('people.csv', text)
+    const next = [await at.run('check'), await at.run('plan')]
+
+    expect([...first, ...next].map(({ exit }) => exit)).toEqual([65, 65, 65, 65])
+    for (const [checked] of [first, next]) expect(checked?.stdout.split(reason)).toHaveLength(2)
   })
 
   test('counts the rows as a plan does, and reports a fault of several rows once', async () => {
