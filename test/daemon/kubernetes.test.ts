@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { symlink } from 'node:fs/promises'
+import { readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import type { Config } from '../../src/daemon/config/config.ts'
 import { loadConfig } from '../../src/daemon/config/load-config.ts'
@@ -64,6 +64,16 @@ const Policy = z.looseObject({
     ingress: z.array(z.object({ from: z.array(z.unknown()), ports: Ports })).optional(),
     egress: z.array(z.object({ ports: Ports })),
   }),
+})
+const Scrapes = z.object({
+  scrape_configs: z.tuple([
+    z.looseObject({
+      job_name: z.literal('rollcall'),
+      relabel_configs: z.array(
+        z.object({ source_labels: z.array(z.string()), regex: z.string(), action: z.literal('keep') }),
+      ),
+    }),
+  ]),
 })
 const ConfigMap = z.looseObject({ data: z.object({ 'rollcall.yaml': z.string() }) })
 
@@ -181,6 +191,20 @@ describe('the manifests for Kubernetes', () => {
       expect(ports).toEqual([{ protocol: 'TCP', port: 8686 }])
     }
     expect(spec.egress.flatMap(({ ports }) => ports).every(({ port }) => typeof port === 'number')).toBe(true)
+  })
+
+  test('are scraped process by process', async () => {
+    const documents = await documentsOf('config/kubernetes')
+    const { scrape_configs } = Scrapes.parse(
+      parse(await readFile(join(root, 'config/prometheus/kubernetes.yaml'), 'utf8')),
+    )
+    const { relabel_configs } = scrape_configs[0]
+    const kept = relabel_configs.flatMap(({ source_labels, regex }) => source_labels.map((label) => [label, regex]))
+
+    expect(kept).toEqual([
+      ['__meta_kubernetes_pod_label_app', documents.flatMap(labelsOf).sort().join('|')],
+      ['__meta_kubernetes_pod_container_port_name', 'http'],
+    ])
   })
 
   test('restart with another configuration, because its name changes with it', async () => {
