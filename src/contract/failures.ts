@@ -144,7 +144,7 @@ export const deliveryFailures = {
     action: 'wait',
     when: 'the platform asks for a pause (429)',
     follows:
-      'All processes that send to this platform wait as long as Retry-After says, else 15 seconds. It becomes a problem if nothing gets through for a while.',
+      'All processes that send to this platform wait as long as Retry-After says, else 15 seconds. It becomes a problem if nothing gets through for 15 minutes.',
     helps: 'If it happens often, set platform.requestsPerMinute lower.',
     uncertain: false,
   },

@@ -105,11 +105,11 @@ function namesIn(options: string): string[] {
   )
 }
 
-function refuseReadingSessions(desired: string | null): void {
-  if (desired === null || writingSessions.includes(desired)) return
+function refuseReadingSessions(sessionAttributes: string | null): void {
+  if (sessionAttributes === null || writingSessions.includes(sessionAttributes)) return
   throw new Failure(
     'config_invalid',
-    `the database address asks for target_session_attrs=${desired}; Rollcall writes, so leave it out, or write read-write`,
+    `the database address asks for target_session_attrs=${sessionAttributes}; Rollcall writes, so leave it out, or write read-write`,
   )
 }
 

@@ -1,13 +1,14 @@
 import { fingerprint } from './digest.ts'
 import type { IdentityRecord, Observation, Reject } from './record.ts'
 
-/** Two keys of one run that look like one person: one is gone, the other is new. */
+/** Two keys of one run that look like one person: the old one is missing or stated as left, the other is new. */
 export type KeyChangeCandidate = {
+  /** The old key. */
   readonly former: string
   readonly identityId: string
   /** What both have in common: the e-mail address, the full name with the start date, or both. */
   readonly by: 'email' | 'name' | 'both'
-  /** Neither of the two keys is in another candidate. */
+  /** True: the pair is unambiguous. False: one of the keys is in another candidate too, or several people share the trait. */
   readonly clear: boolean
 }
 
@@ -63,7 +64,7 @@ type Match = Omit<KeyChangeCandidate, 'by'>
  */
 export function matchKeys(differentPeople: ReadonlySet<string>) {
   const joiners = new Map<string, Traits>()
-  const gone = new Map<string, Traits>()
+  const leavers = new Map<string, Traits>()
   /** The traits of joiners, collected once there are no more rows. */
   let traitsOfJoiners: ReadonlySet<string> | null = null
 
@@ -72,31 +73,31 @@ export function matchKeys(differentPeople: ReadonlySet<string>) {
     addJoiner(identityId: string, record: IdentityRecord): void {
       joiners.set(identityId, traitsOf(record))
     },
-    /** Adds a person who is gone, as a row states. */
+    /** Adds a person whose row states a departure. */
     addLeaver(identityId: string, record: IdentityRecord): void {
-      gone.set(identityId, traitsOf(record))
+      leavers.set(identityId, traitsOf(record))
     },
     /** Adds a person without a row, after the last row. There may be many, so only those who match a joiner are kept. */
     addAbsent(identityId: string, record: IdentityRecord): void {
       if (joiners.size === 0) return
-      traitsOfJoiners ??= new Set([...joiners.values()].flatMap(present))
+      traitsOfJoiners ??= new Set([...joiners.values()].flatMap(knownTraits))
       const traits = traitsOf(record)
-      if (present(traits).some((trait) => traitsOfJoiners?.has(trait))) gone.set(identityId, traits)
+      if (knownTraits(traits).some((trait) => traitsOfJoiners?.has(trait))) leavers.set(identityId, traits)
     },
     /** Forgets a person whose row turned out not to apply. */
     forget(identityId: string): void {
       joiners.delete(identityId)
-      gone.delete(identityId)
+      leavers.delete(identityId)
     },
-    /** The candidates, without pairs that an operator called two people, sorted by the keys that are gone. */
+    /** The candidates, without pairs that an operator answered with "two people", sorted by their old keys. */
     candidates: (): KeyChangeCandidate[] =>
-      clearIfOnly(combined(gone, joiners, differentPeople)).sort((a, b) =>
+      clearIfOnly(combineMatches(leavers, joiners, differentPeople)).sort((a, b) =>
         candidateName(a) < candidateName(b) ? -1 : 1,
       ),
   }
 }
 
-function combined(gone: People, joiners: People, differentPeople: ReadonlySet<string>): KeyChangeCandidate[] {
+function combineMatches(leavers: People, joiners: People, differentPeople: ReadonlySet<string>): KeyChangeCandidate[] {
   const byName = new Map<string, KeyChangeCandidate>()
   const add = (by: 'email' | 'name', matched: Iterable<Match>) => {
     for (const { former, identityId, clear } of matched) {
@@ -107,12 +108,12 @@ function combined(gone: People, joiners: People, differentPeople: ReadonlySet<st
     }
   }
   // A mailbox that several people of both sides share identifies nobody. A name with its start date does.
-  add('email', matches(gone, joiners, { trait: 'email', pairsSeveral: false }))
-  add('name', matches(gone, joiners, { trait: 'name', pairsSeveral: true }))
+  add('email', matches(leavers, joiners, { trait: 'email', pairsSeveral: false }))
+  add('name', matches(leavers, joiners, { trait: 'name', pairsSeveral: true }))
   return [...byName.values()]
 }
 
-/** A candidate is clear only if neither of its keys is in another one. */
+/** A candidate stays clear only if neither of its keys is in another candidate. */
 function clearIfOnly(candidates: readonly KeyChangeCandidate[]): KeyChangeCandidate[] {
   const sides = candidates.flatMap(({ former, identityId }) => [`-${former}`, `+${identityId}`])
   const bySide = Map.groupBy(sides, (side) => side)
@@ -127,20 +128,20 @@ type MatchRules = { readonly trait: keyof Traits; readonly pairsSeveral: boolean
 
 /**
  * Pairs of people of both sides who share a trait. A single person of one side matches everybody of the other side. If both sides have
- * several and `pairsSeveral` is set, each new person matches one who is gone, so that there are never more candidates than people.
+ * several and `pairsSeveral` is set, each new key matches one old key, so that there are never more candidates than people.
  */
-function* matches(gone: People, joiners: People, { trait, pairsSeveral }: MatchRules): Generator<Match> {
-  const goneByTrait = byTrait(gone, trait)
+function* matches(leavers: People, joiners: People, { trait, pairsSeveral }: MatchRules): Generator<Match> {
+  const oldByTrait = byTrait(leavers, trait)
   for (const [digest, newKeys] of byTrait(joiners, trait)) {
-    const goneKeys = goneByTrait.get(digest) ?? []
-    const [former] = goneKeys
+    const oldKeys = oldByTrait.get(digest) ?? []
+    const [former] = oldKeys
     const [joiner] = newKeys
     if (former === undefined || joiner === undefined) continue
-    if (goneKeys.length === 1) for (const identityId of newKeys) yield { former, identityId, clear: true }
-    else if (newKeys.length === 1) for (const key of goneKeys) yield { former: key, identityId: joiner, clear: true }
+    if (oldKeys.length === 1) for (const identityId of newKeys) yield { former, identityId, clear: true }
+    else if (newKeys.length === 1) for (const key of oldKeys) yield { former: key, identityId: joiner, clear: true }
     else if (pairsSeveral) {
       for (const [at, identityId] of newKeys.entries())
-        yield { former: goneKeys[at % goneKeys.length] ?? former, identityId, clear: false }
+        yield { former: oldKeys[at % oldKeys.length] ?? former, identityId, clear: false }
     }
   }
 }
@@ -156,23 +157,23 @@ function byTrait(people: People, trait: keyof Traits): Map<string, string[]> {
   return keys
 }
 
-function present({ email, name }: Traits): string[] {
+function knownTraits({ email, name }: Traits): string[] {
   return [email, name].filter((trait) => trait !== null)
 }
 
 function traitsOf({ email, firstName, lastName, startedAt }: IdentityRecord): Traits {
   const isNamed = isText(firstName) && isText(lastName) && isText(startedAt)
   return {
-    email: isText(email) ? fingerprint('email', folded(email)) : null,
-    name: isNamed ? fingerprint('name', folded(firstName), folded(lastName), startedAt) : null,
+    email: isText(email) ? fingerprint('email', foldText(email)) : null,
+    name: isNamed ? fingerprint('name', foldText(firstName), foldText(lastName), startedAt) : null,
   }
 }
 
-/** Whether name and e-mail address differ from before, as if HR had reused the key of a leaver for somebody else. */
+/** True if both the name and the e-mail address differ from before: HR may have reused the key of a leaver for somebody else. */
 export function isAnotherPerson(before: IdentityRecord, now: IdentityRecord): boolean {
   const differs = (field: 'email' | 'firstName' | 'lastName') => {
     const [from, to] = [before[field], now[field]]
-    return isText(from) && isText(to) && folded(from) !== folded(to)
+    return isText(from) && isText(to) && foldText(from) !== foldText(to)
   }
   return differs('email') && (differs('firstName') || differs('lastName'))
 }
@@ -181,7 +182,7 @@ function isText(value: string | null | undefined): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }
 
-/** The text without case, accents and repeated blanks, in which HR systems differ. */
-function folded(text: string): string {
+/** The text without case, accents and repeated blanks: HR systems differ in these. */
+function foldText(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 }

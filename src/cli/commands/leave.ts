@@ -60,7 +60,7 @@ export function renderStatedDeparture(
       : applies && waits
         ? `${person} still leaves on ${leavingDate}, until a second person withdraws it too`
         : applies
-          ? `${person} leaves on ${leavingDate}; a leaving date of HR replaces that day once it has come`
+          ? `${person} leaves on ${leavingDate}; a leaving date that HR states replaces that day when HR's date is reached`
           : `${person} leaves on ${leavingDate} once a second person states that day too`
   return [`${paint('green', '✔')} ${statement}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }

@@ -51,12 +51,12 @@ export async function tokenRevoke(name: string, options: TokenRevokeOptions): Pr
   })
 }
 
-/** `90d` and `12h` count from now; a bare date means 00:00 UTC. */
+/** Returns the expiry as an ISO instant. `90d` and `12h` count from now; a bare date means 00:00 UTC. */
 export function expiryOf(text: string, now: Date): string {
   const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? []
   if (count !== undefined) return new Date(now.getTime() + Number(count) * (unitMs[unit] ?? 0)).toISOString()
   const at = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z)?$/.test(text) ? new Date(text) : null
-  // Some engines read a day that does not exist as the first of the next month.
+  // Date reads a day that does not exist as a later one: 2027-02-30 becomes 2027-03-02.
   if (at === null || Number.isNaN(at.getTime()) || !at.toISOString().startsWith(text.slice(0, 'yyyy-mm-dd'.length))) {
     throw new Failure('usage', `--expires: "${text}" is none of 90d, 12h, 2027-01-31 and 2027-01-31T12:00Z`)
   }

@@ -119,7 +119,7 @@ function statementSoFar({ statedDeparture: stated }: Person): Html | null {
 
 const statementTexts: Readonly<Record<StatementKind, (person: Person, twoPeople: boolean) => Html>> = {
   first: (_, twoPeople) =>
-    html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date of HR replaces that day once it has come. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
+    html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date that HR states replaces that day when HR’s date is reached. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
 ${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
   second: (person) => html`<p>Once a second person states ${dayOf(person)} too, that day applies at once.</p>`,
   correction: (_, twoPeople) =>

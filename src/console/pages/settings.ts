@@ -25,10 +25,10 @@ export function settingsPages(site: Site): void {
       const content = html`${heading({ title: 'Settings' })}<p class="empty" role="status">You cannot see the settings: ${refusal}.</p>`
       return { title: 'Settings', content, section: 'settings' }
     }
-    const { file, readAt, data } = await control.getSettings({})
+    const { file, readAt: changedAt, data } = await control.getSettings({})
     const content = html`${heading({
       title: 'Settings',
-      lead: html`<code>${file}</code>, last changed ${formatInstant(readAt)}`,
+      lead: html`<code>${file}</code>, last changed ${formatInstant(changedAt)}`,
       actions: checkForm(context),
     })}
 ${groupsOf(data).map((group) => groupCard(context, group))}`

@@ -45,10 +45,10 @@ ${statement ? await statementCards(statement, { context, fields, page }) : await
   })
 }
 
-type Wanted = { readonly connection: string; readonly at: string }
+type StatementQuery = { readonly connection: string; readonly at: string }
 
 /** The statement of a connection at a day, or the newest; null if there is none. */
-async function findStatement({ control }: PageContext, { connection, at }: Wanted): Promise<Statement | null> {
+async function findStatement({ control }: PageContext, { connection, at }: StatementQuery): Promise<Statement | null> {
   try {
     return await control.getStatement({ params: { connection }, query: at === '' ? {} : { at } })
   } catch (error) {
@@ -79,7 +79,7 @@ ${fields('part') !== '' && (await peopleCard(context, fields, page))}`
 /** What a statement is, and when the first one of a connection comes. Throws `not_found` for an unknown connection. */
 async function noStatementCard(
   context: PageContext,
-  { connection, at, page }: Wanted & { page: string },
+  { connection, at, page }: StatementQuery & { page: string },
 ): Promise<Html> {
   const { connections } = await context.control.status({ query: { connection } })
   const { last = null, active = null, nextAt = null } = connections[0] ?? {}

@@ -6,9 +6,7 @@ const Key = z.string().min(1).max(191)
 const Count = z.number().int().min(0)
 const Same = z
   .boolean()
-  .describe(
-    'True: both keys name one person, whom the platform goes on having under the former one. False: two people.',
-  )
+  .describe('True: both keys name one person, whom the platform keeps under the old key. False: two people.')
 
 const Keys = {
   former: z.string().describe('The key under which the platform has the person.'),
@@ -29,7 +27,11 @@ export const KeyPair = z
     by: z
       .enum(['email', 'name', 'both'])
       .describe('What both have in common: the e-mail address, the full name with the start date, or all of it.'),
-    clear: z.boolean().describe('False: one of the two is in another pair too, or several people look alike.'),
+    clear: z
+      .boolean()
+      .describe(
+        'True: the pair is unambiguous. False: one of the keys is in another pair too, or several people look alike.',
+      ),
   })
   .meta({ id: 'KeyPair' })
 export type KeyPair = z.infer<typeof KeyPair>
@@ -38,7 +40,7 @@ export type KeyPair = z.infer<typeof KeyPair>
 export const AnsweredKeys = z
   .object({
     answered: Count.describe('How many pairs are answered now.'),
-    unclear: Count.describe('How many pairs of the run have no answer, because they are not clear.'),
+    unclear: Count.describe('How many pairs of the run have no answer, because they are ambiguous (`clear` is false).'),
     moved: Count.describe('How many held plans contain these people: an approval makes them again.'),
   })
   .meta({ id: 'KeysAnswered' })
@@ -53,7 +55,7 @@ export const keyOperations = operations({
     method: 'GET',
     path: '/connections/:connection/keys',
     permission: 'viewer',
-    summary: 'Pairs of keys in held plans that look like one person, and former answers.',
+    summary: 'Pairs of keys in held plans that look like one person, and earlier answers.',
     params: ofConnection,
     query: z.object({ limit: z.int().min(1).max(1000).default(1000).describe('The most pairs.') }),
     success: { 200: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }) },
@@ -73,7 +75,7 @@ export const keyOperations = operations({
     method: 'POST',
     path: '/connections/:connection/keys/withdrawal',
     permission: 'operator',
-    summary: 'Take back an answer about two keys.',
+    summary: 'Withdraw an answer about two keys.',
     params: ofConnection,
     body: z.strictObject({ former: Key, identityId: Key, by: By }),
     success: { 200: AnsweredKeys },

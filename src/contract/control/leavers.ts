@@ -9,8 +9,8 @@ const Count = z.number().int().min(0)
 const Seconds = Count.nullable()
 
 /**
- * What reading the platform's personnel can show of a person whose departure it has acknowledged, other than that they have left.
- * `unread`: it showed nothing.
+ * Why a departure that the platform acknowledged is not effective in its personnel. `unread`: the personnel could not be read, so nothing
+ * is known.
  */
 export const leaverFindings = {
   set_by_hand: {
@@ -25,7 +25,7 @@ export const leaverFindings = {
   },
   no_person: {
     unread: false,
-    text: 'the platform has no person with the e-mail that HR states, so the identity matches nobody or another address',
+    text: 'the platform has no person with the e-mail that HR states, so the record matches no person, or one with another address',
     helps: 'compare the e-mail in HR with the one of the person on the platform',
   },
   unmatched: {
@@ -40,7 +40,7 @@ export const leaverFindings = {
   },
   still_employed: {
     unread: false,
-    text: 'the platform still shows the person as employed: no identity sync has run since, or another HR connection says that they are employed',
+    text: 'the platform still shows the person as employed: no identity sync has run since the acknowledgement, or another HR connection says that they are employed',
     helps: 'run an identity sync on the platform, and look there for a second HR connection',
   },
   no_email: {
@@ -72,14 +72,14 @@ export const LeaverFinding = z.enum(Object.keys(leaverFindings) as [LeaverFindin
 /** The state of a departure and its text. */
 export const leaverStates = {
   held: 'in a plan that is not accepted yet',
-  dropped: 'in a plan that was not accepted',
+  dropped: 'in a plan that was rejected, replaced or cancelled',
   waiting: 'accepted; it is sent on its day',
   sending: 'accepted, and not acknowledged by the platform yet',
   acknowledged: 'acknowledged by the platform; its personnel does not show it yet',
   not_effective: 'acknowledged by the platform, but not effective in its personnel',
   effective: 'effective in the personnel of the platform',
   returned: 'the person came back',
-  withdrawn: 'the departure was taken back before it was sent',
+  withdrawn: 'the departure was withdrawn before it was sent',
   retracted: 'the person was sent by mistake and retracted',
 } as const
 
@@ -95,33 +95,43 @@ export const Leaver = z
     name: z.string().nullable().optional().describe('Only where values are asked for.'),
     email: z.string().nullable().optional().describe('Only where values are asked for.'),
     state: LeaverState,
-    runId: z.string().describe('The run that states the departure.'),
+    runId: z.string().describe('The run whose plan has the departure.'),
     effectiveOn: Day.describe('The last day of employment.'),
     effectiveAt: Instant.describe('The end of that day in the time zone of the source.'),
     inferred: z.boolean().describe('No row states the day: it follows from absence or from a status.'),
     joinedLeft: z.boolean().describe('The person had left already when HR first named them.'),
     formerDates: z
       .array(z.object({ on: Day, inferred: z.boolean(), until: Instant }))
-      .describe('The days that were stated before, and until when each of them counted.'),
+      .describe('The days that were stated before, and until when each of them applied.'),
     statedAt: Instant.describe('The time of the export, event or operator that states it.'),
     statedBy: z.string().nullable().describe('The operator who stated it before HR did; null: HR did.'),
     firstSeenAt: Instant.describe('When it was first seen here, also if the plan was then held.'),
     acceptedAt: Instant.nullable(),
     sentAt: Instant.nullable().describe('When the first request went out that the platform answered.'),
     acknowledgedAt: Instant.nullable(),
-    visibleAt: Instant.nullable().describe('When the personnel of the platform was first seen to have it.'),
-    checkedAt: Instant.nullable().describe('When the personnel was read last.'),
-    foundStatus: z.string().nullable().describe('The employment status that was found there.'),
-    finding: LeaverFinding.nullable().describe('Why it is not effective, or why that cannot be told.'),
+    visibleAt: Instant.nullable().describe('When Rollcall first saw the departure in the personnel of the platform.'),
+    checkedAt: Instant.nullable().describe('When Rollcall last read the personnel.'),
+    foundStatus: z.string().nullable().describe('The employment status that the personnel showed.'),
+    finding: LeaverFinding.nullable().describe('Why the departure is not effective, or why Rollcall cannot know it.'),
     findingDetail: z.string().nullable(),
     findingText: z.string().nullable().describe('The finding in words.'),
     helps: z.string().nullable(),
     endedAt: Instant.nullable(),
-    dueAt: Instant.describe('Until when the platform is to have acknowledged it.'),
-    late: z.boolean().describe('It did so later, or has not done so by now.'),
-    hrSeconds: Seconds.describe('From the end of the last day to what HR said.'),
-    ourSeconds: Seconds.describe('From when it was over and known here to the acknowledgement.'),
-    platformSeconds: Seconds.describe('From the acknowledgement to the personnel.'),
+    dueAt: Instant.describe('When the platform should have acknowledged the departure at the latest.'),
+    late: z
+      .boolean()
+      .describe(
+        'The platform acknowledged the departure after `dueAt`, or has not done so although `dueAt` has passed.',
+      ),
+    hrSeconds: Seconds.describe(
+      "HR's delay: from the end of the last day to the export or event that states the departure. Null if an operator stated it, or if the person had left already when HR first named them.",
+    ),
+    ourSeconds: Seconds.describe(
+      "Rollcall's delay: from the time when the last day is over and Rollcall knows the departure, to the acknowledgement.",
+    ),
+    platformSeconds: Seconds.describe(
+      "The platform's delay: from the acknowledgement, or the end of the last day if that is later, until its personnel shows the departure.",
+    ),
   })
   .meta({ id: 'Leaver' })
 export type Leaver = z.infer<typeof Leaver>
@@ -136,15 +146,17 @@ export const LeaverSummary = z.object({
   connection: z.string(),
   timeZone: z.string(),
   boundHours: z.number(),
-  people: Count.describe('Departures that stand: those taken back or withdrawn are not counted here or below.'),
+  people: Count.describe('Departures that were not undone (see `takenBack`). Only these are counted here and below.'),
   acknowledged: Count,
   effective: Count,
   notEffective: Count,
   late: Count.describe('Departures acknowledged after the bound, or not acknowledged though it has passed.'),
   lateOpen: Count.describe('Those of them that are still not acknowledged.'),
-  takenBack: Count.describe('Departures that are listed and not counted: the person came back, or HR took them back.'),
+  takenBack: Count.describe(
+    'Departures that were undone: the person returned, the departure was withdrawn, or the person was retracted. Listed, not counted.',
+  ),
   held: Count.describe(
-    'Departures that no accepted plan states, but one that waits for an approval: not listed either.',
+    'Departures that only a plan waiting for approval contains. They are not in `leavers` and not counted above.',
   ),
   hrSeconds: Figures,
   ourSeconds: Figures,
@@ -173,7 +185,7 @@ export const LeaverPack = z
       z.object({
         name: z.string(),
         content: z.string(),
-        encoding: z.enum(['utf8', 'base64']).describe('How the content is written here.'),
+        encoding: z.enum(['utf8', 'base64']).describe('The encoding of `content`.'),
       }),
     ),
   })
@@ -186,7 +198,7 @@ const ofPeriod = {
   connection: z.string().optional().describe('Of this connection only.'),
 }
 
-/** How people report on leavers and their departures. */
+/** Operations about departures. */
 export const leaverOperations = operations({
   listNotEffective: {
     method: 'GET',

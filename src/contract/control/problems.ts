@@ -17,7 +17,7 @@ const deliveryActions = [
   'block',
 ] as const satisfies readonly DeliveryAction[]
 
-/** A person whom the platform refused or who cannot be delivered for a while. */
+/** A person whom the platform refused, or whose delivery has been failing for 15 minutes or is blocked. */
 export const Problem = z
   .object({
     connection: z.string(),
@@ -26,7 +26,7 @@ export const Problem = z
     state: z
       .enum(['refused', 'undelivered'])
       .describe(
-        '`refused`: the platform turned this person down. `undelivered`: the delivery fails for a while, or waits behind a block.',
+        '`refused`: the platform turned this person down. `undelivered`: the delivery has been failing for 15 minutes, or the connection is blocked.',
       ),
     runId: z.string().describe('The run that met it last.'),
     kind: ChangeKind,

@@ -53,7 +53,7 @@ export const settingsOperations = operations({
     success: {
       200: z.object({
         file: z.string(),
-        readAt: z.string().describe('When the file was changed last, as it was read.'),
+        readAt: z.string().describe('When the file was last changed before the daemon read it: its modification time.'),
         data: z.array(Setting),
       }),
     },

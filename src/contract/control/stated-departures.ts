@@ -15,7 +15,9 @@ export const StatedDeparture = z
     applies: z.boolean().describe('False: it waits for a second person, or to be stated again.'),
     isEmergency: z.boolean().describe('It did not wait for the second person.'),
     approvedBy: z.string().nullable().describe('The second person; null if none has approved it.'),
-    leavingDateOfHr: Day.nullable().describe('A later leaving date that HR states; it applies once it has come.'),
+    leavingDateOfHr: Day.nullable().describe(
+      'A later leaving date that HR states; it applies when that date is reached.',
+    ),
     isExpired: z.boolean().describe('It does not apply, and has to be stated again.'),
     isAccepted: z.boolean().describe('An accepted plan holds it. False: its day or its plan has not come.'),
     isInferredByHr: z.boolean().describe('HR says without a leaving date that the person has left.'),

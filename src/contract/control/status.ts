@@ -32,7 +32,7 @@ export const ConnectionStatus = z.object({
   }),
   problems: z.object({
     refused: ProblemTally.describe('People that the platform turned down.'),
-    undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
+    undelivered: ProblemTally.describe('People whose delivery has been failing for 15 minutes, or is blocked.'),
   }),
   blockedPeople: BlockedPeopleCounts.describe('People who are blocked: what HR states of them cannot be sent.'),
   unserved: deprecatedName(BlockedPeopleCounts, 'blockedPeople'),

@@ -33,7 +33,7 @@ type LeaverContext = {
   readonly monitored: Pick<MonitoredConnections, 'leaverBounds'>
 }
 
-type ReportWanted = {
+type ReportQuery = {
   readonly from: string
   readonly to: string
   readonly connection?: string
@@ -95,7 +95,7 @@ export function leaverView(
 /** The report on the departures of a period, judged as of now. A departure that only unaccepted plans state is not included. */
 export async function leaverReport(
   ctx: LeaverContext,
-  { from, to, connection, values }: ReportWanted,
+  { from, to, connection, values }: ReportQuery,
 ): Promise<LeaverReport> {
   const { sync } = ctx
   const connections = connection === undefined ? [...sync.connections.keys()].sort() : [connection]
@@ -121,7 +121,7 @@ export async function leaverReport(
 /** The report and its proofs, as files. Needs the key of the installation. */
 async function leaverPack(
   ctx: LeaverContext & { readonly audit: Pick<AuditService, 'seal'> },
-  desired: ReportWanted,
+  query: ReportQuery,
 ): Promise<LeaverPack> {
   const { db } = ctx.sync.store
   const key = keyOf(db)
@@ -130,12 +130,12 @@ async function leaverPack(
       'conflict',
       'there is no key to sign the pack with: see "The key" in docs/audit.md, then try again',
     )
-  const { report, populations } = await readMoment(ctx, desired)
+  const { report, populations } = await readMoment(ctx, query)
   // Afterwards, so that the excerpt proves every statement that was read.
   await ctx.audit.seal()
   const moved = populations.flatMap(({ movements }) => movements)
   const people = new Set([...report.leavers, ...moved].map(({ identityId }) => identityId))
-  const { connection } = desired
+  const { connection } = query
   const audit: string[] = []
   for await (const line of auditExcerpt(db, {
     people,
@@ -149,12 +149,12 @@ async function leaverPack(
 type Moment = { readonly report: LeaverReport; readonly populations: readonly Population[] }
 
 /** The report and the populations as of one moment: statements are made and people are forgotten meanwhile. */
-async function readMoment(ctx: LeaverContext, desired: ReportWanted): Promise<Moment> {
+async function readMoment(ctx: LeaverContext, query: ReportQuery): Promise<Moment> {
   const { store, connections } = ctx.sync
   const reading = store.db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   return await reading.execute(async (tx) => {
     const moment = { ...ctx, sync: { store: { ...store, db: tx }, connections, now: () => ctx.sync.now() } }
-    return { report: await leaverReport(moment, desired), populations: await readPopulations(moment, desired) }
+    return { report: await leaverReport(moment, query), populations: await readPopulations(moment, query) }
   })
 }
 
@@ -163,7 +163,7 @@ const statementActs: ReadonlySet<Act> = new Set(['statement.made'])
 /** The population of each connection at the start and the end of the period, in the time zone of its source. */
 async function readPopulations(
   { sync }: Pick<LeaverContext, 'sync'>,
-  { from, to, connection }: ReportWanted,
+  { from, to, connection }: ReportQuery,
 ): Promise<readonly Population[]> {
   const { db } = sync.store
   const populations: Population[] = []

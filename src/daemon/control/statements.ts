@@ -8,7 +8,7 @@ import { nextCursor, readCursor, TextCursor } from './cursors.ts'
 import { requireConnection } from './require-connection.ts'
 import type { WithActor } from './with-permissions.ts'
 
-type StatementWanted = { readonly connection: string; readonly at?: string | undefined }
+type StatementQuery = { readonly connection: string; readonly at?: string | undefined }
 
 /** Handlers of the operations about population statements. */
 export const statementHandlers: Handlers<typeof statementOperations, ControlContext & WithActor> = {
@@ -37,7 +37,7 @@ export const statementHandlers: Handlers<typeof statementOperations, ControlCont
 /** The statement of a connection at a day or an instant, by default the newest. */
 async function requireStatement(
   ctx: Pick<ControlContext, 'sync'>,
-  { connection, at }: StatementWanted,
+  { connection, at }: StatementQuery,
 ): Promise<StoredStatement> {
   requireConnection(ctx, connection)
   const statement = await statementAt(ctx.sync.store.db, { connection, before: lastInstant(ctx, { connection, at }) })
@@ -50,7 +50,7 @@ async function requireStatement(
 }
 
 /** The instant before which statements are wanted; none: the newest is. */
-function lastInstant(ctx: Pick<ControlContext, 'sync'>, { connection, at }: StatementWanted): Date | undefined {
+function lastInstant(ctx: Pick<ControlContext, 'sync'>, { connection, at }: StatementQuery): Date | undefined {
   const { source, webhook } = ctx.sync.connections.get(connection)?.feeds ?? {}
   return at === undefined ? undefined : instantAfter(at, (source ?? webhook)?.timeZone ?? 'UTC')
 }

@@ -24,7 +24,7 @@ export const catalogue = {
   },
   rollcall_people: {
     type: 'store',
-    help: 'People, in states that overlap: desired (everybody in the data of HR), separated (who left), undelivered (with changes to send).',
+    help: 'People, in states that overlap: desired (everybody in the data of HR), separated (who left), undelivered (with changes still to send, which is normal; those whose delivery fails are in rollcall_problems).',
     labels: ['connection', 'state'],
   },
   rollcall_runs: { type: 'store', help: 'Runs that the store keeps, by state.', labels: ['connection', 'state'] },
@@ -42,7 +42,7 @@ export const catalogue = {
   rollcall_blocked: { type: 'store', help: '1 while a connection is blocked.', labels: ['connection'] },
   rollcall_problems: {
     type: 'store',
-    help: 'People the platform refused (refused), or whose delivery fails for a while (undelivered). who: all, or leavers (counted in all too).',
+    help: 'People the platform refused (refused), or whose delivery has been failing for 15 minutes or is blocked (undelivered). who: all, or leavers (counted in all too).',
     labels: ['connection', 'state', 'who'],
   },
   rollcall_blocked_people: {
@@ -52,7 +52,7 @@ export const catalogue = {
   },
   rollcall_unserved_people: {
     type: 'store',
-    help: 'Deprecated: removed after 0.1. The same as rollcall_blocked_people.',
+    help: 'Deprecated; will be removed after 0.1. The same as rollcall_blocked_people.',
     labels: ['connection', 'who'],
   },
   rollcall_in_doubt_people: {
@@ -77,7 +77,7 @@ export const catalogue = {
   },
   rollcall_effective_people: {
     type: 'store',
-    help: 'People whom the platform has acknowledged as HR states them: compared (all), effective (those it shows as HR implies). Of a directory, accounts: compared (all), effective (those without a finding).',
+    help: 'Delivered people whom Rollcall compared with the personnel of the platform (compared), and those of them without a finding (effective). For a directory: its accounts. See docs/effective.md.',
     labels: ['connection', 'state'],
   },
   rollcall_effective_findings: {
@@ -87,17 +87,17 @@ export const catalogue = {
   },
   rollcall_effective_compared_timestamp_seconds: {
     type: 'store',
-    help: 'When everybody was compared with the platform last, or the accounts of a directory with HR.',
+    help: 'When everybody was last compared with the platform, or the accounts of a directory with HR.',
     labels: ['connection'],
   },
   rollcall_source_read_timestamp_seconds: {
     type: 'store',
-    help: 'When the newest run started that read its source completely and did not fail.',
+    help: 'Start time of the newest run that read its whole source and did not fail.',
     labels: ['connection'],
   },
   rollcall_source_as_of_timestamp_seconds: {
     type: 'store',
-    help: 'The time as of which the newest accepted export states HR’s data.',
+    help: 'The as-of time of the newest accepted export.',
     labels: ['connection'],
   },
   rollcall_events_waiting: {
@@ -170,7 +170,7 @@ export const catalogue = {
   rollcall_job_duration_seconds: { type: 'histogram', help: 'Duration of finished jobs.', labels: ['task'] },
   rollcall_request_duration_seconds: {
     type: 'histogram',
-    help: 'Duration of single requests to the platform, to the last byte of the response. By outcome: taken, refused, limited (429), failing (5xx), unreadable, unreachable.',
+    help: 'Duration of single requests to the platform, to the last byte of the response. By outcome: taken (2xx), refused, limited (429), failing (5xx), unreadable, unreachable.',
     labels: ['operation', 'outcome'],
     bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   },

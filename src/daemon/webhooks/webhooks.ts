@@ -113,8 +113,10 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
   const now = receiver.now()
   const recipe = resolveRecipe(settings)
   const { toleranceSeconds } = settings
+  // Verified also for unknown names, so that every answer takes the same time.
   const verified = verifyWebhook({ recipe, secrets: await feed.secrets(), headers, body, now, toleranceSeconds })
   if (connection === unknown) throw refused('unknown name', refuse('NotFound', 'there is no webhook of this name'))
+  // Senders test the address with exactly this body, unsigned. It is answered and never stored.
   if (isPing(recipe, body)) return { ping: true }
   if (!verified.ok) throw refused(verified.message, refuse('Unauthorized', 'the request is not signed as it must be'))
 

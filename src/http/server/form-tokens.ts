@@ -24,10 +24,10 @@ export function formTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('form').digest('base64url')
 }
 
-/** Refuses a form that did not come from a page of ours. `desired`: the expected token; null without a cookie. */
-export function checkFormToken(request: FastifyRequest, desired: string | null): void {
+/** Refuses a form that did not come from a page of ours. `expected`: the token; null without a cookie. */
+export function checkFormToken(request: FastifyRequest, expected: string | null): void {
   const submitted = Buffer.from(field(request, 'token'))
-  const known = Buffer.from(desired ?? '')
-  if (desired !== null && submitted.length === known.length && timingSafeEqual(submitted, known)) return
+  const known = Buffer.from(expected ?? '')
+  if (expected !== null && submitted.length === known.length && timingSafeEqual(submitted, known)) return
   throw refuse('Forbidden', 'This form is too old, or came from elsewhere. Go back, reload the page and try again.')
 }

@@ -11,35 +11,35 @@ export const meanings = {
   employee: 'isContractor',
 } as const satisfies Record<string, ListedField>
 
-/** One of `meanings`. */
+/** The meaning of a classified value: a key of `meanings`. */
 export type Meaning = keyof typeof meanings
 
 /** A value that a person has classified. `value` is folded: case and surrounding blanks do not matter. */
 export type ClassifiedValue = { readonly field: ListedField; readonly value: string; readonly meaning: Meaning }
 
-/** Adds the classified values to the lists of a mapping. For a value that the configuration lists, the configuration decides. */
+/** Adds the classified values to the lists of a mapping. The configuration takes precedence. */
 export function withClassified(mapping: Mapping, classified: readonly ClassifiedValue[]): Mapping {
   const { status, fields } = mapping
-  const ofField = (desired: ListedField) => classified.filter(({ field }) => field === desired)
+  const classifiedFor = (field: ListedField) => classified.filter((one) => one.field === field)
   const { isContractor } = fields
   return {
     ...mapping,
-    ...(status && { status: withStatuses(status, ofField('status')) }),
+    ...(status && { status: withStatuses(status, classifiedFor('status')) }),
     fields: {
       ...fields,
-      ...(isContractor && { isContractor: withContractors(isContractor, ofField('isContractor')) }),
+      ...(isContractor && { isContractor: withContractors(isContractor, classifiedFor('isContractor')) }),
     },
   }
 }
 
 function withStatuses(status: NonNullable<Mapping['status']>, classified: readonly ClassifiedValue[]) {
   const listed = new Set([...status.leftWhen, ...status.employedWhen].map(foldValue))
-  const meaning = (desired: Meaning) =>
-    classified.flatMap((one) => (one.meaning === desired && !listed.has(one.value) ? [one.value] : []))
+  const valuesMeaning = (meaning: Meaning) =>
+    classified.flatMap((one) => (one.meaning === meaning && !listed.has(one.value) ? [one.value] : []))
   return {
     ...status,
-    leftWhen: [...status.leftWhen, ...meaning('left')],
-    employedWhen: [...status.employedWhen, ...meaning('employed')],
+    leftWhen: [...status.leftWhen, ...valuesMeaning('left')],
+    employedWhen: [...status.employedWhen, ...valuesMeaning('employed')],
   }
 }
 

@@ -20,7 +20,7 @@ export type MatchedColumn =
   | { readonly kind: 'several'; readonly headers: readonly string[] }
   | { readonly kind: 'none'; readonly similar: string | null }
 
-/** Finds the first of several names that is in the header. */
+/** Finds the column of the first of these names that the header has. */
 export type ColumnFinder = (names: readonly string[]) => MatchedColumn
 
 /** A finder for the columns of one header. */
@@ -39,14 +39,14 @@ export function columnFinder(headers: readonly string[]): ColumnFinder {
 
 /** The header that is most similar to one of the names; null if none is similar. */
 export function mostSimilar(names: readonly string[], headers: readonly string[]): string | null {
-  const desired = names.map((name) => ({
+  const candidates = names.map((name) => ({
     text: normaliseHeader(name),
     most: Math.min(maxEdits, Math.max(1, Math.floor(name.length / 3))),
   }))
   let best: { header: string; edits: number } | null = null
   for (const header of headers.slice(0, Math.ceil(maxComparisons / Math.max(1, names.length)))) {
     const text = normaliseHeader(header)
-    for (const { text: name, most } of desired) {
+    for (const { text: name, most } of candidates) {
       if (text.length > maxCharacters || Math.abs(name.length - text.length) > most) continue
       const edits = distance(name, text)
       if (edits <= most && edits < (best?.edits ?? Number.POSITIVE_INFINITY)) best = { header, edits }

@@ -13,7 +13,7 @@ export const Column = z
 /** A column, or several names for it. */
 export const Columns = z
   .union([Column, z.array(Column).min(1)])
-  .describe('The column. Of several names, the first in the header is used.')
+  .describe('The column, or several names for it: the first listed name that the header has is used.')
 
 /** Where a text comes from: exactly one of these. */
 export const textSource = {

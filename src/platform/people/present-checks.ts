@@ -4,7 +4,7 @@ import type { PlatformContext } from '../core/context.ts'
 import { anyOf, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-// Checks have no rows. Their ids are computed from the person's id, with room for every type.
+// Compliance checks have no table of their own. Their ids are computed: the person's id times 16, plus the position of the type.
 const idsPerPerson = 16
 
 /** How often each check runs, if it does not run every day. */
@@ -15,45 +15,57 @@ const frequencies: Partial<Record<ComplianceCheck['type'], ComplianceCheck['chec
   OFFBOARDING: 'ONCE',
 }
 
-/** The compliance checks of these people by personnel id: the background check, and what else is demanded of them. */
+/** Formats the compliance checks of these people, by personnel id: full compliance, the background check, and the stored checks. */
 export async function complianceChecksOf(
   ctx: Pick<PlatformContext, 'db'>,
   people: readonly Selectable<PlatformSchema['personnel']>[],
 ): Promise<ReadonlyMap<number, ComplianceCheck[]>> {
-  const latest = await latestChecks(
+  const backgroundChecks = await latestBackgroundChecks(
     ctx,
     people.map((person) => person.user_id),
   )
-  return new Map(people.map((person) => [person.id, checksOf(person, latest.get(person.user_id))]))
+  return new Map(people.map((person) => [person.id, checksOf(person, backgroundChecks.get(person.user_id))]))
 }
 
-function checksOf(person: Selectable<PlatformSchema['personnel']>, done: Done | undefined): ComplianceCheck[] {
-  const { compliance_status: full, background_checked: isChecked } = person
-  const completedAt = done ? `${done.filed_on}T00:00:00.000Z` : null
+function checksOf(
+  person: Selectable<PlatformSchema['personnel']>,
+  backgroundCheck: LatestBackgroundCheck | undefined,
+): ComplianceCheck[] {
+  const { compliance_status: overall, background_checked: isChecked } = person
+  const times = presentTimes(person)
+  const completedAt = backgroundCheck ? `${backgroundCheck.filed_on}T00:00:00.000Z` : null
   const stored = ComplianceCheckType.options.flatMap((type) => {
     const check = person.checks[type]
-    return check && (full !== 'EXCLUDED' || type === 'OFFBOARDING') ? [{ type, ...check }] : []
+    const isShown = check && (overall !== 'EXCLUDED' || type === 'OFFBOARDING')
+    return isShown ? [{ type, ...check, lastCheckedAt: times.updatedAt }] : []
   })
-  const moments = [completedAt, ...stored.map((check) => check.completedAt)].filter((moment) => moment !== null).sort()
+  const completions = [completedAt, ...stored.map((check) => check.completedAt)].filter((at) => at !== null).sort()
+  // Both computed checks are as new as the background check; they never expire.
+  const computed = { expiresAt: null, lastCheckedAt: backgroundCheck?.created_at.toISOString() ?? null }
+  const background = overall === 'EXCLUDED' ? overall : isChecked ? 'PASS' : 'FAIL'
   const results = [
-    { type: 'FULL_COMPLIANCE', status: full, completedAt: full === 'FAIL' ? null : (moments.at(-1) ?? null) },
-    { type: 'BG_CHECK', status: full === 'EXCLUDED' ? full : isChecked ? 'PASS' : 'FAIL', completedAt },
+    {
+      type: 'FULL_COMPLIANCE',
+      status: overall,
+      completedAt: overall === 'FAIL' ? null : (completions.at(-1) ?? null),
+      ...computed,
+    },
+    { type: 'BG_CHECK', status: background, completedAt, ...computed },
     ...stored,
   ] as const
-  const { updatedAt } = presentTimes(person)
   return results.map((result) => ({
     id: checkId(person.id, result.type),
     type: result.type,
     status: result.status,
     checkFrequency: frequencies[result.type] ?? 'DAILY',
-    expiresAt: 'expiresAt' in result ? result.expiresAt : null,
-    lastCheckedAt: 'expiresAt' in result ? updatedAt : (done?.created_at.toISOString() ?? null),
+    expiresAt: result.expiresAt,
+    lastCheckedAt: result.lastCheckedAt,
     completionDate: result.completedAt,
-    ...presentTimes(person),
+    ...times,
   }))
 }
 
-/** The statuses that `complianceChecksOf` shows of a row `person` of the table `personnel`, by type, in SQL: both have the same rules. */
+/** In SQL: the statuses by type that `complianceChecksOf` returns for a row of `personnel` with the alias `person`. Keep both alike. */
 export const shownStatuses = sql`(
   select jsonb_object_agg(shown.type, shown.status)
   from (
@@ -69,12 +81,13 @@ function checkId(personId: number, type: ComplianceCheck['type']): number {
   return personId * idsPerPerson + ComplianceCheckType.options.indexOf(type)
 }
 
-type Done = { readonly user_id: number; readonly filed_on: string; readonly created_at: Date }
+type LatestBackgroundCheck = { readonly user_id: number; readonly filed_on: string; readonly created_at: Date }
 
-async function latestChecks(
+/** The newest background check of each user. */
+async function latestBackgroundChecks(
   { db }: Pick<PlatformContext, 'db'>,
   userIds: readonly number[],
-): Promise<ReadonlyMap<number, Done>> {
+): Promise<ReadonlyMap<number, LatestBackgroundCheck>> {
   const rows = await db
     .selectFrom('background_checks')
     .distinctOn('user_id')

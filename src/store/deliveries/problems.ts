@@ -23,8 +23,8 @@ type ProblemFilter = {
 }
 
 /**
- * The changes that do not reach the platform, by connection and key: those that it refuses, and those that fail for a while. A person
- * with a problem and a newer failing change is listed once, with the newer one.
+ * The changes that do not reach the platform, by connection and key: those that it refuses, and those that have been failing for a while.
+ * A person with a problem and a newer failing change is listed once, with the newer one.
  */
 export async function listProblems(db: Db, { now, connection, after, limit }: ProblemFilter): Promise<Problem[]> {
   const names = connection === undefined ? await connectionNames(db) : [connection]

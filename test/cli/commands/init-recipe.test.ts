@@ -16,7 +16,7 @@ let host: Host
 let hr: HrServer
 let folder = ''
 
-/** A SCIM list of three users in pages of two, one of whom was deactivated. */
+/** A SCIM list of three users in one response; one user is deactivated. */
 beforeAll(async () => {
   host = await startHost()
   folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))

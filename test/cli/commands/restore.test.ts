@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { byDaemon } from '../../../src/cli/commands/restore.ts'
 
-test('a daemon that does not start again is no other process in the way: a restore is not to be repeated unseen', async () => {
+test('a restore whose daemon does not restart fails without a retry, because the store may be restored already', async () => {
   const control = { restoreStore: async () => ({ id: 'r1', people: 3 }) }
   const request = { file: '/backup', replace: true, reason: 'lost', by: 'ada' }
 

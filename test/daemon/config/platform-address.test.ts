@@ -74,7 +74,7 @@ describe('the address of the platform', () => {
     ],
     ['region: eu, caFile: server.cnf', /platform\.caFile: .*server\.cnf holds no certificates: write them in PEM$/],
     ['region: eu, caFile: broken.pem', /platform\.caFile: .*broken\.pem holds what is no certificate \(ERR_OSSL_/],
-  ])('is refused as %s', async (address, expected) => {
+  ])('%s is refused with %s', async (address, expected) => {
     await writeFile(join(folder, 'broken.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
 
     const refused = load(address)

@@ -56,17 +56,22 @@ describe('every preset', () => {
     expect(columns).not.toContain('')
   })
 
-  test.each(names)('%s has a page for its administrator, with every column', async (name) => {
-    const page = await readFile(new URL('../../../docs/presets.md', import.meta.url), 'utf8')
-    const { fields = {}, status } = (await presetNamed(name)).mapping
-    const [, section = ''] = page.split(`\`preset: ${name}\``)
+  test.each(names)(
+    '%s has a page for its administrator, with every column and every status that means left',
+    async (name) => {
+      const page = await readFile(new URL('../../../docs/presets.md', import.meta.url), 'utf8')
+      const { fields = {}, status } = (await presetNamed(name)).mapping
+      const [, section = ''] = page.split(`\`preset: ${name}\``)
 
-    const [own = ''] = section.split('\n## ')
+      const [own = ''] = section.split('\n## ')
 
-    const columns = [...Object.values(fields), status].flatMap(columnsOf)
-    expect(columns.filter((column) => !own.includes(column))).toEqual([])
-    expect(own).toContain('| `separatedAt` |')
-  })
+      const columns = [...Object.values(fields), status].flatMap(columnsOf)
+      expect(columns.filter((column) => !own.includes(column))).toEqual([])
+      expect(own).toContain('| `separatedAt` |')
+      const [, left] = /left when ([^|]*?)(?:;| \|)/.exec(own) ?? []
+      expect(left?.split(', ')).toEqual(status?.leftWhen)
+    },
+  )
 })
 
 describe('an export in another shape', () => {

@@ -51,7 +51,7 @@ describe('traces', () => {
     ["{ endpoint: 'collector:4318' }", 'expected an address that begins with https:// or http://'],
     ["{ endpoint: 'https://me:secret@collector' }", 'takes no user name, no password and no parameters'],
     ["{ endpoint: 'https://collector', sampleRatio: 2 }", 'traces.sampleRatio'],
-  ])('are refused as %s', async (lines, message) => {
+  ])('%s is refused: %s', async (lines, message) => {
     await expect(tracesOf(lines)).rejects.toThrow(message)
   })
 })

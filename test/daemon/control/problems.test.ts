@@ -241,7 +241,7 @@ async function looks({ sync }: World): Promise<unknown[]> {
   return acts.map(({ entry }) => readEntry(entry)).filter((entry) => /seen|access/.test(entry?.act ?? ''))
 }
 
-test('an unknown connection has no problems and no block', async () => {
+test('problems and blocks of an unknown connection are not found', async () => {
   await using opened = await open()
   const { control } = opened
 
