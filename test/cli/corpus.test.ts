@@ -1,10 +1,10 @@
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../helpers/called.ts'
-import { storeFolder } from '../helpers/servers/provided.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 /**
@@ -29,11 +29,12 @@ async function fromFileToPlatform(file: string, ...args: string[]) {
   const { key, client } = await host.tenant()
   const installation = await mkdtemp(join(folder, 'installation-'))
   await writeFile(join(installation, 'key'), `${key}\n`)
-  await cp(await storeFolder(), join(installation, 'data', 'store'), { recursive: true })
+  await using database = await createPostgresDatabase()
   const out = join(installation, 'rollcall.yaml')
   const platform = ['--platform-url', host.platform.baseUrl, '--key-file', join(installation, 'key')]
   const init = await call(['init', '--yes', '--source', join(fixtures, file), '--out', out, ...platform, ...args])
   if (init.exit !== 0) return { exits: [init.exit], said: init.stderr, people: new Map(), left: [] }
+  await appendFile(out, `database: ${database.at}\n`)
   const check = await call(['check', '--config', out])
   const plan = await call(['plan', '--config', out])
   const sync = await call(['sync', '--config', out])

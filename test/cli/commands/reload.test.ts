@@ -70,10 +70,13 @@ test('on SIGHUP a daemon uses a valid configuration without losing the current r
   expect((await at.run('runs', '--json')).stdout.match(/"trigger": ?"operator"/g)).toHaveLength(1)
 })
 
-test('a reloading daemon whose store a command uses waits for the store, and reports it', async () => {
+test('a reloading daemon whose store a command uses waits for the store, and reports it', {
+  tags: ['full'],
+}, async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
-  const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key }))
+  const embedded = { hasStore: true, isEmbedded: true }
+  const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key }, embedded))
   const daemon = at.start('serve', '--json')
   await daemon.waitForOutput('daemon.started')
   const times = (name: string) => daemon.output().split(`"event":"${name}"`).length - 1

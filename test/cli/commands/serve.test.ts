@@ -5,6 +5,7 @@ import type { Ended } from '../../helpers/cli.ts'
 import { faults } from '../../helpers/faults/faults.ts'
 import { type Fault, pass, type ReceivedRequest, startFaultProxy } from '../../helpers/faults/proxy.ts'
 import { install } from '../../helpers/installation.ts'
+import { isFull } from '../../helpers/tier.ts'
 import type { StoreOptions } from '../../helpers/workplace.ts'
 import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
@@ -73,21 +74,24 @@ test('the daemon continues when the reader of its log has gone, and reports it w
   })
 })
 
-test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leaves its folder free', async (signal) => {
-  const { at } = await open()
-  await using _installation = at
-  const daemon = at.start('serve')
-  await daemon.waitForOutput('daemon.started')
+test.each(isFull ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
+  'the daemon ends with 0 on %s and leaves its folder free',
+  async (signal) => {
+    const { at } = await open()
+    await using _installation = at
+    const daemon = at.start('serve')
+    await daemon.waitForOutput('daemon.started')
 
-  daemon.child.kill(signal)
-  const { exit, stdout, stderr } = await daemon.ended
-  const status = await at.run('status', '--json')
+    daemon.child.kill(signal)
+    const { exit, stdout, stderr } = await daemon.ended
+    const status = await at.run('status', '--json')
 
-  expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' })
-  expect(stderr).toContain('daemon.stopped')
-  expect(await readAddress(at.dataDir)).toBeNull()
-  expect(documentOf(status)).toMatchObject({ daemon: null })
-})
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' })
+    expect(stderr).toContain('daemon.stopped')
+    expect(await readAddress(at.dataDir)).toBeNull()
+    expect(documentOf(status)).toMatchObject({ daemon: null })
+  },
+)
 
 test('a daemon that is stopped during a delivery ends its running work, and the next one delivers the rest', async () => {
   await using stack = new AsyncDisposableStack()
@@ -138,7 +142,7 @@ test('a second signal ends the daemon at once, and the next one delivers the res
   expect(await arrived()).toBe(people)
 })
 
-test('commands go through the daemon that runs', async () => {
+test('commands go through the daemon that runs, and do without it after it was killed', async () => {
   const { at, client } = await open()
   await using _place = at
   await at.writeExport(staff(10))
@@ -150,12 +154,18 @@ test('commands go through the daemon that runs', async () => {
   await at.writeExport(staff(2))
   const held = await at.run('sync', '--json')
   const missing = await at.run('person', 'E9999', '--json')
+  daemon.child.kill('SIGKILL')
+  await once(daemon.child, 'close')
+  await at.writeExport(staff(11))
+  const alone = await at.run('sync', '--json')
 
   expect(documentOf(status)).toMatchObject({ daemon: { pid: daemon.child.pid } })
   expect([sync.exit, held.exit, missing.exit]).toEqual([0, 65, 66])
   expect(documentOf(sync)).toMatchObject({ state: 'finished', confirmed: 10 })
   expect(documentOf(missing)).toMatchObject({ error: { code: 'not_found' } })
-  expect((await peopleOn(client)).size).toBe(10)
+  expect(alone.exit).toBe(0)
+  expect(documentOf(alone)).toMatchObject({ state: 'finished', confirmed: 1 })
+  expect((await peopleOn(client)).size).toBe(11)
 })
 
 test('a second daemon on the same folder ends with 75 and the pid of the first', async () => {
@@ -168,22 +178,6 @@ test('a second daemon on the same folder ends with 75 and the pid of the first',
 
   expect(exit).toBe(75)
   expect(stderr).toContain(`in use by process ${first.child.pid}`)
-})
-
-test('after a daemon was killed the commands do without it', async () => {
-  const { at, client } = await open()
-  await using _place = at
-  await at.writeExport(staff(10))
-  const daemon = at.start('serve')
-  await daemon.waitForOutput('daemon.started')
-  daemon.child.kill('SIGKILL')
-  await once(daemon.child, 'close')
-
-  const sync = await at.run('sync', '--json')
-
-  expect(sync.exit).toBe(0)
-  expect(documentOf(sync)).toMatchObject({ state: 'finished', confirmed: 10 })
-  expect((await peopleOn(client)).size).toBe(10)
 })
 
 test('a sync that is interrupted while it waits remains, and the next one continues it', async () => {

@@ -12,14 +12,15 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const modes = [
-  { way: 'without a daemon', begin: async () => {} },
+  { way: 'without a daemon', begin: async () => {}, options: {} },
   {
     way: 'with a daemon',
     begin: async (at: Installation) => at.start('serve', '--json').waitForOutput('daemon.started'),
+    options: { tags: ['full'] },
   },
 ]
 
-describe.each(modes)('a blocked connection, $way,', ({ begin }) => {
+describe.each(modes)('a blocked connection, $way,', ({ begin, options }) => {
   /** An installation with five people to deliver and a key that the platform does not accept. */
   async function open() {
     const { key, client } = await host.tenant()
@@ -42,7 +43,7 @@ describe.each(modes)('a blocked connection, $way,', ({ begin }) => {
     expect((await peopleOn(client)).size).toBe(5)
   })
 
-  test('stays blocked under a key that is still wrong, which ends the command with 77', async () => {
+  test('stays blocked under a key that is still wrong, which ends the command with 77', options, async () => {
     const { at } = await open()
     await using _installation = at
 
