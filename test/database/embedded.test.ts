@@ -1,18 +1,34 @@
-import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { databaseFailure } from '../../src/database/failures.ts'
 import { createPglitePool, openPglite } from '../../src/database/pglite-pool.ts'
 import { PgliteSession } from '../../src/database/pglite-session.ts'
 import { nextLine, startChild } from '../helpers/servers/children.ts'
+import { createEmptyPgliteDatabase } from '../helpers/servers/databases.ts'
 import { temporaryFolder } from '../helpers/sources/folders.ts'
 import { usedMemory } from '../helpers/used-memory.ts'
 
 const insertRows = new URL('./children/insert-rows.ts', import.meta.url)
 const holdFolder = new URL('./children/hold-folder.ts', import.meta.url)
 const migrations = [{ name: '0001-number', sql: 'CREATE TABLE number (id int PRIMARY KEY, filler text)' }]
+
+const made = new AsyncDisposableStack()
+let prepared: string
+beforeAll(async () => {
+  prepared = made.use(await temporaryFolder()).path
+  await (await open(prepared))[Symbol.asyncDispose]()
+})
+afterAll(() => made.disposeAsync())
+
+/** A folder with the database of a process that has ended. Making one anew takes seconds. */
+async function madeFolder() {
+  const folder = await temporaryFolder()
+  await cp(prepared, folder.path, { recursive: true })
+  return folder
+}
 
 function open(at: string) {
   return openDatabase<{ number: { id: number; filler: string | null } }>({ at, schemas: ['rollcall'], migrations })
@@ -32,7 +48,7 @@ test('committed data is there when the folder is opened again', async () => {
 })
 
 test('everything acknowledged before a kill -9 is there afterwards, every time', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await madeFolder()
   let acknowledged = 0
 
   for (const rows of [40, 90]) {
@@ -50,7 +66,8 @@ test('everything acknowledged before a kill -9 is there afterwards, every time',
 })
 
 test('responses are not kept in memory after they were read', async () => {
-  await using database = await open('memory:')
+  await using empty = await createEmptyPgliteDatabase()
+  await using database = await open(empty.at)
   const read = async () => {
     for (let times = 0; times < 20; times++)
       await database.pool.query(`SELECT repeat('x', 1000) AS text FROM generate_series(1, 2000)`)
@@ -116,8 +133,7 @@ test('a file in place of a folder is refused', async () => {
 })
 
 test('a damaged database is refused, and the folder is released', async () => {
-  await using folder = await temporaryFolder()
-  await (await open(folder.path))[Symbol.asyncDispose]()
+  await using folder = await madeFolder()
   await truncate(join(folder.path, 'pgdata', 'global', 'pg_control'), 100)
 
   await expect(open(folder.path)).rejects.toMatchObject({ code: 'database_unreachable' })
@@ -127,7 +143,7 @@ test('a damaged database is refused, and the folder is released', async () => {
 })
 
 test('an error of the database names its folder', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await madeFolder()
   await using database = await open(folder.path)
   const raise = (code: string) => `DO $$ BEGIN RAISE EXCEPTION 'Ana Berg' USING ERRCODE = '${code}'; END $$`
 
@@ -146,8 +162,8 @@ test('an error of the database names its folder', async () => {
 })
 
 test('a failing disk ends the database with a reason, instead of acknowledging lost data', async () => {
-  await using folder = await temporaryFolder()
-  const pglite = await openPglite({ folder: folder.path }, {})
+  await using folder = await madeFolder()
+  const pglite = await openPglite({ folder: join(folder.path, 'pgdata') }, {})
   await using session = new PgliteSession(pglite)
   const pool = createPglitePool(session)
   await pool.query('CREATE TABLE kept (id int)')

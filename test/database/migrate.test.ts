@@ -12,7 +12,10 @@ const first: Migration = {
 const second: Migration = { name: '0002-size', sql: 'ALTER TABLE city ADD COLUMN size int NOT NULL DEFAULT 0' }
 const broken: Migration = { name: '0003-broken', sql: 'CREATE TABLE river (id int); SELECT 1 / 0' }
 
-describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
+describe.each(emptyDatabases)('migrations on $name', ({ name: engine, createDatabase }) => {
+  /** What PGlite does like PostgreSQL. */
+  const alike = engine === 'PGlite' ? { tags: ['full'] } : {}
+
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 
@@ -36,7 +39,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
     return rows.map(({ name }) => name)
   }
 
-  test('the first schema gets the tables', async () => {
+  test('the first schema gets the tables', alike, async () => {
     const { rows } = await database.pool.query(
       `SELECT table_schema FROM information_schema.tables WHERE table_name = 'city'`,
     )
@@ -44,7 +47,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
     expect(rows).toEqual([{ table_schema: 'rollcall' }])
   })
 
-  test('each one is applied once, in order', async () => {
+  test('each one is applied once, in order', alike, async () => {
     await bring(first, second)
     await bring(first, second)
 
@@ -52,7 +55,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
     expect((await database.pool.query('SELECT * FROM city')).rows).toEqual([{ name: 'Bonn', size: 0 }])
   })
 
-  test('a current database is only read, however many there are', async () => {
+  test('a current database is only read, however many there are', alike, async () => {
     await bring(first, second)
     const queries = vi.spyOn(pg.Client.prototype, 'query')
 
@@ -69,7 +72,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
     expect((await database.pool.query(`SELECT to_regclass('river') AS river`)).rows).toEqual([{ river: null }])
   })
 
-  test('one that failed can be applied once it is right', async () => {
+  test('one that failed can be applied once it is right', alike, async () => {
     await expect(bring(first, broken)).rejects.toThrow()
 
     await bring(first, { name: '0003-broken', sql: 'CREATE TABLE river (id int)' })
@@ -77,7 +80,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
     expect(await applied()).toEqual(['0001-city', '0003-broken'])
   })
 
-  test('one whose text has changed since is refused', async () => {
+  test('one whose text has changed since is refused', alike, async () => {
     const attempt = bring({ ...first, sql: `${first.sql} -- edited` })
 
     await expect(attempt).rejects.toMatchObject({
@@ -86,7 +89,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
     })
   })
 
-  test('a history that begins differently is refused as that of a development version', async () => {
+  test('a history that begins differently is refused as that of a development version', alike, async () => {
     await bring(first, second)
 
     const attempt = bring({ name: '0001-all', sql: 'CREATE TABLE city (name text)' })
@@ -101,7 +104,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ createDatabase }) => {
     expect(await applied()).toEqual(['0001-city', '0002-size'])
   })
 
-  test('a database that a newer version has written is refused', async () => {
+  test('a database that a newer version has written is refused', alike, async () => {
     await bring(first, second)
 
     const attempt = bring(first)

@@ -10,6 +10,7 @@ import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { createEmptyPostgresDatabase } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
+import { firstOf, isFull } from '../helpers/tier.ts'
 import { noting } from './samples.ts'
 
 type Address = AsyncDisposable & { readonly at: string }
@@ -28,9 +29,9 @@ async function folder(): Promise<Address> {
 const program = fileURLToPath(new URL('working-process.ts', import.meta.url))
 const locks = { lockSeconds: 1, checkSeconds: 0.3 }
 // BullMQ by itself gives a job up the second time its worker dies.
-const deaths = 3
+const deaths = isFull ? 3 : 2
 
-describe.each(backends)('in $name', ({ openStore }) => {
+describe.each(firstOf(2, backends))('in $name', ({ openStore }) => {
   test('the next worker takes over a job whose workers are killed again and again', async () => {
     await using address = await openStore()
     const name = `killed-${process.pid}`

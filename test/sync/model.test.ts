@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 /** The parameters of a story that failed, as its report names them, tell it again: `{ seed, path, endOnFailure: true }`. */
-const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 6, seed }
+const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 2, seed }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 

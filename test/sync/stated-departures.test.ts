@@ -24,7 +24,7 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]()
 })
 
-const stories = isFull ? 40 : 4
+const stories = isFull ? 40 : 1
 const nights = 8
 const dayMs = 24 * 60 * 60_000
 const setup = { people: 6, leavers: 0, batchSize: 1000, updateWave: 100 }

@@ -16,11 +16,11 @@ import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Lease, releaseAbandoned, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 
-describe.each(bothDatabases)('claims on $name', ({ createDatabase }) => {
+describe.each(databases)('claims on $name', ({ createDatabase }) => {
   async function open() {
     await using opening = new AsyncDisposableStack()
     const { at } = opening.use(await createDatabase())

@@ -2,12 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DeliveryAction, type DeliveryFailureCode, deliveryFailures } from '../../../src/contract/failures.ts'
 import { changeOfEachKind, openStory } from '../../helpers/faults/story.ts'
 import { type Trouble, troubles } from '../../helpers/faults/troubles.ts'
+import { isFull } from '../../helpers/tier.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 type Row = { readonly code: DeliveryFailureCode; readonly name: string; readonly trouble: Trouble }
 
+/** Of each code the first way into it, and those after which the platform has the change. `npm run test:full` has all of them. */
 const rows = Object.entries(troubles).flatMap(([code, troublesOfCode]) =>
-  troublesOfCode.map((trouble): Row => ({ code: code as DeliveryFailureCode, name: trouble.name, trouble })),
+  troublesOfCode
+    .filter(({ name }, index) => isFull || index === 0 || name.includes('after it was applied'))
+    .map((trouble): Row => ({ code: code as DeliveryFailureCode, name: trouble.name, trouble })),
 )
 const secondNight = Date.parse('2026-11-21T03:00:00.000Z')
 const batchesOfANight = 2

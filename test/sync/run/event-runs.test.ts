@@ -30,6 +30,7 @@ import {
   webhookFeed,
 } from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import {
   between,
   change,
@@ -84,7 +85,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('that are dated ahead of a clock that was set back do not wait for their time', async () => {
+    test('that are dated ahead of a clock that was set back do not wait for their time', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await open()
       const { world } = opened
       await receive(world, updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'))
@@ -189,7 +192,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
     })
 
-    test('are in the person’s history', async () => {
+    test('are in the person’s history', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20))
@@ -290,7 +293,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     })
 
-    test('events of a run that was cancelled are in the next one', async () => {
+    test('events of a run that was cancelled are in the next one', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -312,7 +315,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     })
 
-    test.each(['cancelled', 'ended by a restore'])(
+    test.each(firstOf(1, ['cancelled', 'ended by a restore']))(
       'events of a run that was %s are planned again by themselves',
       async (how) => {
         await using opened = await open()
@@ -362,7 +365,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('a run that an operator requests supersedes a held run with a plan of its events and those behind it', async () => {
+    test('a run that an operator requests supersedes a held run with a plan of its events and those behind it', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -467,7 +472,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(reason).toContain('leavers: 6 of 15 people would be separated within a day by events')
     })
 
-    test('the joiners of a first plan do not count for the day', async () => {
+    test('the joiners of a first plan do not count for the day', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       const hired = ({ id, first, start }: HrPerson): HrEvent => ({
@@ -485,7 +490,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await peopleOn(client)).size).toBe(31)
     })
 
-    test('e-mail addresses of first plans do not count either', async () => {
+    test('e-mail addresses of first plans do not count either', { tags: ['full'] }, async () => {
       await using opened = await open(
         webhookFeed(),
         {},
@@ -587,7 +592,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       ])
     })
 
-    test('delete only once, even if both are approved', async () => {
+    test('delete only once, even if both are approved', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -686,7 +691,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       })
     })
 
-    test('the next export applies to that person too', async () => {
+    test('the next export applies to that person too', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       const withNew = [{ id: 'E0099', first: 'New', status: 'Active' }, ...staff(20)]
@@ -717,7 +722,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(stored.get('E0004')?.separatedAt).toBeNull()
   })
 
-  test('an approved older export applies to somebody who is not in the newer one', async () => {
+  test('an approved older export applies to somebody who is not in the newer one', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, client } = opened
     const person = { id: 'E0099', email: 'e99@acme.example', first: 'New', title: 'Engineer', start: '2026-11-18' }
@@ -799,7 +804,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('is made again if a newer export without news was accepted', async () => {
+    test('is made again if a newer export without news was accepted', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -843,7 +848,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       })
     })
 
-    test('is sent with the approval if it is made again without a difference', async () => {
+    test('is sent with the approval if it is made again without a difference', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -884,7 +889,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(leavers.length).toBe(6)
     })
 
-    test('does not infer the date of a leaver that an older event has stated since', async () => {
+    test('does not infer the date of a leaver that an older event has stated since', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -946,7 +951,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(people.get('E0099')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     })
 
-    test('of an export is outdated also if an older fact about them came behind a newer one', async () => {
+    test('of an export is outdated also if an older fact about them came behind a newer one', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -961,11 +968,13 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await world.runOf(held.id)).state).toBe('superseded')
     })
 
-    test.each([
-      ['the event changes nothing yet', '', false, terminated('E0001', '2026-12-31', '2026-11-20T01:30:00.000Z')],
-      ['the export changes nothing yet', '2026-12-31', false, newerTitle],
-      ['the export is sent to everybody once more', '', true, newerTitle],
-    ])('of an export is outdated also if a newer event was accepted and %s', async (_, leavingDate, full, event) => {
+    test.each(
+      firstOf(1, [
+        ['the event changes nothing yet', '', false, terminated('E0001', '2026-12-31', '2026-11-20T01:30:00.000Z')],
+        ['the export changes nothing yet', '2026-12-31', false, newerTitle],
+        ['the export is sent to everybody once more', '', true, newerTitle],
+      ]),
+    )('of an export is outdated also if a newer event was accepted and %s', async (_, leavingDate, full, event) => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -978,19 +987,21 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await world.runOf(held.id)).toMatchObject({ state: 'held', moved: expect.stringContaining('1 person') })
     })
 
-    test.each<[string, HrEvent, string | null]>([
-      ['changes it if it states that a person has left', terminated('E0010', '2026-11-19', behind), '1 person'],
-      [
-        'does not change it if it states that a person is employed',
-        { type: 'hired', at: behind, employee: { id: 'E0010' } },
-        null,
-      ],
-      [
-        'does not change it if a field stays',
-        { type: 'updated', at: behind, employee: { id: 'E0010', first: 'Person 10' } },
-        null,
-      ],
-    ])('of an export meets an older fact behind a newer one, which %s', async (_, event, moved) => {
+    test.each<readonly [string, HrEvent, string | null]>(
+      firstOf(2, [
+        ['changes it if it states that a person has left', terminated('E0010', '2026-11-19', behind), '1 person'],
+        [
+          'does not change it if it states that a person is employed',
+          { type: 'hired', at: behind, employee: { id: 'E0010' } },
+          null,
+        ],
+        [
+          'does not change it if a field stays',
+          { type: 'updated', at: behind, employee: { id: 'E0010', first: 'Person 10' } },
+          null,
+        ],
+      ]),
+    )('of an export meets an older fact behind a newer one, which %s', async (_, event, moved) => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
@@ -1005,7 +1016,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await world.runOf(held.id)).toMatchObject({ state: 'held', moved: expected })
     })
 
-    test('of events stays valid if older facts about others were accepted', async () => {
+    test('of events stays valid if older facts about others were accepted', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -1055,7 +1066,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await world.runOf(held.id)).sent.delete).toEqual({ requests: 0, people: 0 })
     })
 
-    test('is made again without a person who was retracted since; a requested retraction continues to wait', async () => {
+    test('is made again without a person who was retracted since; a requested retraction continues to wait', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
