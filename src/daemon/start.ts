@@ -22,7 +22,7 @@ import type { Config } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
 import { Secret } from './config/secret.ts'
 import { announceAddress } from './control/address-file.ts'
-import { namesFor } from './control/hand-over.ts'
+import { leadersOf, namesFor } from './control/hand-over.ts'
 import { checkedHandlers } from './control/handlers.ts'
 import { startProbeServer } from './control/probe-server.ts'
 import { explainDatabaseFailures, startLocalServer, startServer } from './control/server.ts'
@@ -142,8 +142,11 @@ async function startActivity(
     const monitored = monitoredConnections(config)
     starting.use(startAlerts({ db: store.db, settings: config.alerts, monitored, events, now }))
     const { handOver: mails, weekly, alerts } = config
-    if (mails !== null)
-      starting.use(startMailing({ db: store.db, mails, alerts, addNames: namesFor(sync), events, now }))
+    if (mails !== null) {
+      const { mailed: connections = [] } = monitored
+      const mailing = { connections, leaders: leadersOf(sync), addNames: namesFor(sync) }
+      starting.use(startMailing({ db: store.db, mails, ...mailing, alerts, events, now }))
+    }
     if (weekly !== null) {
       const connections = new Map([...config.connections].map(([name, { schedule }]) => [name, schedule]))
       const { onePerson = [] } = monitored

@@ -15,6 +15,11 @@ const maxThreads = 20
 
 const loadNodemailer = () => withOptionalPackage(() => import('nodemailer'), { name: 'nodemailer', use: 'mail' })
 
+/** A server may scan an attachment before it answers; RFC 5321, 4.5.3.2.6, grants it ten minutes. */
+export const answerTimeoutMs = 10 * 60_000
+/** Servers check a sender before they greet it. */
+const greetingMs = 60_000
+
 type SmtpOptions = { readonly name: string; readonly linkOf: AlertLink; readonly timeoutMs: number }
 
 /** Sends mail, each message on its own connection. Shows only the codes of the server's replies, never their text. */
@@ -75,7 +80,7 @@ export async function sendMail(
   } catch (error) {
     if (signal.aborted) return { failure: stoppedMeanwhile }
     if (timeout.aborted) return { failure: `${where} did not take the mail within ${timeoutMs / 1000} seconds` }
-    return { failure: `${where} ${explained(error, channel)}` }
+    return { failure: `${where} ${explained(error, channel)}`, ...(isTooLarge(error) && { isTooLarge: true }) }
   } finally {
     transport.close()
   }
@@ -143,7 +148,7 @@ async function transportOptions(
     auth: login ? { user: await login.user.read(), pass: await login.password.read() } : undefined,
     tls: { ...provenServers, ca: ca === null ? undefined : await certificates(ca, name) },
     connectionTimeout: connectTimeoutMs,
-    greetingTimeout: timeoutMs,
+    greetingTimeout: Math.min(timeoutMs, greetingMs),
     socketTimeout: timeoutMs,
     dnsTimeout: connectTimeoutMs,
     socketCloseTimeout: closeMs,
@@ -201,6 +206,11 @@ function explained(error: unknown, { tls }: SmtpChannel): string {
   if (cert !== undefined || /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|HOSTNAME_)/.test(system))
     return `${meanings.ETLS} (${system})`
   return `${meanings[system] ?? meanings[code] ?? 'did not take the mail'}${codes === '' ? ` (${system})` : codes}`
+}
+
+/** 552 and 5.3.4: larger than the server takes; 5.2.3: than the mailbox takes. */
+function isTooLarge(error: unknown): boolean {
+  return /^ \((?:552\b(?! 5\.2\.2)|5\d\d 5\.(?:3\.4|2\.3)\))/.test(codesOf(error as SmtpError))
 }
 
 /** The codes of a reply, such as ` (550 5.1.1)`. The text after them may hold anything. */

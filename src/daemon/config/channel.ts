@@ -90,6 +90,8 @@ export type Unsent = {
   readonly retryAfterMs?: number | null
   /** Some recipients of a mail got it, so it is not sent again. */
   readonly isTakenByOthers?: boolean
+  /** The receiver takes no mail of this size. */
+  readonly isTooLarge?: boolean
 }
 
 /** Sends to one channel. Null once the receiver has taken the message. Faults of the network and of the receiver are not thrown. */

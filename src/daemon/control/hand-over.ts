@@ -2,7 +2,7 @@ import type { handOverOperations } from '../../contract/control/hand-over.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { handOverFile } from '../hand-over/files.ts'
-import { type AddNames, readHandOver } from '../hand-over/read.ts'
+import { type AddNames, type Leaders, readHandOver } from '../hand-over/read.ts'
 import type { ControlContext } from './control-context.ts'
 import { withNames } from './names.ts'
 import { requireConnection } from './require-connection.ts'
@@ -26,7 +26,8 @@ export const handOverHandlers: Handlers<typeof handOverOperations, ControlContex
 async function listOf(ctx: ControlContext, { connection, values, perGroup }: ListQuery) {
   if (connection !== undefined) requireConnection(ctx, connection)
   const { list } = await readHandOver(ctx.sync.store.db, {
-    connections: connection === undefined ? null : [connection],
+    connections: connection === undefined ? [...ctx.sync.connections.keys()] : [connection],
+    leaders: leadersOf(ctx.sync),
     now: ctx.sync.now(),
     addNames: values ? namesFor(ctx.sync) : null,
     ...(perGroup !== undefined && { perGroup }),
@@ -37,4 +38,9 @@ async function listOf(ctx: ControlContext, { connection, values, perGroup }: Lis
 /** Adds the names of people to faults. */
 export function namesFor(sync: Pick<SyncContext, 'store' | 'connections'>): AddNames {
   return (faults) => withNames({ sync }, faults, { values: true })
+}
+
+/** The connections that read along with another one, each with that one. */
+export function leadersOf({ connections }: Pick<SyncContext, 'connections'>): Leaders {
+  return new Map([...connections].flatMap(([name, { linkedTo }]) => (linkedTo ? [[name, linkedTo] as const] : [])))
 }

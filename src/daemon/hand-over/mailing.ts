@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
 import {
@@ -13,17 +13,20 @@ import {
 import type { Db } from '../../store/schema.ts'
 import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { sendMail } from '../alerts/smtp.ts'
+import { answerTimeoutMs as timeoutMs, sendMail } from '../alerts/smtp.ts'
 import type { AlertSettings, SmtpChannel, Unsent } from '../config/channel.ts'
 import type { HandOverMails } from '../config/hand-over-settings.ts'
 import { latestSlot } from '../schedules/schedules.ts'
 import { handOverMail } from './mail.ts'
-import { type AddNames, readHandOver } from './read.ts'
+import { type AddNames, type Leaders, readHandOver } from './read.ts'
 
 /** What the mails to HR need. */
 type MailingContext = {
   readonly db: Db
   readonly mails: HandOverMails
+  /** Those that the mails are about. */
+  readonly connections: readonly string[]
+  readonly leaders: Leaders
   readonly alerts: Pick<AlertSettings, 'channels' | 'consoleUrl'>
   readonly addNames: AddNames
   readonly events: Events
@@ -31,8 +34,6 @@ type MailingContext = {
 }
 
 const checkMs = 10_000
-/** Mail servers may check a sender before they answer, and an attachment takes time. */
-const timeoutMs = 60_000
 /** Rare enough for a server that is down, frequent enough to reach it soon after it is back. */
 const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 60, maxSeconds: 15 * 60 }
 
@@ -52,23 +53,23 @@ export function startMailing(context: MailingContext, { pauseMs = checkMs } = {}
 }
 
 /**
- * Sends the mail of the newest slot if anything is new. The mail is sent at least once, whichever process sends it, and twice only if a
- * process dies between the server's answer and the note of it.
+ * Sends the mail of the newest slot if anything is new. The mail is sent at least once, whichever process sends it, and twice only if
+ * nobody learns that the server took it. Both then have the same Message-ID, by which many servers drop the second.
  */
 export async function mailIfDue(context: MailingContext, signal: AbortSignal): Promise<void> {
-  const { db, mails, events, now } = context
+  const { db, mails, connections, events, now } = context
   const slot = latestSlot(mails.schedule, now())
   const claim = slot && (await claimMail(db, { slot: slot.name, now: now() }))
   if (!claim) return
   if (signal.aborted) return await releaseMail(db, claim)
-  if (!(await hasNewFaultsForHr(db, { ...mails, now: now() }))) {
+  if (!(await hasNewFaultsForHr(db, { connections, now: now() }))) {
     await closeMail(db, claim, { faults: [], values: false, now: now() })
     return
   }
-  const { sent, unsent } = await trySend(context, signal)
+  const { sent, unsent } = await trySend(context, claim, signal)
   if (sent === null) return await (signal.aborted ? releaseMail(db, claim) : postpone(context, claim, unsent))
-  const { faults, departures } = sent
-  const values = mails.attachment !== 'none' || mails.valuesInBody
+  const { faults, departures, isAttached } = sent
+  const values = isAttached || mails.valuesInBody
   const isOurs = await closeMail(db, claim, { faults, values, failure: unsent?.failure ?? null, now: now() })
   if (isOurs) events.handOverSent({ entries: faults.length, departures })
 }
@@ -77,31 +78,50 @@ function linkOf(consoleUrl: URL | null): string | null {
   return consoleUrl === null ? null : new URL('/problems/hr', consoleUrl).href
 }
 
-type SentMail = { readonly faults: readonly HandOverFault[]; readonly departures: number }
+type SentMail = {
+  readonly faults: readonly HandOverFault[]
+  readonly departures: number
+  readonly isAttached: boolean
+}
 type Sending =
   | { readonly sent: SentMail; readonly unsent: Unsent | null }
   | { readonly sent: null; readonly unsent: Unsent }
 
-/** Makes the mail and sends it. */
-async function trySend(context: MailingContext, signal: AbortSignal): Promise<Sending> {
-  const { db, mails, addNames, events, now } = context
+/** Makes the mail and sends it: without its attachment if that is too large for the server. */
+async function trySend(context: MailingContext, claim: MailClaim, signal: AbortSignal): Promise<Sending> {
+  const { db, mails, connections, leaders, addNames, alerts, events, now } = context
   try {
-    const { list, faults } = await readHandOver(db, { ...mails, now: now(), addNames })
-    const mail = await handOverMail(list, {
-      ...mails,
-      link: linkOf(context.alerts.consoleUrl),
-      messageId: `<${randomUUID()}@${mailChannel(context).from.split('@').at(-1)}>`,
-    })
-    const unsent = await sendMail(mailChannel(context), mail, { name: mails.channel, timeoutMs, signal })
-    return unsent === null || unsent.isTakenByOthers
-      ? { sent: { faults, departures: list.departures }, unsent }
-      : { sent: null, unsent }
+    const { list, faults } = await readHandOver(db, { connections, leaders, now: now(), addNames })
+    const channel = mailChannel(context)
+    const common = { ...mails, link: linkOf(alerts.consoleUrl), messageId: messageIdOf(faults, claim, channel) }
+    const send = async (attachment: HandOverMails['attachment']) => {
+      const mail = await handOverMail(list, { ...common, attachment })
+      return await sendMail(channel, mail, { name: mails.channel, timeoutMs, signal })
+    }
+    const unsent = await send(mails.attachment)
+    const isAttached = mails.attachment !== 'none'
+    const { departures } = list
+    if (!unsent?.isTooLarge || !isAttached) return sendingOf({ faults, departures, isAttached }, unsent)
+    events.handOverUnsent({ channel: mails.channel, attempt: claim.attempts, reason: unsent.failure })
+    return sendingOf({ faults, departures, isAttached: false }, await send('none'))
   } catch (error) {
     // A secret or a package that is missing may be there at the next attempt.
     if (error instanceof Failure) return { sent: null, unsent: { failure: error.message } }
     events.unexpected({ during: 'mails to HR', error })
     return { sent: null, unsent: { failure: 'the list could not be made; the log has the reason' } }
   }
+}
+
+function sendingOf(sent: SentMail, unsent: Unsent | null): Sending {
+  return unsent === null || unsent.isTakenByOthers ? { sent, unsent } : { sent: null, unsent }
+}
+
+/** The same for a repeated attempt: servers drop what they already have. Another list is another mail. */
+function messageIdOf(faults: readonly HandOverFault[], { slot }: MailClaim, { from }: SmtpChannel): string {
+  const hash = createHash('sha256').update(slot)
+  for (const { connection, fingerprint, firstAt } of faults)
+    hash.update(JSON.stringify([connection, fingerprint, firstAt.getTime()]))
+  return `<${hash.digest('hex').slice(0, 32)}@${from.split('@').at(-1)}>`
 }
 
 type ChannelSource = {

@@ -5,7 +5,7 @@ import type { Db } from '../../store/schema.ts'
 import { claimWeekly, closeWeekly, postponeWeekly, releaseWeekly, type WeeklyClaim } from '../../store/weekly/mails.ts'
 import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { sendMail } from '../alerts/smtp.ts'
+import { answerTimeoutMs as timeoutMs, sendMail } from '../alerts/smtp.ts'
 import type { AlertSettings, Unsent } from '../config/channel.ts'
 import type { WeeklyMails } from '../config/weekly-settings.ts'
 import { mailChannel } from '../hand-over/mailing.ts'
@@ -23,7 +23,6 @@ type WeeklyContext = Pick<WeekQuery, 'connections' | 'onePerson'> & {
 }
 
 const checkMs = 10_000
-const timeoutMs = 60_000
 const dayMs = 24 * 60 * 60_000
 /** After a longer silence, a summary is about this time only. */
 const maxPeriodMs = 31 * dayMs
@@ -46,7 +45,7 @@ export function startWeekly(context: WeeklyContext, { pauseMs = checkMs } = {}):
 
 /**
  * Sends the summary of the newest slot, about the time since the one that was mailed before it. It is sent at least once, whichever process
- * sends it, and twice only if a process dies between the server's answer and the note of it. One that was missed is sent late.
+ * sends it, and twice only if nobody learns that the server took it. One that was missed is sent late.
  */
 export async function mailWeekIfDue(context: WeeklyContext, signal: AbortSignal): Promise<void> {
   const { db, mails, now } = context

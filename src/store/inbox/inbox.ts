@@ -346,11 +346,14 @@ export async function retryEndedEvents(db: Db, { before }: { before: Date }): Pr
       and runs.finished_at < ${before}`.execute(db)
 }
 
+/** The columns of a rejected event that is read again. What is then wrong with it may be something else, so no mail to HR has listed it. */
+export const readAgain = { state: 'pending', run_id: null, reason: null, retry_at: null, mailed_at: null } as const
+
 /** Makes rejected events pending again once their future date has come. */
 export async function retryDueEvents(db: Db, { now }: { now: Date }): Promise<void> {
   await db
     .updateTable('inbox')
-    .set({ state: 'pending', run_id: null, reason: null, retry_at: null })
+    .set(readAgain)
     .where('state', '=', 'rejected')
     .where('retry_at', '<=', now)
     .where('body', 'is not', null)

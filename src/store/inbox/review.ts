@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { EventState } from '../../contract/control/shapes.ts'
 import type { StoredEvent } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
+import { readAgain } from './inbox.ts'
 
 /** An event as operators see it. */
 type ListedEvent = Omit<StoredEvent, 'body'> & {
@@ -55,7 +56,7 @@ export async function retryEvents(
 ): Promise<number> {
   let query = db
     .updateTable('inbox')
-    .set({ state: 'pending', run_id: null, reason: null, retry_at: null })
+    .set(readAgain)
     .where('connection', '=', connection)
     .where('state', '=', 'rejected')
     .where('body', 'is not', null)

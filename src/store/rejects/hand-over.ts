@@ -33,8 +33,8 @@ export type HandOverFault = {
 }
 
 type FaultFilter = {
-  /** Null: all. */
-  readonly connections: readonly string[] | null
+  /** Those of the configuration: the store keeps the faults of one that was removed or renamed. */
+  readonly connections: readonly string[]
   readonly now: Date
 }
 
@@ -66,7 +66,7 @@ export async function listHandOverFaults(db: Db, { connections, now }: FaultFilt
     select fault.connection, fingerprint, fault.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
       coalesce(field = 'employment', false) as contradicts, column_name as "column", cause, expected, cell, reason, source, line, times,
       first_at as "firstAt", mailed_at is null as "isNew", event
-    from ${selectFaultsForHr(now)} and ${ofConnections(connections)}
+    from ${selectFaultsForHr(now)} and fault.connection = any(${connections})
     order by leaver desc, first_at, fault.connection collate "C", source collate "C", line, fingerprint collate "C"`.execute(
     db,
   )
@@ -77,18 +77,21 @@ export async function listHandOverFaults(db: Db, { connections, now }: FaultFilt
 export async function hasNewFaultsForHr(db: Db, { connections, now }: FaultFilter): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (
-      select 1 from ${selectFaultsForHr(now)} and mailed_at is null and ${ofConnections(connections)}) as found`.execute(
+      select 1 from ${selectFaultsForHr(now)} and mailed_at is null and fault.connection = any(${connections})) as found`.execute(
     db,
   )
   return rows[0]?.found ?? false
 }
 
-function ofConnections(connections: readonly string[] | null): RawBuilder<boolean> {
-  return connections === null ? sql<boolean>`true` : sql<boolean>`fault.connection = any(${connections})`
-}
+/** How long a process may take to make and send a mail before another one takes it over: longer than it waits for the server. */
+const claimMs = 12 * 60_000
 
-/** How long a process may take to make and send a mail before another one takes it over. */
-const claimMs = 5 * 60_000
+/**
+ * In SQL, whether a slot was dealt with: this one, or a later one of a process whose settings or clock differ. A slot that lies further
+ * ahead comes from a clock that was wrong.
+ */
+const isDone = (slot: string) =>
+  sql<boolean>`slot::timestamp between ${slot}::timestamp and ${slot}::timestamp + interval '7 days'`
 
 type MailSlot = {
   /** The newest slot of the schedule. */
@@ -112,7 +115,7 @@ export async function claimMail(db: Db, { slot, now }: MailSlot): Promise<MailCl
     .execute()
   const { rows } = await sql<MailClaim>`
     update hand_over_mails set claimed_until = ${until}, attempts = attempts + 1
-    where slot <> ${slot} and (claimed_until is null or claimed_until <= ${now}) and (retry_at is null or retry_at <= ${now})
+    where not ${isDone(slot)} and (claimed_until is null or claimed_until <= ${now}) and (retry_at is null or retry_at <= ${now})
     returning ${slot}::text as slot, attempts`.execute(db)
   return rows[0] ?? null
 }

@@ -56,6 +56,9 @@ export async function hasNewFaults(db: Db, { connection, runId, approved, kept }
   return rows[0]?.is_new ?? true
 }
 
+/** In SQL, whether a fault hides or blocks what it did not when it was mailed to HR. */
+const isWorse = sql`(excluded.may_leave and not known_faults.may_leave) or (excluded.is_blocking and not known_faults.is_blocking)`
+
 type RecordedFaults = {
   readonly runId: string
   readonly connection: string
@@ -81,7 +84,8 @@ export async function recordFaults(tx: Db, { runId, connection, source, rejects,
           unlisted jsonb, cause text, expected text, cell text, times integer, "isBlocking" boolean)
       on conflict (connection, fingerprint) do update set
         line = excluded.line, reason = excluded.reason, cause = excluded.cause, expected = excluded.expected, cell = excluded.cell, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
-        is_blocking = excluded.is_blocking, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
+        is_blocking = excluded.is_blocking, run_id = excluded.run_id, last_at = excluded.last_at,
+        mailed_at = case when ${isWorse} then null else known_faults.mailed_at end`.execute(tx)
   }
   await tx
     .deleteFrom('known_faults')

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** How long a process may take to make and send a summary before another one takes it over. */
-const claimMs = 5 * 60_000
+/** How long a process may take to make and send a summary before another one takes it over: longer than it waits for the server. */
+const claimMs = 12 * 60_000
 
 /**
  * In SQL, whether a slot was mailed under another name: under an hour of the same day that the settings have no more, or by a process

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readHandOver } from '../../../src/daemon/hand-over/read.ts'
 import { addEvents } from '../../../src/store/inbox/inbox.ts'
-import { dismissEvents } from '../../../src/store/inbox/review.ts'
+import { dismissEvents, retryEvents } from '../../../src/store/inbox/review.ts'
 import { claimMail, closeMail, hasNewFaultsForHr } from '../../../src/store/rejects/hand-over.ts'
 import { rosterEntry } from '../../../src/store/roster/roster.ts'
 import { type HrEvent, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
@@ -30,7 +30,7 @@ async function open(...events: readonly HrEvent[]) {
     world,
     db,
     received,
-    read: async () => await readHandOver(db, { connections: null, now: world.clock.now, addNames: null }),
+    read: async () => await readHandOver(db, { connections: ['acme'], leaders: new Map(), now: world.clock.now, addNames: null }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
@@ -115,14 +115,25 @@ describe('events that cannot be read', () => {
     await using opened = await open(updated('E0004', 'Lead', at, { start: '2026-02-31' }))
     const { world, db, read } = opened
     const { now } = world.clock
-    const all = { connections: null, now }
-    await claimMail(db, { slot: 'the first', now })
-    const claim = await claimMail(db, { slot: 'the second', now })
+    const all = { connections: ['acme'], now }
+    await claimMail(db, { slot: '2026-11-19T07:00', now })
+    const claim = await claimMail(db, { slot: '2026-11-20T07:00', now })
     const { faults } = await read()
     const before = await hasNewFaultsForHr(db, all)
     if (claim) await closeMail(db, claim, { faults, values: false, now })
 
     expect([before, await hasNewFaultsForHr(db, all)]).toEqual([true, false])
     expect((await read()).faults).toMatchObject([{ event: '1', isNew: false }])
+  })
+
+  test('are new again once they are read again, as something else may be wrong then', async () => {
+    await using opened = await open(updated('E0004', 'Lead', at, { start: '2026-02-31' }))
+    const { world, db, read } = opened
+    await db.updateTable('inbox').set({ mailed_at: world.clock.now }).execute()
+    const before = (await read()).faults.map(({ isNew }) => isNew)
+    await retryEvents(db, { connection: 'acme' })
+    await later(world, 6)
+
+    expect([before, (await read()).faults.map(({ isNew }) => isNew)]).toEqual([[false], [true]])
   })
 })

@@ -56,6 +56,8 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
     const context = {
       db: world.sync.store.db,
       mails: { ...settings, ...mails },
+      connections: ['acme'],
+      leaders: new Map<string, string>(),
       alerts: { ...quietAlerts, channels: [smtpChannel(server.port, { to: ['ops@acme.example'] })] },
       addNames: namesFor(world.sync),
       events: silentEvents(({ event, ...fields }) => {
@@ -127,6 +129,89 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
     await at(3, 8)
 
     expect(server.received).toHaveLength(2)
+  })
+
+  test('go out again for a fault that now may hide a departure', async () => {
+    await using opened = await open()
+    const { at, server, world } = opened
+    const twice = (changed: Parameters<typeof change>[1]) => [...staff(20), ...change([person], changed)]
+    const [person = { id: 'E0004' }] = staff(4).slice(3)
+    await world.night(staff(20), { asOf: '2026-12-01T01:00:00.000Z' })
+    await world.night(twice({ id: 'E0004', title: 'Lead' }), { asOf: '2026-12-01T02:00:00.000Z' })
+    await at(1, 6)
+    await at(1, 8)
+    const first = server.received.length
+    await world.night(twice({ id: 'E0004', title: 'Lead', leavingDate: '2026-11-30' }), {
+      asOf: '2026-12-02T01:00:00.000Z',
+    })
+    await at(2, 8)
+
+    expect([first, server.received.length]).toEqual([1, 2])
+    expect(server.received[1]?.headers.subject).toContain('may hide a departure')
+  })
+
+  test('are not sent about a connection that is no longer configured', async () => {
+    await using opened = await open()
+    const { night, at, server, context } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    opened.world.clock.now = new Date(Date.UTC(2026, 11, 1, 8))
+    await mailIfDue({ ...context, connections: ['acme-emea'] }, new AbortController().signal)
+
+    expect(server.received).toEqual([])
+  })
+
+  test('do not go out at other times where two processes have different schedules', async () => {
+    await using opened = await open()
+    const { night, at, server, context, stored } = opened
+    const other = { ...context, mails: { ...context.mails, schedule: { cron: '0 8 * * *', timeZone: 'UTC' } } }
+    await at(1, 6)
+    await at(1, 9)
+    await mailIfDue(other, new AbortController().signal)
+    await night(1, badDate)
+
+    await at(1, 10)
+    await mailIfDue(other, new AbortController().signal)
+
+    expect(server.received).toEqual([])
+    expect(await stored()).toMatchObject({ slot: '2026-12-01T08:00' })
+  })
+
+  test('have the same Message-ID if the first attempt arrived and nobody learned of it', async () => {
+    await using opened = await open()
+    const { night, at, server, context } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    await at(1, 8)
+    await context.db.updateTable('hand_over_mails').set({ slot: '2026-11-30T07:00' }).execute()
+    await context.db.updateTable('known_faults').set({ mailed_at: null }).execute()
+    await at(1, 9)
+    await night(2, badMail)
+    await at(2, 9)
+
+    const [first, repeated, next] = server.received.map(({ headers }) => headers['message-id'])
+    expect(first).toMatch(/^<[0-9a-f]{32}@/)
+    expect(repeated).toBe(first)
+    expect(next).not.toBe(first)
+  })
+
+  test('go without the list if that is too large for the server', async () => {
+    await using opened = await open()
+    const { night, at, server, rules, events } = opened
+    await night(1, badDate)
+    await at(1, 6)
+    let attempts = 0
+    rules.onData = () => {
+      rules.refusal = attempts++ === 0 ? new Refusal(552, '5.3.4 message too big') : undefined
+    }
+    await at(1, 8)
+
+    expect(server.received).toHaveLength(1)
+    expect(server.received[0]?.raw).not.toContain('hr-corrections')
+    expect(events).toMatchObject([
+      { event: 'hand_over.unsent', reason: expect.stringContaining('552 5.3.4') },
+      { event: 'hand_over.sent' },
+    ])
   })
 
   test('are tried again after a refusal, and a fault counts as new until the server has taken a mail', async () => {
