@@ -27,6 +27,7 @@ import { runsPages } from './pages/runs.ts'
 import { schedulePages } from './pages/schedules.ts'
 import { settingsPages } from './pages/settings.ts'
 import { settingsChangePages } from './pages/settings-change.ts'
+import { settingsColumnsPages } from './pages/settings-columns.ts'
 import { sourcePages } from './pages/sources.ts'
 import { statementPages } from './pages/statement.ts'
 import { createSite } from './site/create-site.ts'
@@ -105,6 +106,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
     auditPages(site)
     settingsPages(site)
     settingsChangePages(site)
+    settingsColumnsPages(site)
     docsPages(site)
   })
 }

@@ -95,6 +95,31 @@ test.each([
   },
 )
 
+test.each([
+  ['on a wide screen', { width: 1440 }],
+  ['without scripts on a phone in the dark', { scripts: false, width: 360, dark: true }],
+] as const)('in Chromium %s, an admin chooses a column and a status word in a form', async (_how, how) => {
+  await using window = await openSettings(daemon, how)
+  const { page, press, look } = window
+  await press('Choose columns and status words')
+  await look('columns')
+  await page.select('select[aria-label="Column of Job title"]', '=Last Name')
+  await page.select('select[aria-label="What Active means"]', 'left')
+  await press('See what changes')
+  const difference = await textOf(page, 'main')
+  await look('columns-preview')
+  await press('Go on editing')
+  const typed = await window.textIn('mapping')
+  await press('See what changes')
+  await press('Save and reload')
+
+  expect(difference).toContain('+ jobTitle: Last Name')
+  expect(difference).toContain('leftWhen: [ Terminated, Active ]')
+  expect(typed).toContain('jobTitle: Last Name')
+  expect(await daemon.config()).toContain('        jobTitle: Last Name\n')
+  expect([window.flaws, window.complaints]).toEqual([[], []])
+})
+
 test('a mistake stands beside its part, and what was typed stays', async () => {
   await using window = await openSettings(daemon)
   await window.fill('mapping', 'fields: { email: { colum: Mail } }')

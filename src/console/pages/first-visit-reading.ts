@@ -1,7 +1,7 @@
 import type { ProposedReading, ReadingAnswers } from '../../contract/control/first-visit.ts'
 import { Failure } from '../../errors.ts'
 import { failureStatuses } from '../../http/server/failure-statuses.ts'
-import { actionLink, type Option, optionList, selectField, textField } from '../../web/forms.ts'
+import { actionLink, type Option, selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
@@ -16,9 +16,9 @@ import {
   notSent,
   readAnswers,
   uploadHref,
-  valueInput,
   valuesOf,
 } from './first-visit-answers.ts'
+import { columnSelect, statusMeanings, valuesPart } from './reading-parts.ts'
 
 type Question = ProposedReading['questions'][number]
 
@@ -37,8 +37,6 @@ export const delimiters: readonly Option[] = [
 ]
 const defaultFolder = 'exports'
 const defaultName = 'HR'
-/** A longer value is not a status. */
-const maxValueLength = 190
 
 /** The page for visitors whose export is gone. */
 export const goneHref = `${firstVisitHref}?gone=1`
@@ -236,15 +234,8 @@ ${textField({ name: 'ignoredStatements', label: 'Ignored statements', value: fie
 function columnsPart({ fields: mapped, otherFields, columns, left, questions }: ProposedReading, fields: Fields): Html {
   const chosenElsewhere = new Set(questions.flatMap(questionFields))
   const choice = (field: string, column: string | null): Html | false => {
-    const options = [
-      { value: '', name: column ?? 'nothing' },
-      ...(column === null || field === 'identityId' ? [] : [{ value: notSent, name: 'nothing' }]),
-      ...columns.filter((one) => one !== column).map((one) => ({ value: columnValue(one), name: one })),
-    ]
-    return (
-      !chosenElsewhere.has(field) &&
-      html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${optionList(options, fields(fieldInput(field)))}</select>`
-    )
+    const canBeLeftOut = column !== null && field !== 'identityId'
+    return !chosenElsewhere.has(field) && columnSelect({ field, column, columns, canBeLeftOut }, fields)
   }
   const rows = [
     ...mapped.map(({ field, column, examples, why }) => ({ field, column, examples, why })),
@@ -268,38 +259,6 @@ function columnsPart({ fields: mapped, otherFields, columns, left, questions }: 
 ${left.length === 0 ? html`<p class="empty">Every column is read.</p>` : html`<p class="address">${joined(left)}</p>`}`
 }
 
-type Meaning = { readonly value: string; readonly rows: number; readonly meaning: string }
-
-type ValuesPartOptions = { readonly meanings: readonly Option[]; readonly caption: string; readonly fields: Fields }
-
-function valuesPart(
-  kind: 'status' | 'contractor',
-  values: readonly Meaning[],
-  { meanings, caption, fields }: ValuesPartOptions,
-): Html {
-  return table({
-    caption,
-    columns: [
-      { name: 'Value', kind: 'row', cell: ({ value }) => value },
-      { name: 'Rows', kind: 'figure', cell: ({ rows }) => number(rows) },
-      {
-        name: 'Means',
-        cell: ({ value, meaning }) => {
-          if (value.length > maxValueLength) return 'unknown'
-          const name = valueInput(kind, value)
-          const chosen = fields(name)
-          const options = meanings.map((option) =>
-            option.value === meaning && chosen === '' ? { ...option, value: '' } : option,
-          )
-          return html`<select name="${name}" aria-label="${`What ${value} means`}">${optionList(options, chosen)}</select>`
-        },
-      },
-    ],
-    rows: values,
-    empty: 'No row has a value.',
-  })
-}
-
 /** The name of the list that contains a value; `open` if none does. */
 function meaningIn(lists: Readonly<Record<string, readonly { readonly value: string }[] | undefined>>) {
   return (value: string): string =>
@@ -312,11 +271,7 @@ function statusesPart(proposed: ProposedReading, fields: Fields): Html {
     'status',
     valuesOf(proposed).statuses.map((one) => ({ ...one, meaning: meaning(one.value) })),
     {
-      meanings: [
-        { value: 'employed', name: 'employed' },
-        { value: 'left', name: 'has left' },
-        { value: 'open', name: 'unknown: hold the plan' },
-      ],
+      meanings: statusMeanings,
       caption: 'What each status means',
       fields,
     },

@@ -45,11 +45,13 @@ export function settingsChangePages(site: Site): void {
   site.action(`${path}/reject`, reject)
 }
 
-function settingsHref(connection: string, step = ''): string {
+/** The address of the settings of a connection, or of a step below it. */
+export function settingsHref(connection: string, step = ''): string {
   return `${connectionHref(connection)}/settings${step}`
 }
 
-async function readSettings({ control }: PageContext, fields: Fields): Promise<ConnectionSettings> {
+/** The settings of the connection that the address names. */
+export async function readSettings({ control }: PageContext, fields: Fields): Promise<ConnectionSettings> {
   return await control.getConnectionSettings({ params: { connection: fields('connection') } })
 }
 
@@ -76,7 +78,8 @@ ${heading({
     { name: connection, href: connectionHref(connection) },
   ],
   lead: html`As they stand in ${code(file)}. Nothing is saved before you have seen what changes.`,
-  actions: previous && actionLink({ href: settingsHref(connection, '/undo'), name: 'Undo the last change' }),
+  actions: html`${sections.some(({ section }) => section === 'mapping') && actionLink({ href: settingsHref(connection, '/columns'), name: 'Choose columns and status words' })}
+${previous && actionLink({ href: settingsHref(connection, '/undo'), name: 'Undo the last change' })}`,
 })}
 ${trouble !== null && html`<p class="notice bad">${sentence(`Nothing can be saved: ${trouble}`)}${sections.length > 0 && ' You can see here what a change would do, and copy it.'}</p>`}
 ${settings.refusedReload !== null && html`<p class="notice bad">${sentence(`Rollcall refused the file when it last reloaded, and goes on with the settings that it had: ${settings.refusedReload}`)}</p>`}
@@ -143,7 +146,8 @@ function differenceList(difference: SettingsDifference, isQuestion = false): Htm
   })}`
 }
 
-async function previewPage(context: PageContext, fields: Fields): Promise<Content> {
+/** The page that shows what typed settings change, or the form again with what is wrong. */
+export async function previewPage(context: PageContext, fields: Fields): Promise<Content> {
   const settings = await readSettings(context, fields)
   const { connection } = settings
   const sections = typedSections(fields)

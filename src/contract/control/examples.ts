@@ -103,6 +103,11 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   answerPairs: { params: ofRun, bodies: { 'All are one person each': { same: true } } },
   getPause: { params: ofConnection },
   getConnectionSettings: { params: ofConnection },
+  getConnectionColumns: { params: ofConnection },
+  chooseConnectionColumns: {
+    params: ofConnection,
+    bodies: { 'A new name for a column': { digest, fields: { email: 'Work mail' } } },
+  },
   previewConnectionSettings: { params: ofConnection, bodies: { 'Another hour': { digest, sections: anotherHour } } },
   changeConnectionSettings: { params: ofConnection, bodies: { 'Another hour': { digest, sections: anotherHour } } },
   undoConnectionSettings: { params: ofConnection, bodies: { 'Put it back': { digest } } },

@@ -92,6 +92,34 @@ export type SettingsPreview = z.infer<typeof SettingsPreview>
 /** What a run would do with some settings. */
 export type SettingsEffect = z.infer<typeof Effect>
 
+const Cell = z.string().max(1000)
+const Meaning = z.enum(['left', 'employed', 'open'])
+
+/** Where the fields of a connection come from in its newest export, and what the values of its status mean. */
+export const ConnectionColumns = z
+  .object({
+    connection: z.string(),
+    file: z.string(),
+    digest: Digest.describe('Of the file. Choices repeat it.'),
+    columns: z.array(z.string()).describe('Of the newest export.'),
+    fields: z.array(
+      z.object({
+        field: z.string().describe('A field of a person, or "status": what says who has left.'),
+        column: z.string().nullable().describe('Null: it is read from no single column of the export.'),
+        written: z
+          .string()
+          .nullable()
+          .describe(
+            'What the settings say if that is no single column of the export: a missing column, several columns, a template or an expression. Null: they say nothing else.',
+          ),
+      }),
+    ),
+    statuses: z.array(z.object({ value: z.string(), rows: z.int(), means: Meaning })),
+    rows: z.int().describe('How many rows of the export were looked at for the values.'),
+  })
+  .meta({ id: 'ConnectionColumns' })
+export type ConnectionColumns = z.infer<typeof ConnectionColumns>
+
 const Outcome = z
   .object({
     connection: z.string(),
@@ -118,6 +146,32 @@ export const settingsChangeOperations = operations({
     summary: 'The settings of a connection as the file has them. References to secrets are not resolved.',
     params,
     success: { 200: ConnectionSettings },
+    errors: [...errors],
+  },
+  getConnectionColumns: {
+    method: 'GET',
+    path: '/connections/:connection/settings/columns',
+    permission: 'admin',
+    summary: 'Where the fields of a connection come from in its newest export, of which the beginning is read.',
+    params,
+    success: { 200: ConnectionColumns },
+    errors: [...errors],
+  },
+  chooseConnectionColumns: {
+    method: 'POST',
+    path: '/connections/:connection/settings/columns',
+    permission: 'admin',
+    summary: 'Write chosen columns and meanings as settings, to be previewed and saved. Nothing is stored.',
+    params,
+    body: z.strictObject({
+      digest: typed.digest,
+      fields: z
+        .record(z.string().max(200), Cell.nullable())
+        .default({})
+        .describe('The column of a field. Null: the field is not sent.'),
+      statuses: z.record(Cell, Meaning).default({}).describe('By the value of the status.'),
+    }),
+    success: { 200: z.object({ digest: Digest, sections: z.partialRecord(Section, Yaml) }) },
     errors: [...errors],
   },
   previewConnectionSettings: {

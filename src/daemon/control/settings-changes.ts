@@ -18,9 +18,16 @@ export const settingsChangeHandlers: Handlers<typeof settingsChangeOperations, S
     return { status: 200, body: await settingsIn(ctx).read(connection, ctx.actor) }
   },
 
+  async getConnectionColumns(ctx, { params: { connection } }) {
+    return { status: 200, body: await settingsIn(ctx).columns(connection, signalOf(ctx)) }
+  },
+
+  async chooseConnectionColumns(ctx, { params: { connection }, body: { digest, ...choices } }) {
+    return { status: 200, body: await settingsIn(ctx).choose(connection, digest, choices) }
+  },
+
   async previewConnectionSettings(ctx, { params: { connection }, body: { effect, ...typed } }) {
-    const signal = ctx.requestSignal?.() ?? new AbortController().signal
-    return { status: 200, body: await settingsIn(ctx).preview(connection, typed, { effect, signal }) }
+    return { status: 200, body: await settingsIn(ctx).preview(connection, typed, { effect, signal: signalOf(ctx) }) }
   },
 
   async changeConnectionSettings(ctx, { params: { connection }, body: { by: _, ...typed } }) {
@@ -38,6 +45,10 @@ export const settingsChangeHandlers: Handlers<typeof settingsChangeOperations, S
   async rejectConnectionSettings(ctx, { params: { connection }, body: { id } }) {
     return { status: 200, body: await settingsIn(ctx).reject(connection, id, ctx.actor) }
   },
+}
+
+function signalOf({ requestSignal }: SettingsChangeContext): AbortSignal {
+  return requestSignal?.() ?? new AbortController().signal
 }
 
 function settingsIn({ connectionSettings }: SettingsChangeContext): ConnectionSettings {

@@ -1,10 +1,13 @@
 import type {
+  ConnectionColumns,
   SettingsDifference,
   SettingsEffect,
   SettingsPreview,
   ConnectionSettings as SettingsView,
 } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
+import { withClassified } from '../../identity/mapping/classified.ts'
+import { listClassifiedValues } from '../../store/classified-values.ts'
 import { type SettingsChange, savedChange, waitingChange } from '../../store/settings-changes.ts'
 import { isSamePerson } from '../../sync/requests/two-people.ts'
 import { repeat } from '../../system/repeat.ts'
@@ -12,8 +15,9 @@ import type { InTurn } from '../../system/turns.ts'
 import type { Config } from '../config/config.ts'
 import type { Reloads } from '../config/reload.ts'
 import { isTrial, type VisitParts } from '../proposal/first-parts.ts'
-import { planList } from '../proposal/plan-list.ts'
+import { inTime, planList } from '../proposal/plan-list.ts'
 import { forbiddenChanges } from './allowed-changes.ts'
+import { type ColumnChoices, chosenSections, sampleColumns } from './columns.ts'
 import { settingsDifference } from './difference.ts'
 import { mistakesIn, type OpenedFile, openFile } from './opened-file.ts'
 import {
@@ -39,9 +43,15 @@ type Typed = {
   readonly sections: Readonly<Partial<Record<SectionName, string>>>
 }
 
+type ChosenColumns = { readonly digest: string; readonly sections: Typed['sections'] }
+
 /** Lets admins change the settings of a connection in the file of the configuration. */
 export type ConnectionSettings = AsyncDisposable & {
   read(connection: string, actor: Actor): Promise<SettingsView>
+  /** Reads the beginning of the newest export. Throws `conflict` if its columns cannot be chosen here. */
+  columns(connection: string, signal: AbortSignal): Promise<ConnectionColumns>
+  /** The parts of the connection with the chosen columns. Throws `conflict` if the file has changed since. */
+  choose(connection: string, digest: string, choices: ColumnChoices): Promise<ChosenColumns>
   /** `signal`: aborted when the caller has left. `effect`: whether the newest export is read. */
   preview(
     connection: string,
@@ -74,6 +84,16 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
   return {
     async read(connection, actor) {
       return await settingsView(parts, { connection, actor, opened: await open(connection) })
+    },
+    async columns(connection, signal) {
+      return await columnsOf(parts, { connection, opened: await open(connection), signal })
+    },
+    async choose(connection, digest, choices) {
+      const opened = await open(connection)
+      if (digest !== opened.digest) throw new Failure('conflict', movedText(config))
+      const { mapping } = requireColumns(parts, connection, opened)
+      const sections = opened.sections.map(({ name, text }) => ({ section: name, text }))
+      return { digest, sections: chosenSections(sections, mapping, choices) }
     },
     async preview(connection, typed, { effect, signal }) {
       const opened = await open(connection)
@@ -193,12 +213,12 @@ function hasTwoPeople({ approvals }: Config, { current }: OpenedFile): boolean {
   return approvals.twoPeople || current?.approvals.twoPeople === true
 }
 
-function refuseUnsavable({ file }: Config, { digest, trouble }: OpenedFile, seen: string): void {
-  if (digest !== seen)
-    throw new Failure(
-      'conflict',
-      `${file} was changed by somebody else since you opened this page: compare with the file as it is now, and save again`,
-    )
+function movedText({ file }: Config): string {
+  return `${file} was changed by somebody else since you opened this page: compare with the file as it is now, and save again`
+}
+
+function refuseUnsavable(config: Config, { digest, trouble }: OpenedFile, seen: string): void {
+  if (digest !== seen) throw new Failure('conflict', movedText(config))
   if (trouble !== null) throw new Failure('conflict', `nothing can be saved: ${trouble}`)
 }
 
@@ -255,6 +275,34 @@ async function settingsView(parts: SettingsParts, { connection, opened, actor }:
       difference: settingsDifference({ before: waiting.before, after: waiting.after, connection, hidden }),
     },
   }
+}
+
+/** The source of a connection whose columns a person can choose. */
+function requireColumns({ toSync }: SettingsParts, connection: string, { current, hidden, trouble }: OpenedFile) {
+  const one = current?.connections.get(connection)
+  if (!current || !one) throw new Failure('conflict', trouble ?? `the file has no connection ${connection}`)
+  const source = one.records ? undefined : toSync(current, one).feeds.source
+  if (source === undefined) throw new Failure('conflict', 'this connection reads no export of people')
+  if (hidden.has('mapping') || hidden.has('leaving'))
+    throw new Failure('conflict', 'a secret may stand beside the columns: change them in the file itself')
+  return source
+}
+
+type ToSample = { readonly connection: string; readonly opened: OpenedFile; readonly signal: AbortSignal }
+
+async function columnsOf(parts: SettingsParts, { connection, opened, signal }: ToSample): Promise<ConnectionColumns> {
+  const { mapping, connector } = requireColumns(parts, connection, opened)
+  const classified = await listClassifiedValues(parts.sync.store.db, connection)
+  const read = async (either: AbortSignal) => {
+    const reading = await connector.open({ now: parts.sync.now, signal: either, findDecided: async () => new Set() })
+    try {
+      return await sampleColumns(reading, withClassified(mapping, classified), either)
+    } finally {
+      await reading.close?.()
+    }
+  }
+  const sample = await inTime(AbortSignal.any([signal, parts.signal]), read, 'change the columns in YAML')
+  return { ...{ connection, file: parts.config.file, digest: opened.digest }, ...sample }
 }
 
 type ToCompare = {

@@ -1,0 +1,59 @@
+import { Document, isMap, parseDocument } from 'yaml'
+import { Failure } from '../../errors.ts'
+import { type Block, blockAt, linesOf } from './block-members.ts'
+
+/**
+ * Sets one setting of a block mapping in YAML, or removes it if the value is undefined. All other lines stay as written. What stands
+ * between braces around the setting is written anew.
+ */
+export function withSetting(text: string, path: readonly string[], value: unknown): string {
+  const [key = '', ...below] = path
+  const block = text.trim() === '' ? null : blockAt(`${text}\n`, [])
+  const member = block?.members.find((one) => one.key === key)
+  const changed = changedMember(member?.text ?? '', [key, ...below], value)
+  const lines = text === '' ? [] : text.split('\n')
+  const [from, to] = member ? [member.from, member.from + member.text.split('\n').length] : [lines.length, lines.length]
+  return [...lines.slice(0, from), ...(changed === '' ? [] : changed.split('\n')), ...lines.slice(to)].join('\n')
+}
+
+/** The lines of one setting of the mapping; empty if it is removed. */
+function changedMember(text: string, [key = '', ...below]: readonly string[], value: unknown): string {
+  const block = below.length > 0 && text !== '' ? blockAt(`${text}\n`, [key]) : null
+  if (block !== null) return withInner(text, block, withSetting(innerOf(text, block), below, value))
+  const document = text === '' ? new Document({}) : parseDocument(text)
+  const parent = below.length === 0 ? document.contents : document.getIn([key], true)
+  if (parent !== undefined && parent !== null && !isMap(parent) && below.length > 0)
+    throw new Failure('conflict', `${key} is written as an alias or one value: change it in YAML`)
+  if (value === undefined) document.deleteIn([key, ...below])
+  // A text in the place of another keeps its comment.
+  else document.setIn([key, ...below], isPlain(value) ? value : nodeOf(document, value))
+  const isEmpty = !isMap(document.contents) || document.contents.items.length === 0
+  return isEmpty ? '' : document.toString({ lineWidth: 0, singleQuote: true }).trimEnd()
+}
+
+/** Lists stand between brackets in one line, settings in lines of their own. */
+function nodeOf(document: Document, value: unknown): unknown {
+  if (Array.isArray(value)) return document.createNode(value, { flow: true })
+  const members = Object.entries(value as object).map(
+    ([name, one]) => [name, isPlain(one) ? one : nodeOf(document, one)] as const,
+  )
+  return document.createNode(Object.fromEntries(members))
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || typeof value !== 'object'
+}
+
+/** The lines of a mapping below its key, without their indentation. */
+function innerOf(text: string, { indent, members }: Block): string {
+  const lines = linesOf(text).slice(members[0]?.from, members.at(-1)?.to)
+  return lines.map((line) => line.slice(Math.min(indent, line.length - line.trimStart().length)).trimEnd()).join('\n')
+}
+
+function withInner(text: string, { indent, members }: Block, inner: string): string {
+  if (inner.trim() === '') return ''
+  const before = linesOf(text)
+    .slice(0, members[0]?.from)
+    .map((line) => line.trimEnd())
+  return [...before, ...inner.split('\n').map((line) => (line === '' ? '' : `${' '.repeat(indent)}${line}`))].join('\n')
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { withSetting } from '../../../src/daemon/settings/edit-setting.ts'
+
+const written = `# From payroll.
+preset: generic
+fields:
+  # The key of payroll.
+  identityId: { column: Worker ID }
+  email: Mail   # work
+
+  startedAt:
+    column: Start
+    format: dd.MM.yyyy # as printed
+severalRows: latest`
+
+test.each<[string, readonly string[], unknown, string]>([
+  ['a text', ['fields', 'email'], 'Work Mail', written.replace('email: Mail   # work', 'email: Work Mail # work')],
+  [
+    'a member of a mapping between braces',
+    ['fields', 'identityId', 'column'],
+    'Staff: No',
+    written.replace('{ column: Worker ID }', "{ column: 'Staff: No' }"),
+  ],
+  [
+    'a member of a mapping in lines',
+    ['fields', 'startedAt', 'column'],
+    'Joined',
+    written.replace('column: Start', 'column: Joined'),
+  ],
+  ['a new member', ['fields', 'jobTitle'], 'Role', written.replace('printed\n', 'printed\n  jobTitle: Role\n')],
+  ['null', ['fields', 'email'], null, written.replace('email: Mail   # work', 'email: null # work')],
+  ['nothing', ['severalRows'], undefined, written.replace('\nseveralRows: latest', '')],
+  ['a list in a new mapping', ['status', 'leftWhen'], ['Gone', 'T'], `${written}\nstatus:\n  leftWhen: [ Gone, T ]`],
+])('%s is set, and every other line stays as written', (_what, path, value, expected) => {
+  expect(withSetting(written, path, value)).toBe(expected)
+})
+
+test('into nothing, a mapping is written; the last member takes its mapping with it', () => {
+  expect(withSetting('', ['fields', 'email'], 'Mail')).toBe('fields:\n  email: Mail')
+  expect(withSetting('a: 1\nfields:\n  email: Mail', ['fields', 'email'], undefined)).toBe('a: 1')
+})
+
+test('what an alias stands for is not changed', () => {
+  const text = 'base: &base { email: Mail }\nfields: *base'
+
+  expect(() => withSetting(text, ['fields', 'email'], 'x')).toThrow('written as an alias')
+})
