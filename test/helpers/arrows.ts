@@ -133,7 +133,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     weekly: ['config', 'alerts/smtp.ts', 'alerts/kinds.ts', 'hand-over/mailing.ts', 'schedules/schedules.ts'],
     installation: ['config', 'audit'],
     proposal: ['config', 'probe/key-permissions.ts'],
-    settings: ['config', 'proposal/first-parts.ts', 'proposal/plan-list.ts'],
+    settings: ['config', 'proposal/cells.ts', 'proposal/first-parts.ts', 'proposal/plan-list.ts'],
     control: [
       ...[
         'config',
