@@ -38,12 +38,13 @@ export const statusHandlers: Handlers<typeof statusOperations, ControlContext & 
     const last = readCursor(scope, after, Position)
     const alerts = await currentAlerts(ctx)
     const facts = await readFacts(ctx, alerts)
-    const names = [...ctx.sync.connections.keys()]
-    const matching = names
+    const positions = new Map([...ctx.sync.connections.keys()].map((name, position) => [name, position]))
+    const positionOf = (one: Summary) => positions.get(one.name) ?? 0
+    const matching = [...positions.keys()]
       .filter((name) => name === (connection ?? name) && holdsText(name, search))
       .map((name) => connectionSummary(ctx, name, facts))
     const listed = matching.filter((one) => one.state === (state ?? one.state))
-    const following = last === undefined ? listed : listed.filter(({ name }) => names.indexOf(name) > last)
+    const following = last === undefined ? listed : listed.filter((one) => positionOf(one) > last)
     const shown = following.slice(0, limit)
     const end = following.length > limit ? shown.at(-1) : undefined
     return {
@@ -58,7 +59,7 @@ export const statusHandlers: Handlers<typeof statusOperations, ControlContext & 
         connections: await withRuns(ctx, shown, facts),
         states: countedStates(matching),
         totals: totalsOf(matching, facts),
-        next: end === undefined ? null : writeCursor(scope, names.indexOf(end.name)),
+        next: end === undefined ? null : writeCursor(scope, positionOf(end)),
       },
     }
   },
@@ -154,17 +155,19 @@ function withoutEnded({ active, last }: CurrentRuns): CurrentRuns {
 async function withRuns(ctx: ControlContext, shown: readonly Summary[], facts: Facts): Promise<ConnectionStatus[]> {
   const states = new Map(shown.map(({ name }) => [name, facts.runs.get(name) ?? noRuns]))
   const runs = await currentRuns(ctx.sync.store.db, states)
+  const schedules = Map.groupBy(ctx.schedules, ({ connection }) => connection)
   return shown.map((summary) => {
     const { name: connection } = summary
     const pause = facts.pauses.get(connection) ?? null
     const current = withoutEnded(runs.get(connection) ?? noRuns)
+    const scheduled = { sync: ctx.sync, schedules: schedules.get(connection) ?? [] }
     return {
       ...summary,
       ...current,
       state: stateOf({ ...summary, runs: current, alerts: facts.alerts.get(connection) ?? [] }),
-      nextAt: nextAt(ctx, { connection, purpose: 'read', pause }),
-      nextVerifyAt: nextAt(ctx, { connection, purpose: 'verify', pause }),
-      nextSampleAt: nextAt(ctx, { connection, purpose: 'sample', pause }),
+      nextAt: nextAt(scheduled, { connection, purpose: 'read', pause }),
+      nextVerifyAt: nextAt(scheduled, { connection, purpose: 'verify', pause }),
+      nextSampleAt: nextAt(scheduled, { connection, purpose: 'sample', pause }),
     }
   })
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { Cron, CronPattern } from 'croner'
 import type { Purpose } from '../../store/runs/slots.ts'
 import { type Blackout, freeFrom, windowAt } from './blackouts.ts'
+import { cronOf, timeAfter, timeBefore, timeName } from './cron.ts'
 
 /** When something happens regularly: a cron line and its time zone. */
 export type Schedule = {
@@ -25,21 +25,17 @@ export type Slot = {
   readonly startsAt: Date
 }
 
-// Lists of hours are fixed times too: where the clock skips or repeats an hour, such a slot runs once.
-const rules = { mode: '5-part', fixedTimeRule: 'no-wildcard' } as const
-
 /** A slot that is taken later than this was missed. */
 const missedAfterMs = 5 * 60_000
 
 /** The newest slot whose time has come; null if there is none. */
 export function latestSlot(schedule: Schedule, now: Date): Slot | null {
   const { blackouts = [] } = schedule
-  const cron = cronOf(schedule)
-  // Croner looks strictly before the reference; a slot is due at its exact time.
+  // A slot is due at its exact time.
   let before = new Date(now.getTime() + 1)
   for (;;) {
-    const [at] = cron.previousRuns(1, before)
-    if (!at) return null
+    const at = timeBefore(schedule, before)
+    if (at === null) return null
     const slot = slotOf(schedule, at)
     if (slot === null || slot.startsAt <= now) return slot
     // A slot in a window that is not over begins at its end; only slots before the window can have begun.
@@ -61,10 +57,9 @@ export function nextSlotAt(schedule: Schedule, now: Date): Date | null {
 }
 
 function findNext(schedule: Schedule, now: Date): Date | null {
-  const cron = cronOf(schedule)
-  const [last] = cron.previousRuns(1, new Date(now.getTime() + 1))
+  const last = timeBefore(schedule, new Date(now.getTime() + 1))
   const pending = last && slotOf(schedule, last)
-  const coming = cron.nextRun(now)
+  const coming = timeAfter(schedule, now)
   const next = coming && slotOf(schedule, coming)
   const times = [pending, next].flatMap((slot) => (slot && slot.startsAt > now ? [slot.startsAt] : []))
   return times.toSorted((a, b) => a.getTime() - b.getTime()).at(0) ?? null
@@ -158,7 +153,7 @@ export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks)
 /** Null if its blackouts never end. */
 function slotOf(schedule: Schedule, at: Date): Slot | null {
   const startsAt = freeFrom(schedule.blackouts ?? [], jittered(schedule, at))
-  return startsAt && { name: slotName(schedule, at), at, startsAt }
+  return startsAt && { name: timeName(schedule, at), at, startsAt }
 }
 
 /** Derived from a hash, so that all processes compute the same delay. */
@@ -167,21 +162,9 @@ function jittered(schedule: Schedule, at: Date): Date {
   if (minutes === 0) return at
   const fraction =
     createHash('sha256')
-      .update(`${of} ${slotName(schedule, at)}`)
+      .update(`${of} ${timeName(schedule, at)}`)
       .digest()
       .readUInt32BE() /
     2 ** 32
   return new Date(at.getTime() + Math.floor(fraction * minutes * 60) * 1000)
-}
-
-/** The local date and time, with the offset if the schedule runs in both instances of a repeated hour. */
-function slotName(schedule: Schedule, at: Date): string {
-  const local = Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(schedule.timeZone)
-  const name = local.toPlainDateTime().toString({ smallestUnit: 'minute' })
-  const isFixed = new CronPattern(schedule.cron, schedule.timeZone, rules).isFixedTime
-  return isFixed ? name : `${name}${local.offset}`
-}
-
-function cronOf({ cron, timeZone }: Schedule): Cron {
-  return new Cron(cron, { ...rules, timezone: timeZone, paused: true })
 }

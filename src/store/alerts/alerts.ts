@@ -132,10 +132,8 @@ export async function openAlerts(db: Db): Promise<OpenAlert[]> {
           )
           .orderBy('channel')
           .execute()
-  return rows.map((row) => ({
-    ...toAlert(row),
-    notified: notified.flatMap((one) => (one.alert_id === row.id ? [toNotified(one)] : [])),
-  }))
+  const ofAlerts = Map.groupBy(notified, ({ alert_id: id }) => id)
+  return rows.map((row) => ({ ...toAlert(row), notified: (ofAlerts.get(row.id) ?? []).map(toNotified) }))
 }
 
 /** An alert as it is read from its table. */

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ConnectionStatus, Problem as ShownProblem } from '../../contract/control/shapes.ts'
 import { compareKeys } from '../../identity/digest.ts'
-import { connectionNames } from '../connections/connections.ts'
 import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { isUndelivered, patienceMs, retryAfterMs } from './undelivered.ts'
@@ -27,7 +26,7 @@ type ProblemFilter = {
  * A person with a problem and a newer failing change is listed once, with the newer one.
  */
 export async function listProblems(db: Db, { now, connection, after, limit }: ProblemFilter): Promise<Problem[]> {
-  const names = connection === undefined ? await connectionNames(db) : [connection]
+  const names = connection === undefined ? await connectionsWithProblems(db, now) : [connection]
   const all: Problem[] = []
   for (const name of names.filter((each) => after === undefined || each >= after.connection)) {
     const remaining = limit === undefined ? null : limit - all.length
@@ -49,19 +48,52 @@ const none: ProblemCount = { people: 0, leavers: 0 }
 /** The counts of a connection without problems. */
 export const noProblems: ProblemCounts = { refused: none, undelivered: none }
 
-/** How many people are refused and undelivered, by connection. */
+/** How many people are refused and undelivered, by connection; connections without any are left out. */
 export async function problemCounts(db: Db, { now }: { now: Date }): Promise<Map<string, ProblemCounts>> {
-  const tallies = new Map<string, ProblemCounts>()
-  for (const connection of await connectionNames(db)) {
-    const overdue = await overdueBatches(db, { connection, now })
-    const closed = sql`problems where connection = ${connection} and not ${isKeptOut(overdue)}`
-    const refused = await tally(db, sql`${closed} and not ${isUndelivered}`)
-    const failed = await tally(db, sql`${closed} and ${isUndelivered}`)
-    const due = await tally(db, sql`changes where ${isOverdue(overdue)}`)
-    const undelivered = { people: failed.people + due.people, leavers: failed.leavers + due.leavers }
-    tallies.set(connection, { refused, undelivered })
-  }
-  return tallies
+  // Looks up the newer change of each problem by key, as `isKeptOut` does.
+  const isFailing = sql`changes.run_id = overdue.run_id and changes.state = 'due' and (changes.batch = any(overdue.batches)) is true`
+  const { rows } = await sql<{ connection: string } & ProblemCounts>`
+    with overdue as materialized (
+      select runs.connection, runs.id as run_id, array_agg(deliveries.batch) as batches
+      from ${overdueDeliveries(now)} group by runs.connection, runs.id
+    ), counted as (
+      select problems.connection, problems.kind, ${isUndelivered} as is_undelivered
+      from problems left join overdue on overdue.connection = problems.connection
+      where (select true from changes where ${isFailing} and changes.identity_id = problems.identity_id limit 1) is null
+      union all
+      select overdue.connection, changes.kind, true from overdue join changes on ${isFailing}
+    )
+    select connection, ${tallyWhere(sql`not is_undelivered`)} as refused, ${tallyWhere(sql`is_undelivered`)} as undelivered
+    from counted group by connection`.execute(db)
+  return new Map(rows.map(({ connection, ...counts }) => [connection, counts]))
+}
+
+function tallyWhere(condition: RawBuilder<unknown>): RawBuilder<ProblemCount> {
+  return sql`json_build_object('people', count(*) filter (where ${condition}),
+    'leavers', count(*) filter (where ${condition} and kind = any(${leaverKinds})))`
+}
+
+/** The connections that `listProblems` has anybody of, by name. */
+async function connectionsWithProblems(db: Db, now: Date): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name collate "C" as name from connections where exists (select from problems where problems.connection = connections.name)
+    union select runs.connection from ${overdueDeliveries(now)}
+    order by name`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/**
+ * In SQL, the batches that have been failing for a while, of active runs; all their batches if the connection is blocked. Begins with tables
+ * and ends in a condition.
+ */
+function overdueDeliveries(now: Date): RawBuilder<unknown> {
+  const failingBefore = new Date(now.getTime() - patienceMs)
+  // A failure in the future was recorded before the clock was set back. The clocks of two processes may differ a little.
+  const clockWasAhead = new Date(now.getTime() + patienceMs)
+  return sql`connections
+    join runs on runs.connection = connections.name and runs.state = 'delivering'
+    join deliveries on deliveries.run_id = runs.id and deliveries.state = 'due' and deliveries.answer is null
+    where (blocked_at is not null or failing_since <= ${failingBefore} or failing_since > ${clockWasAhead})`
 }
 
 /** The batches of the active run that cannot be delivered, by number. */
@@ -82,9 +114,6 @@ type Batch = {
 
 /** The batches that have been failing for a while; all batches if the connection is blocked. */
 async function overdueBatches(db: Db, { connection, now }: ConnectionAt): Promise<Overdue> {
-  const failingBefore = new Date(now.getTime() - patienceMs)
-  // A failure in the future was recorded before the clock was set back. The clocks of two processes may differ a little.
-  const clockWasAhead = new Date(now.getTime() + patienceMs)
   const { rows } = await sql<Batch & { readonly runId: string; readonly batch: number }>`
     select runs.id as "runId", deliveries.batch, blocked_status as status,
       case when blocked_at is null then last_code else blocked_code end as code,
@@ -94,12 +123,7 @@ async function overdueBatches(db: Db, { connection, now }: ConnectionAt): Promis
         then greatest(blocked_at, coalesce(runs.decided_at, runs.started_at)) end) as "firstAt",
       case when blocked_at is null then due_at else coalesce(probe_at, due_at) end as "nextAt",
       deliveries.failures as times
-    from connections
-    join runs on runs.connection = connections.name and runs.state = 'delivering'
-    join deliveries on deliveries.run_id = runs.id and deliveries.state = 'due' and deliveries.answer is null
-    where connections.name = ${connection} and (blocked_at is not null or failing_since <= ${failingBefore} or failing_since > ${clockWasAhead})`.execute(
-    db,
-  )
+    from ${overdueDeliveries(now)} and connections.name = ${connection}`.execute(db)
   const batches = new Map(rows.map(({ runId: _runId, batch, ...about }) => [batch, about]))
   return { connection, runId: rows[0]?.runId ?? null, batches }
 }
@@ -148,14 +172,6 @@ async function closedPeople(db: Db, overdue: Overdue, { after, limit }: Page): P
     const state = isFailed ? 'undelivered' : 'refused'
     return { connection, state, leaver: isLeaver(row.kind), ...row, ...when }
   })
-}
-
-async function tally(db: Db, from: RawBuilder<unknown>): Promise<ProblemCount> {
-  const { rows: counts } = await sql<ProblemCount>`
-    select count(*)::int as people, (count(*) filter (where kind = any(${leaverKinds})))::int as leavers from ${from}`.execute(
-    db,
-  )
-  return counts[0] ?? none
 }
 
 /**
