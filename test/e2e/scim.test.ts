@@ -89,7 +89,7 @@ describe('a daemon that is pushed over SCIM', () => {
     for (const personal of ['ttoline', 'Okoro', token]) expect(log).not.toContain(personal)
   })
 
-  test('delivers joiner, mover, leaver and rehire of Microsoft Entra', async () => {
+  test('delivers joiner, mover, leaver and rehire of Microsoft Entra', { tags: ['full'] }, async () => {
     await using workplace = await openScimWorkplace(host, {
       source: { timeZone: 'UTC', fields: { managerId: { column: `${enterpriseSchema}.manager.value` } } },
     })
