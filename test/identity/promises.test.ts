@@ -8,8 +8,9 @@ import type { FieldName, Observation, RosterEntry } from '../../src/identity/rec
 import { contextOf, history, type Night, night, planOf, rosterAfter } from '../helpers/model/histories.ts'
 import { type Plan, plan } from '../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../helpers/model/roster.ts'
+import { isFull } from '../helpers/tier.ts'
 
-const runs = { numRuns: 500 }
+const runs = { numRuns: isFull ? 500 : 150 }
 
 /** What the platform's `separatedAt` must be for a person whom a snapshot names: a value, or any date at all. */
 function statedSeparation(

@@ -63,7 +63,7 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
         expect(await disagreements(trial)).toEqual([])
       }
     }),
-    { numRuns: isFull ? 60 : 6, seed },
+    { numRuns: isFull ? 60 : 3, seed },
   )
   reportTrials(task, {
     subject: 'counts, state, exit code, problems, history, audit trail and platform, compared',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listBlockedPeople } from '../../src/store/rejects/blocked-people.ts'
 import { requestRun } from '../../src/sync/sync.ts'
+import { firstOf } from '../helpers/tier.ts'
 import { openFileWorld } from '../helpers/twin-worlds.ts'
 import {
   change,
@@ -78,11 +79,13 @@ test('a person whose status contradicts the leaving date is listed from the firs
   expect(await listed(world)).toEqual([])
 })
 
-test.each<[string, HrPerson]>([
-  ['the status', { id: 'E0007', leavingDate: '2026-06-30', status: 'Inactive' }],
-  ['the date, which is blank now', { id: 'E0007', status: 'Active' }],
-  ['the date, which lies ahead now', { id: 'E0007', leavingDate: '2027-06-30', status: 'Active' }],
-])('the contradiction ends once HR has corrected %s', async (_, corrected) => {
+test.each<readonly [string, HrPerson]>(
+  firstOf(1, [
+    ['the status', { id: 'E0007', leavingDate: '2026-06-30', status: 'Inactive' }],
+    ['the date, which is blank now', { id: 'E0007', status: 'Active' }],
+    ['the date, which lies ahead now', { id: 'E0007', leavingDate: '2027-06-30', status: 'Active' }],
+  ]),
+)('the contradiction ends once HR has corrected %s', async (_, corrected) => {
   await using opened = await openFileWorld(host, { isSparing: true })
   const { world, shown, skipped: counted } = opened
   const company = staff(60)

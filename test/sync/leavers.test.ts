@@ -4,6 +4,7 @@ import { listLeavers } from '../../src/store/leavers/list.ts'
 import { approveRun, cancelRun, rejectRun, requestDueRuns, retractPerson } from '../../src/sync/sync.ts'
 import { heldRun, later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
 import { createPgliteDatabase } from '../helpers/servers/databases.ts'
+import { isFull } from '../helpers/tier.ts'
 import { between, change, type Host, openWorld, staff, startHost, type World, without } from '../helpers/world.ts'
 
 let host: Host
@@ -34,7 +35,7 @@ const nearlyAll = without(people, ...people.slice(0, 8).map(({ id }) => id))
 
 describe('the clock of a leaver', () => {
   test('shows the day in the zone of the source, and when it was stated, seen, sent and acknowledged', async () => {
-    await using world = await open({ at: (await createPgliteDatabase()).at })
+    await using world = await open(isFull ? { at: (await createPgliteDatabase()).at } : {})
     await world.night(people)
 
     const run = await world.night(leaves('E0003'), { asOf: '2026-11-20T02:30:00.000Z' })
@@ -79,7 +80,9 @@ describe('the clock of a leaver', () => {
     expect(now?.formerDates).toMatchObject([{ on: '2026-11-21', inferred: true }])
   })
 
-  test('ends unsent if the plans that stated it were dropped, and the next export has the person', async () => {
+  test('ends unsent if the plans that stated it were dropped, and the next export has the person', {
+    tags: ['full'],
+  }, async () => {
     await using world = await open()
     await world.night(people)
     const held = await world.night(nearlyAll, { asOf: '2026-11-21T01:00:00.000Z' })
@@ -90,7 +93,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0003')).toMatchObject([{ state: 'withdrawn', sentAt: null }])
   })
 
-  test('keeps previous dates, also of a departure that the platform has', async () => {
+  test('keeps previous dates, also of a departure that the platform has', { tags: ['full'] }, async () => {
     await using world = await open()
     await world.night(people)
     await world.night(leaves('E0003', '2026-11-17'), { asOf: '2026-11-20T02:00:00.000Z' })
@@ -144,7 +147,7 @@ describe('the clock of a leaver', () => {
     ])
   })
 
-  test('runs for people of events that a guard holds', async () => {
+  test('runs for people of events that a guard holds', { tags: ['full'] }, async () => {
     await using world = await open()
     await world.night(people)
     await receive(
@@ -176,7 +179,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'held' }])
   })
 
-  test('continues behind held events while an older export is accepted', async () => {
+  test('continues behind held events while an older export is accepted', { tags: ['full'] }, async () => {
     await using world = await open()
     await world.night(people)
     const leaving = people.slice(0, 8).map(({ id }) => terminated(id, '2026-11-20', '2026-11-20T02:55:00.000Z'))
@@ -204,7 +207,7 @@ describe('the clock of a leaver', () => {
     ])
   })
 
-  test('starts again if the leaving day of a leaver moves to a later day', async () => {
+  test('starts again if the leaving day of a leaver moves to a later day', { tags: ['full'] }, async () => {
     await using world = await open()
     await world.night(people)
     await world.night(leaves('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
@@ -224,7 +227,9 @@ describe('the clock of a leaver', () => {
     ])
   })
 
-  test('shows that a person had left before HR stated them, and ends with their retraction', async () => {
+  test('shows that a person had left before HR stated them, and ends with their retraction', {
+    tags: ['full'],
+  }, async () => {
     await using world = await open()
     await world.night(change(people, { id: 'E0003', leavingDate: '2024-06-30' }))
     const [joined] = await clocks(world, 'E0003')
@@ -242,7 +247,9 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0003')).toMatchObject([{ state: 'retracted' }])
   })
 
-  test('is not stopped by a refusal, and stops when the platform takes a wave as a whole', async () => {
+  test('is not stopped by a refusal, and stops when the platform takes a wave as a whole', {
+    tags: ['full'],
+  }, async () => {
     await using world = await open({
       connection: { delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 1 } },
     })
@@ -275,7 +282,9 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'acknowledged' }])
   })
 
-  test('stops when a look-up shows that the platform has it, even if the run that sent it was cancelled', async () => {
+  test('stops when a look-up shows that the platform has it, even if the run that sent it was cancelled', {
+    tags: ['full'],
+  }, async () => {
     await using world = await open()
     await world.night(people)
     between(world, (client) => ({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { personOf } from '../../src/store/history/history.ts'
 import { approveRun, requestRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
-import { bothDatabases } from '../helpers/servers/databases.ts'
+import { databases } from '../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(bothDatabases)('on $name', ({ createDatabase }) => {
+describe.each(databases)('on $name', ({ createDatabase }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await createDatabase())

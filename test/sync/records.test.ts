@@ -49,7 +49,9 @@ function asRecords(rows: readonly RecordRow[]) {
 }
 
 describe.each(['session', 'direct'] as const)('records that are delivered by %s', (deliver) => {
-  test('are on the platform as in the export, and the same export again sends nothing', async () => {
+  const inFull = deliver === 'direct' ? { tags: ['full'] } : {}
+
+  test('are on the platform as in the export, and the same export again sends nothing', inFull, async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
 
@@ -90,7 +92,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     expect(await liveRecords(client)).toEqual(asRecords(all))
   })
 
-  test('are held if too many of them would be removed', async () => {
+  test('are held if too many of them would be removed', inFull, async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
     await recordNight(world, workers(30))
@@ -106,7 +108,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     expect(await liveRecords(client)).toEqual(asRecords(workers(15)))
   })
 
-  test('are retracted and restored by an operator, and stay away meanwhile', async () => {
+  test('are retracted and restored by an operator, and stay away meanwhile', inFull, async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
     const { name: connection } = world.connection
@@ -125,7 +127,7 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     expect(await liveRecords(client)).toEqual(asRecords(change(workers(8), { id: 'E0001', department: 'Finance' })))
   })
 
-  test('are all sent again on request', async () => {
+  test('are all sent again on request', inFull, async () => {
     await using opened = await open({ deliver })
     const { world, client } = opened
     await recordNight(world, workers(8))
@@ -257,7 +259,7 @@ describe('faults', () => {
     expect(await liveRecords(client)).toEqual(asRecords(workers(6)))
   })
 
-  test('a session that somebody else completed half-way is made again as a whole', async () => {
+  test('a session that somebody else completed half-way is made again as a whole', { tags: ['full'] }, async () => {
     await using opened = await open({ delivery: { batchSize: 4, batchBytes: 1_000_000, updateWave: 100 } })
     const { world, client } = opened
     await recordNight(world, workers(12))
@@ -322,7 +324,7 @@ describe('faults', () => {
     expect(await liveRecords(client)).toEqual(new Map())
   })
 
-  test('a workspace that does not exist blocks with the words of the platform', async () => {
+  test('a workspace that does not exist blocks with the words of the platform', { tags: ['full'] }, async () => {
     await using opened = await open({ target: { workspaces: [999_999] } })
     const { world } = opened
 

@@ -94,7 +94,7 @@ test('a departure that is older than an export has no effect if the export state
   expect(['E0002', 'E0003', 'E0006'].map((id) => people.get(id)?.separatedAt)).toEqual([null, null, null])
 })
 
-test('an event without effect because of newer facts shows so, also with its person', async () => {
+test('an event without effect because of newer facts shows so, also with its person', { tags: ['full'] }, async () => {
   await using opened = await silentNight()
   const { world } = opened
   const { db } = world.sync.store
@@ -115,7 +115,7 @@ test('an event without effect because of newer facts shows so, also with its per
   expect(overtaken?.map((event) => event.reason)).toEqual([reason, reason])
 })
 
-test('an event whose employment alone is outdated shows that only this has no effect', async () => {
+test('an event whose employment alone is outdated shows that only this has no effect', { tags: ['full'] }, async () => {
   await using opened = await silentNight()
   const { world, client } = opened
   const { db } = world.sync.store

@@ -6,6 +6,9 @@ import type { Observation, Reject } from '../../../src/identity/record.ts'
 import { plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
 import { entry, nightly, observation } from '../../helpers/records.ts'
+import { isFull } from '../../helpers/tier.ts'
+
+const runs = { numRuns: isFull ? 3000 : 600 }
 
 /** What an export has of a person, by what docs/configure.md says of it: whether it states that the person is employed, has left, or neither. */
 const rowKinds = ['employed', 'left', 'cannot be read', 'is rejected', 'stands twice', 'is missing'] as const
@@ -97,7 +100,7 @@ test('the employment of a person depends on the times of the statements, not on 
         ...(isOld && { title: null }),
       })
     }),
-    { numRuns: 3000 },
+    runs,
   )
 })
 
@@ -121,6 +124,6 @@ test('the newest statement decides whether a person has left or will leave', () 
       const newest = facts.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)
       expect([isGone, ahead]).toEqual(ends[newest?.event ?? ''] ?? [false, null])
     }),
-    { numRuns: 3000 },
+    runs,
   )
 })

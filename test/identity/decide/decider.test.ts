@@ -12,8 +12,9 @@ import { contextOf, history, keys, night, rosterAfter, row } from '../../helpers
 import { type Plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
 import { entry, nightly, observation, record, reject } from '../../helpers/records.ts'
+import { isFull } from '../../helpers/tier.ts'
 
-const runs = { numRuns: 500 }
+const runs = { numRuns: isFull ? 500 : 150 }
 
 type Row = Observation | Reject
 

@@ -129,7 +129,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
     ])
   })
 
-  test('batches that nobody claims are overdue too, and claimed ones are not', async () => {
+  test('batches that nobody claims are overdue too, and claimed ones are not', { tags: ['full'] }, async () => {
     const runId = await run({ state: 'delivering', at: ago(300) })
     await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90) })
     await batch({ runId, batch: 2, people: { E2: 'leave' }, dueAt: ago(90), lease: 7 })
@@ -234,7 +234,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
     ])
   })
 
-  test('a plan that can be approved for an hour is expiring in its last twenty minutes', async () => {
+  test('a plan that can be approved for an hour is expiring in its last twenty minutes', {
+    tags: ['full'],
+  }, async () => {
     const kinds = async (minutesLeft: number) => {
       await store.db.deleteFrom('runs').execute()
       await run({ state: 'held', at: ago(60 - minutesLeft), expiresAt: ago(-minutesLeft) })
@@ -283,7 +285,9 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
     expect(current).toMatchObject([{ kind: 'run_failed', since: ago(200) }])
   })
 
-  test('a read of the source ends the condition of a failed verification, but not vice versa', async () => {
+  test('a read of the source ends the condition of a failed verification, but not vice versa', {
+    tags: ['full'],
+  }, async () => {
     await run({ connection: 'acme', feed: 'roster', state: 'failed', at: ago(200) })
     await run({ connection: 'acme', feed: 'source', state: 'unchanged', at: ago(100) })
     await run({ connection: 'beta', feed: 'source', state: 'failed', at: ago(200) })
@@ -524,7 +528,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
       ])
     })
 
-    test('that was never read and has only a schedule for verifying is none', async () => {
+    test('that was never read and has only a schedule for verifying is none', { tags: ['full'] }, async () => {
       await slotTaken(3000, 'verify 2026-11-10T02:00:00')
       await slotTaken(3000, 'sample 2026-11-10T02:00:00')
 

@@ -90,7 +90,7 @@ describe.each(databases)('problems on $name', ({ createDatabase }) => {
     expect(await tally()).toEqual({ refused: { people: 0, leavers: 0 }, undelivered: { people: 2, leavers: 1 } })
   })
 
-  test('are no older than the change that an active block delays', async () => {
+  test('are no older than the change that an active block delays', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, problems } = opened
     reach(world, withWrongKey(host))
@@ -131,7 +131,7 @@ describe.each(databases)('problems on $name', ({ createDatabase }) => {
     expect(await tally()).toEqual({ refused: { people: 1, leavers: 0 }, undelivered: { people: 0, leavers: 0 } })
   })
 
-  test('list a refused person with an undelivered newer change once', async () => {
+  test('list a refused person with an undelivered newer change once', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, sound, problems, tally } = opened
     await world.night(staff(3))

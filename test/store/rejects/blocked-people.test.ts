@@ -101,7 +101,9 @@ describe.each(databases)('blocked people on $name', ({ createDatabase }) => {
     expect(await blockedPeople()).toEqual([])
   })
 
-  test('are listed with each held plan that states their date, also if a page ends between two of them', async () => {
+  test('are listed with each held plan that states their date, also if a page ends between two of them', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world, night } = opened
     const { db } = world.sync.store
@@ -196,7 +198,9 @@ describe.each(databases)('blocked people on $name', ({ createDatabase }) => {
     expect(await keys()).toEqual(['E0004'])
   })
 
-  test('no longer count as leavers once their separation is sent, and end once they are retracted', async () => {
+  test('no longer count as leavers once their separation is sent, and end once they are retracted', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world, night, blockedPeople, keys } = opened
 
@@ -239,7 +243,9 @@ describe.each(databases)('blocked people on $name', ({ createDatabase }) => {
     expect(await keys()).toEqual([])
   })
 
-  test('of a delta with a contradicting status stay until a later one states the employment again', async () => {
+  test('of a delta with a contradicting status stay until a later one states the employment again', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys, blockedPeople } = opened
     const contradicted = { id: 'E0003', leavingDate: '2026-06-30', status: 'Active' }
@@ -258,7 +264,7 @@ describe.each(databases)('blocked people on $name', ({ createDatabase }) => {
     expect(await keys()).toEqual([])
   })
 
-  test('of a delta stay until the unreadable field is stated', async () => {
+  test('of a delta stay until the unreadable field is stated', { tags: ['full'] }, async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys } = opened
 

@@ -84,7 +84,7 @@ describe.each(databases)('known faults on $name', ({ createDatabase }) => {
     })
   })
 
-  test('are known even if more rows are rejected than are stored one by one', async () => {
+  test('are known even if more rows are rejected than are stored one by one', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { night, approve, tally } = opened
     const count = rejectsKept + 20
@@ -129,7 +129,7 @@ describe.each(databases)('known faults on $name', ({ createDatabase }) => {
     expect(refused(again)).toEqual(['rejectedRows'])
   })
 
-  test('are the same for a key that is repeated, and repeated once more', async () => {
+  test('are the same for a key that is repeated, and repeated once more', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { night, approve } = opened
     const twice = (count: number) => [...staff(40), ...staff(count)]
@@ -159,7 +159,7 @@ describe.each(databases)('known faults on $name', ({ createDatabase }) => {
     expect(await tally()).toEqual({ people: 0, leavers: 0, rows: 2 })
   })
 
-  test('hold once for a missing column', async () => {
+  test('hold once for a missing column', { tags: ['full'] }, async () => {
     const titleIsOptional = Mapping.parse({
       fields: { identityId: 'Worker ID', jobTitle: { column: 'Job Title', optional: true } },
     })

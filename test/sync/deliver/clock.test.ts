@@ -9,6 +9,7 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Budget, ownBudget, sharedBudget } from '../../../src/sync/rate-limit/budget.ts'
 import { createCircuit } from '../../../src/sync/rate-limit/circuit.ts'
 import { databases } from '../../helpers/servers/databases.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const window = { requests: 2, ms: 6000 }
@@ -34,7 +35,7 @@ function offset(ms: number): () => void {
   return () => spy.mockRestore()
 }
 
-describe.each(moves)('a clock that %s', (_name, offsetMs) => {
+describe.each(firstOf(1, moves))('a clock that %s', (_name, offsetMs) => {
   test.each(databases)('delays no request longer than a window or a pause in $name', async ({ createDatabase }) => {
     await using at = await createDatabase()
     await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })

@@ -44,7 +44,9 @@ test('a corrected leaving date is cleared first and set in a second request', as
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('a correction whose first step is refused is a problem of the batch and of the run', async () => {
+test('a correction whose first step is refused is a problem of the batch and of the run', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world, client } = opened
   const leavers = ['E0001', 'E0002', 'E0003']
@@ -91,7 +93,7 @@ test('the history of a corrected leaving date shows the last request and the num
   ])
 })
 
-test('the history counts the request whose leaving date the platform ignored', async () => {
+test('the history counts the request whose leaving date the platform ignored', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(10))
@@ -146,7 +148,9 @@ test('a person with another leaving date on the platform is corrected too', asyn
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('a joiner who has left, and has another date on the platform, is looked up and corrected', async () => {
+test('a joiner who has left, and has another date on the platform, is looked up and corrected', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world, client } = opened
   const gone = change(staff(10), { id: 'E0002', leavingDate: '2026-11-05' })

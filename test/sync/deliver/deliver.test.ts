@@ -4,6 +4,7 @@ import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import type { RateLimiter } from '../../../src/sync/rate-limit/rate-limiter.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import {
   between,
   change,
@@ -78,7 +79,7 @@ test('after one of several requests throws, no further one begins, and the batch
   expect(answered).toEqual(begun.slice(0, 1))
 })
 
-test('a batch that is refused as a whole is halved until the refused person is alone', async () => {
+test('a batch that is refused as a whole is halved until the refused person is alone', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client } = opened
   let requests = 0
@@ -100,11 +101,13 @@ test('a batch that is refused as a whole is halved until the refused person is a
   expect(requests).toBe(1 + 2 * Math.log2(64))
 })
 
-test.each([
-  ['shorter', (results: unknown[]) => results.slice(1)],
-  ['longer', (results: unknown[]) => [...results, results[0]]],
-  ['in another order', (results: unknown[]) => results.toReversed()],
-])('results that come back %s are not trusted: everybody is looked up', async (_name, spoil) => {
+test.each(
+  firstOf(1, [
+    ['shorter', (results: unknown[]) => results.slice(1)],
+    ['longer', (results: unknown[]) => [...results, results[0]]],
+    ['in another order', (results: unknown[]) => results.toReversed()],
+  ]),
+)('results that come back %s are not trusted: everybody is looked up', async (_name, spoil) => {
   await using opened = await open()
   const { world } = opened
   between(world, (real) => ({
@@ -120,7 +123,9 @@ test.each([
   expect(run.sent.upsert.requests).toBeGreaterThan(1)
 })
 
-test('a lost answer leaves people due, and the next attempt closes them without repeating anything', async () => {
+test('a lost answer leaves people due, and the next attempt closes them without repeating anything', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world, client } = opened
   const sound = world.sync.platform
@@ -141,7 +146,9 @@ test('a lost answer leaves people due, and the next attempt closes them without 
   expect((await peopleOn(client)).size).toBe(30)
 })
 
-test('a pause that the platform asks for postpones the batch and does not count as a failed attempt', async () => {
+test('a pause that the platform asks for postpones the batch and does not count as a failed attempt', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world } = opened
   between(world, () => ({
@@ -163,12 +170,14 @@ test('a pause that the platform asks for postpones the batch and does not count 
   await expect(attempt).rejects.toMatchObject({ name: 'Postponed', delayMs: 7000 })
 })
 
-test.each([
-  [401, 'the platform does not accept the API key (401)'],
-  [402, "the platform account's plan does not include custom connections (402)"],
-  [403, 'the API key lacks a permission (403)'],
-  [412, 'the platform account has not accepted the terms (412)'],
-] as const)(
+test.each(
+  firstOf(1, [
+    [401, 'the platform does not accept the API key (401)'],
+    [402, "the platform account's plan does not include custom connections (402)"],
+    [403, 'the API key lacks a permission (403)'],
+    [412, 'the platform account has not accepted the terms (412)'],
+  ]),
+)(
   "an answer of %i blocks the connection with its reason, and an operator's run tries again",
   async (status, reason) => {
     await using opened = await open()
@@ -328,10 +337,12 @@ test('a duplicate key in an export leaves that person unchanged', async () => {
   expect((await peopleOn(client)).get('E0002')?.jobTitle).toBe('Engineer')
 })
 
-test.each([
-  ['before', (sound: HrPerson[], broken: HrPerson) => [broken, ...sound]],
-  ['behind', (sound: HrPerson[], broken: HrPerson) => [...sound, broken]],
-])('a broken row %s a valid one with the same key rejects both', async (_name, together) => {
+test.each(
+  firstOf(1, [
+    ['before', (sound: HrPerson[], broken: HrPerson) => [broken, ...sound]],
+    ['behind', (sound: HrPerson[], broken: HrPerson) => [...sound, broken]],
+  ]),
+)('a broken row %s a valid one with the same key rejects both', async (_name, together) => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(10))

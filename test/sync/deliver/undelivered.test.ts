@@ -13,6 +13,7 @@ import {
   workspaceOf,
 } from '../../helpers/custom-records.ts'
 import { refuse } from '../../helpers/servers/refuse.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const secondNight = '2026-11-21T01:00:00.000Z'
@@ -71,7 +72,7 @@ async function problemsOf(world: World) {
   return await listProblems(world.sync.store.db, { now: world.clock.now })
 }
 
-test.each([{ answer: failure }, { answer: noAnswer }])(
+test.each(firstOf(1, [{ answer: failure }, { answer: noAnswer }]))(
   'a person on whom the platform always fails ($answer.status) does not keep the next export waiting',
   async ({ answer }) => {
     await using opened = await open()
@@ -124,7 +125,7 @@ test('a closed person is listed as undelivered and in doubt, and arrives once th
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('a closed person is in doubt even if the process ends before its attempt does', async () => {
+test('a closed person is in doubt even if the process ends before its attempt does', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   const { db } = world.sync.store
@@ -190,7 +191,7 @@ test('nobody is closed while the platform does not answer at all', async () => {
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
-test('looking the person up finds a change that was applied without an answer', async () => {
+test('looking the person up finds a change that was applied without an answer', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
@@ -222,7 +223,7 @@ async function connectionOn(client: World['sync']['platform']['client']) {
   return connection
 }
 
-test('a run that an operator requests tries such a person at once', async () => {
+test('a run that an operator requests tries such a person at once', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(staff(40))
@@ -238,7 +239,7 @@ test('a run that an operator requests tries such a person at once', async () => 
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('a session that the platform never takes is closed only once another run waits', async () => {
+test('a session that the platform never takes is closed only once another run waits', { tags: ['full'] }, async () => {
   const { client, name } = await host.tenant()
   const workspaceId = await workspaceOf(host, name)
   await using world = await openRecordWorld(client, { workspaceId, deliver: 'session' })
@@ -264,7 +265,9 @@ test('a session that the platform never takes is closed only once another run wa
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('the hourly repair of such a person does not replace a held plan of due departures', async () => {
+test('the hourly repair of such a person does not replace a held plan of due departures', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world } = opened
   await world.night(staff(40))

@@ -9,6 +9,7 @@ import { findConditions } from '../../../src/store/alerts/conditions.ts'
 import { claimComparison, endComparison, listCoverage } from '../../../src/store/effective/comparisons.ts'
 import { listFindings } from '../../../src/store/effective/findings.ts'
 import { compareEffective, fixEffective } from '../../../src/sync/sync.ts'
+import { isFull } from '../../helpers/tier.ts'
 import { between, change, type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
 
 let passedMs = 0
@@ -378,24 +379,40 @@ const seeds: Readonly<Record<string, Seed>> = {
   },
 }
 
+/** Ways into a cause that another seed of it, or a test of the diagnosis alone, shows too. */
+const furtherSeeds = [
+  'the record matches no person, and two have the name',
+  'the record matches no person, and nobody has the name',
+  'a manual edit of the status and a date pauses the sync',
+  'HR changed after the status was set by hand',
+  'a date was set by hand',
+  'the person is a service account',
+  'an identity provider decides',
+  'the record was changed, and has a leaving date',
+  'a key has two people, and its name is written otherwise',
+]
+
 describe('everyone effective', () => {
-  test.each(Object.entries(seeds))('names the cause: %s, and forgets it once it is mended', async (_name, each) => {
-    const { cause, subject = /^E0003$/, evidence, seed, mend } = each
-    await using opened = await open()
-    await opened.compare()
-    const before = await opened.causes()
+  test.each(Object.entries(seeds).filter(([name]) => isFull || !furtherSeeds.includes(name)))(
+    'names the cause: %s, and forgets it once it is mended',
+    async (_name, each) => {
+      const { cause, subject = /^E0003$/, evidence, seed, mend } = each
+      await using opened = await open()
+      await opened.compare()
+      const before = await opened.causes()
 
-    await seed(opened)
-    await opened.compare()
-    const findings = await opened.findings()
-    await mend(opened)
-    await opened.compare()
+      await seed(opened)
+      await opened.compare()
+      const findings = await opened.findings()
+      await mend(opened)
+      await opened.compare()
 
-    expect(before).toEqual([])
-    expect(findings).toMatchObject([{ cause, ...(evidence && { evidence }) }])
-    expect(findings[0]?.subject).toMatch(subject)
-    expect(await opened.causes()).toEqual([])
-  })
+      expect(before).toEqual([])
+      expect(findings).toMatchObject([{ cause, ...(evidence && { evidence }) }])
+      expect(findings[0]?.subject).toMatch(subject)
+      expect(await opened.causes()).toEqual([])
+    },
+  )
 })
 
 describe('a comparison', () => {

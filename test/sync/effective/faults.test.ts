@@ -13,6 +13,7 @@ import {
 import { alertedFindings, listFindings, storeFindings } from '../../../src/store/effective/findings.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
 import { compareEffective, fixEffective } from '../../../src/sync/sync.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import { between, change, type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
 
 let passedMs = 0
@@ -105,7 +106,9 @@ test('people with changes to send are neither compared nor taken for strangers',
   expect(await opened.coverage()).toMatchObject({ people: 0, effective: 0 })
 })
 
-test('two more people with one name are one finding, without a reset, and lower no coverage', async () => {
+test('two more people with one name are one finding, without a reset, and lower no coverage', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   await addPerson(opened, { email: 'double1@acme.example', first: 'Person 3' })
   await addPerson(opened, { email: 'double2@acme.example', first: 'Person 3' })
@@ -125,7 +128,7 @@ test('two more people with one name are one finding, without a reset, and lower 
   )
 })
 
-test('findings with one primary key do not end a comparison', async () => {
+test('findings with one primary key do not end a comparison', { tags: ['full'] }, async () => {
   await using opened = await open()
   const finding = { connection: 'acme', identityId: 'E1', personId: 1, canReset: false, cause: 'not_matched' } as const
   const findings = [
@@ -138,7 +141,7 @@ test('findings with one primary key do not end a comparison', async () => {
   expect(await opened.causes()).toEqual(['E1 not_matched'])
 })
 
-test('people without an e-mail whom nothing tells apart are not reported', async () => {
+test('people without an e-mail whom nothing tells apart are not reported', { tags: ['full'] }, async () => {
   const twin = { first: 'Twin', title: 'Engineer', start: '2019-01-07', status: 'Active' }
   const nameless = { id: 'N1', title: 'Engineer', start: '2018-01-07', status: 'Active' }
   await using opened = await open([
@@ -179,7 +182,7 @@ test('if events cannot be read, what changed in the last two days waits for the 
   expect(await opened.causes()).toEqual(['E0005 not_synced', 'NEW not_synced'])
 })
 
-test('one failing answer about events ends the comparison and keeps what was found', async () => {
+test('one failing answer about events ends the comparison and keeps what was found', { tags: ['full'] }, async () => {
   await using opened = await open()
   await opened.edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' })
   await opened.compare()
@@ -227,7 +230,7 @@ test('who was not looked up has no guessed cause, and is looked up before the ot
   expect(await opened.causes()).toEqual([...robots, 'E0003 record_missing', 'E0004 record_missing'])
 })
 
-test('standing findings are looked up in turn', async () => {
+test('standing findings are looked up in turn', { tags: ['full'] }, async () => {
   await using opened = await open()
   for (const id of [3, 4]) await opened.edit(`e${id}@acme.example`, { employmentStatus: 'CURRENT_CONTRACTOR' })
   await opened.compare()
@@ -244,7 +247,7 @@ test('standing findings are looked up in turn', async () => {
   expect([...lookedUp].toSorted()).toEqual(['identity-id:E0003', 'identity-id:E0004'])
 })
 
-test('of two ended records with one start, the platform may take either', async () => {
+test('of two ended records with one start, the platform may take either', { tags: ['full'] }, async () => {
   const both = { email: 'z@acme.example', first: 'Zed', title: 'Engineer', start: '2019-01-07', status: 'Active' }
   const [z1, a1] = [
     { ...both, id: 'Z1', leavingDate: '2020-03-02' },
@@ -259,7 +262,9 @@ test('of two ended records with one start, the platform may take either', async 
   expect(await opened.causes()).toEqual([])
 })
 
-test('a date that differs because the record was changed is not called an edit by hand', async () => {
+test('a date that differs because the record was changed is not called an edit by hand', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   later()
   const record = {
@@ -314,7 +319,7 @@ test('a comparison that another process has overtaken is dropped', async () => {
   expect(await findComparison(storeDb, compared)).toMatchObject({ failure: 'mine' })
 })
 
-test('a text with half a character or NUL is stored without it', async () => {
+test('a text with half a character or NUL is stored without it', { tags: ['full'] }, async () => {
   await using opened = await open()
   await opened.edit(e3, { employmentStatus: 'OUT_OF_SCOPE', notHumanReason: 'a robot' })
   between(opened.world, (client) => ({
@@ -377,7 +382,7 @@ test('whom only an identity provider states is not stated by nobody', async () =
   expect(await opened.causes()).toEqual([])
 })
 
-test('nobody is read if there is no connection of people on the platform', async () => {
+test('nobody is read if there is no connection of people on the platform', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   const sync = { ...world.sync, connections: new Map() }
@@ -394,7 +399,7 @@ test('nobody is read if there is no connection of people on the platform', async
   expect([result?.failure, pages]).toEqual([null, 0])
 })
 
-test('a page that fails twice is read the third time, and a 429 pauses everybody', async () => {
+test('a page that fails twice is read the third time, and a 429 pauses everybody', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   const answers = [
@@ -442,7 +447,7 @@ test('changed records, look-ups and events together take at most 45 requests mor
   expect(extra).toBe(20)
 })
 
-test('the end of this process is no failure of a comparison', async () => {
+test('the end of this process is no failure of a comparison', { tags: ['full'] }, async () => {
   await using opened = await open()
   const stopping = new AbortController()
   between(opened.world, (client) => ({
@@ -457,10 +462,12 @@ test('the end of this process is no failure of a comparison', async () => {
   expect(await findComparison(opened.storeDb, opened.world.sync.platform.baseUrl)).toMatchObject({ failure: null })
 })
 
-test.each([
-  ['with findings', ['acme', 'globex']],
-  ['of which one has no finding', ['globex']],
-])('a reset of a key that is of several connections, %s, asks which one is meant', async (_which, names) => {
+test.each(
+  firstOf(1, [
+    ['with findings', ['acme', 'globex']],
+    ['of which one has no finding', ['globex']],
+  ]),
+)('a reset of a key that is of several connections, %s, asks which one is meant', async (_which, names) => {
   await using opened = await open()
   const { sync } = opened.world
   const [acme] = sync.connections.values()

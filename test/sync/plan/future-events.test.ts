@@ -64,7 +64,7 @@ describe('a departure event dated ahead', () => {
     expect(await listEvents(world.sync.store.db, { connection: 'acme', state: 'rejected' })).toEqual([])
   })
 
-  test('from a clock that is hours ahead separates on its stated day', async () => {
+  test('from a clock that is hours ahead separates on its stated day', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, person } = opened
     await receive(world, leaves('E0003', '2026-11-20T09:00:00.000Z'), leaves('E0004', '2026-11-21T01:00:00.000Z'))
@@ -76,7 +76,7 @@ describe('a departure event dated ahead', () => {
     expect((await person('E0004'))?.separatedAt).toBe('2026-11-21T00:00:00.000Z')
   })
 
-  test('with a leaving date uses that date', async () => {
+  test('with a leaving date uses that date', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, person } = opened
     await receive(world, terminated('E0003', '2026-11-25', '2026-12-01T00:00:00.000Z'))
@@ -142,7 +142,7 @@ describe('an event that is dated ahead and is not about a departure', () => {
     expect(titles).toEqual(['Lead', 'Lead', 'Head', 'Director'])
   })
 
-  test('is retried automatically even if another part of it was held and approved', async () => {
+  test('is retried automatically even if another part of it was held and approved', { tags: ['full'] }, async () => {
     await using opened = await open(webhookFeed({ events: '/items' }))
     const { world, person } = opened
     const items = [
@@ -161,7 +161,7 @@ describe('an event that is dated ahead and is not about a departure', () => {
     expect([before?.jobTitle, (await person('E0003'))?.jobTitle]).toEqual(['Engineer', 'Head of Payments'])
   })
 
-  test('keeps its body until then, and is not retried once an operator dismisses it', async () => {
+  test('keeps its body until then, and is not retried once an operator dismisses it', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, person } = opened
     const { db } = world.sync.store
@@ -197,7 +197,7 @@ describe('a rejected event about leaving', () => {
     expect(await alerts(world)).toMatchObject([{ kind: 'blockedPeople', people: 2 }])
   })
 
-  test('raises an alert if its action is unknown and its cells are about leaving', async () => {
+  test('raises an alert if its action is unknown and its cells are about leaving', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const employee = { id: 'E0003', left: '2026-11-19' }

@@ -136,7 +136,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase }) =>
       ])
     })
 
-    test('only after enough runs', async () => {
+    test('only after enough runs', { tags: ['full'] }, async () => {
       await using opened = await open(usualAfter(4))
       const night = nights(opened.world)
       for (const count of [0, 2, 2]) await night(count)
@@ -144,7 +144,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase }) =>
       expect((await night(9)).state).toBe('finished')
     })
 
-    test('separately for exports and events', async () => {
+    test('separately for exports and events', { tags: ['full'] }, async () => {
       await using opened = await open(usualAfter(3))
       const { world } = opened
       const night = nights(world)
@@ -189,7 +189,7 @@ describe.each(databases)('the guards of a run on $name', ({ createDatabase }) =>
       expect(await separated(client)).toBe(6)
     })
 
-    test('also of snapshots, but not of an approved one', async () => {
+    test('also of snapshots, but not of an approved one', { tags: ['full'] }, async () => {
       await using opened = await open(limits())
       const { world, client } = opened
       await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })

@@ -6,6 +6,7 @@ import type { Run } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { type HttpSettings, httpSource, json, startHrServer } from '../../helpers/sources/hr-server.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import { type Host, openWorld, peopleOn, startHost } from '../../helpers/world.ts'
 
 let host: Host
@@ -62,7 +63,7 @@ async function openDetails(settings: HttpSettings = {}) {
 }
 
 describe('a detail that cannot be had, with missingDetails: cell', () => {
-  test.each([500, 404])('separates nobody, brings nobody back, and is shown: status %s', async (status) => {
+  test.each(firstOf(1, [500, 404]))('separates nobody, brings nobody back, and is shown: status %s', async (status) => {
     await using details = await openDetails()
     await details.night(jobs({ E9: gone }))
     const before = await details.known('E9')
@@ -110,7 +111,7 @@ test('a detail that cannot be had refuses the source by default, and nothing is 
   expect((await details.known('E5'))?.separatedAt).toBeNull()
 })
 
-test('a detail that is blank by absence clears its fields', async () => {
+test('a detail that is blank by absence clears its fields', { tags: ['full'] }, async () => {
   await using details = await openDetails({ missingDetails: 'blank' })
   await details.night(jobs({ E9: gone }))
 

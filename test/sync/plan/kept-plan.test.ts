@@ -81,7 +81,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ createDatabase })
     expect(await opened.separated()).toBeNull()
   })
 
-  test('does not bind waiting runs of others, or requests that join it', async () => {
+  test('does not bind waiting runs of others, or requests that join it', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, kept } = opened
     const options = { plan: kept }

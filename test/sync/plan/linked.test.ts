@@ -10,6 +10,7 @@ import { liveRecords } from '../../helpers/custom-records.ts'
 import { openLinked } from '../../helpers/linked-world.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 import { connectorFor } from '../../helpers/sources/folder-source.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import { type Host, headers, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
@@ -47,10 +48,12 @@ test('each connection opens a source itself if there is no copy', async () => {
   expect(opened.archived).toEqual([run.source?.version])
 })
 
-test.each([
-  ['acme', 'records'],
-  ['records', 'acme'],
-] as const)('%s stands still in the middle of a large export, and %s is accepted', async (slow, quick) => {
+test.each(
+  firstOf(1, [
+    ['acme', 'records'],
+    ['records', 'acme'],
+  ]),
+)('%s stands still in the middle of a large export, and %s is accepted', async (slow, quick) => {
   await using opened = await openLinked(host)
   const { world, client, archived: settled } = opened
   const accepted = Promise.withResolvers<void>()
@@ -132,7 +135,7 @@ describe('a plan of a linked connection that is held', () => {
     expect([between, settled]).toEqual([[], [next.asOf]])
   })
 
-  test('lets the export be archived once it is rejected', async () => {
+  test('lets the export be archived once it is rejected', { tags: ['full'] }, async () => {
     await using opened = await openHeld()
 
     await rejectRun(opened.world.sync, { runId: opened.held.id, by: 'olga' })
@@ -155,7 +158,9 @@ describe('a plan of a linked connection that is held', () => {
     expect([between, settled]).toEqual([[], [next.asOf]])
   })
 
-  test('is replaced by the plan of a newer export, and both exports are archived once that is decided', async () => {
+  test('is replaced by the plan of a newer export, and both exports are archived once that is decided', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await openHeld()
     const { world, client, held, archived: settled } = opened
     const third = '2026-11-22T01:00:00.000Z'
@@ -229,7 +234,9 @@ describe('a failing run of a linked connection', () => {
     expect(opened.archived).toEqual(['2026-11-20T01:00:00.000Z', next.asOf])
   })
 
-  test('is logged with its code if another attempt may succeed, and not as an unexpected error', async () => {
+  test('is logged with its code if another attempt may succeed, and not as an unexpected error', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await openLinked(host, { copies: false })
     const { world } = opened
     const connector = world.sync.connections.get('records')?.feeds.source?.connector
@@ -279,7 +286,7 @@ describe('a failing run of a linked connection', () => {
     expect([between, settled]).toEqual([[], [next.asOf]])
   })
 
-  test('skips none of several exports that are read in turn', async () => {
+  test('skips none of several exports that are read in turn', { tags: ['full'] }, async () => {
     await using folder = await exportFolder()
     const settings = { take: 'each', mode: 'delta', afterwards: { accepted: 'archive' } } as const
     await using opened = await openLinked(host, { connector: connectorFor(folder, settings) })
@@ -306,7 +313,9 @@ describe('a failing run of a linked connection', () => {
   })
 })
 
-test('an export whose kept plan was delivered is not archived until linked connections have read it', async () => {
+test('an export whose kept plan was delivered is not archived until linked connections have read it', {
+  tags: ['full'],
+}, async () => {
   await using folder = await exportFolder()
   const settings = { take: 'each', mode: 'delta', afterwards: { accepted: 'archive' } } as const
   await using opened = await openLinked(host, { connector: connectorFor(folder, settings) })
@@ -332,7 +341,9 @@ test('an export whose kept plan was delivered is not archived until linked conne
   expect(await files()).toEqual([])
 })
 
-test('a linked connection that has decided about other exports opens the source itself, because another one may be next', async () => {
+test('a linked connection that has decided about other exports opens the source itself, because another one may be next', {
+  tags: ['full'],
+}, async () => {
   await using opened = await openLinked(host)
   const { world, listed, count } = opened
   await world.night(staff(3))
@@ -355,7 +366,7 @@ test('a linked connection that has decided about other exports opens the source 
   expect((await opened.lastOf('records')).state).toBe('finished')
 })
 
-test.each(['acme', 'records'] as const)(
+test.each(firstOf(1, ['acme', 'records']))(
   'a process that is killed while it reads for %s leaves nothing undone',
   async (reader) => {
     await using opened = await openLinked(host)

@@ -5,6 +5,7 @@ import type { Run } from '../../../src/store/runs/runs.ts'
 import { approveRun, requestRun } from '../../../src/sync/sync.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { type HttpSettings, httpSource, json, startHrServer } from '../../helpers/sources/hr-server.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import { type Host, openWorld, peopleOn, startHost } from '../../helpers/world.ts'
 
 let host: Host
@@ -82,11 +83,13 @@ describe('a missing member of a record in a snapshot', () => {
     expect(again.state).toBe('unchanged')
   })
 
-  test.each([
-    ['the member', { job: { level: 3 } }],
-    ['the object that holds it', { job: undefined }],
-    ['its value', { job: { title: null } }],
-  ])('clears a field: %s', async (_which, more) => {
+  test.each(
+    firstOf(1, [
+      ['the member', { job: { level: 3 } }],
+      ['the object that holds it', { job: undefined }],
+      ['its value', { job: { title: null } }],
+    ]),
+  )('clears a field: %s', async (_which, more) => {
     await using list = await openList()
     await list.night(staff(person(3, { end: lastDay })))
 
@@ -106,7 +109,7 @@ describe('a missing member of a record in a snapshot', () => {
     expect((await list.known('E7'))?.jobTitle).toBe('Engineer')
   })
 
-  test('says nothing if a list replaces the object that contains it', async () => {
+  test('says nothing if a list replaces the object that contains it', { tags: ['full'] }, async () => {
     await using list = await openList({ separatedAt: { column: 'job.end' } })
     const gone = person(9, { job: { title: 'Engineer', end: lastDay } })
     await list.night(staff(person(3, { job: { title: 'Engineer', end: lastDay } }), gone))
@@ -118,10 +121,12 @@ describe('a missing member of a record in a snapshot', () => {
     expect((await list.known('E9'))?.separatedAt).not.toBeNull()
   })
 
-  test.each<[string, HttpSettings]>([
-    ['with missing: keep', { missing: 'keep' }],
-    ['in a delta', { mode: 'delta' }],
-  ])('leaves what is known %s', async (_how, settings) => {
+  test.each<readonly [string, HttpSettings]>(
+    firstOf(1, [
+      ['with missing: keep', { missing: 'keep' }],
+      ['in a delta', { mode: 'delta' }],
+    ]),
+  )('leaves what is known %s', async (_how, settings) => {
     await using list = await openList({}, settings)
     await list.night(staff(person(3, { end: lastDay }), person(9, { end: lastDay })))
 
@@ -131,7 +136,7 @@ describe('a missing member of a record in a snapshot', () => {
     expect((await list.known('E9'))?.separatedAt).not.toBeNull()
   })
 
-  test('is missing in an expression too, and the result is blank', async () => {
+  test('is missing in an expression too, and the result is blank', { tags: ['full'] }, async () => {
     await using list = await openList({
       separatedAt: { expression: '$exists(end) ? $substring(end, 0, 10)' },
       jobTitle: { expression: '$exists(rank) ? "Chief" : "Engineer"' },
@@ -165,7 +170,7 @@ describe('a mapped member that no record of a snapshot has anymore', () => {
     expect(again.state).toBe('unchanged')
   })
 
-  test('holds the plan if it is one of several members of a field, until an approval', async () => {
+  test('holds the plan if it is one of several members of a field, until an approval', { tags: ['full'] }, async () => {
     await using list = await openList({ separatedAt: { firstOf: ['end', 'job.until'] } })
     const employed = person(2, { job: { title: 'Engineer', until: '' } })
     await list.night(staff(employed, person(9, { end: lastDay })))
@@ -211,7 +216,7 @@ describe('a mapped member that no record of a snapshot has anymore', () => {
     expect(held).toMatchObject({ state: 'held', counts: { return: 1 } })
   })
 
-  test('holds the first plan, and suggests a similar member', async () => {
+  test('holds the first plan, and suggests a similar member', { tags: ['full'] }, async () => {
     await using list = await openList()
 
     const held = await list.night(staff(person(9, { ende: lastDay })))
@@ -224,7 +229,9 @@ describe('a mapped member that no record of a snapshot has anymore', () => {
     expect(next.state).toBe('unchanged')
   })
 
-  test('refuses a source without any member of an expression, unless it may be missing', async () => {
+  test('refuses a source without any member of an expression, unless it may be missing', {
+    tags: ['full'],
+  }, async () => {
     const expression = '$substring(end, 0, 10)'
     await using list = await openList({ separatedAt: { expression } })
     await using lenient = await openList({ separatedAt: { expression, optional: true } })

@@ -90,7 +90,9 @@ describe.each(databases)('a held plan on $name', ({ createDatabase }) => {
     expect(after.get('N1')?.email).toBe('n1@globex.example')
   })
 
-  test('counts joiners who have already left with the joiners, and sends no departures for them', async () => {
+  test('counts joiners who have already left with the joiners, and sends no departures for them', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open('leave')
     const { world, night, wentOn } = opened
 
@@ -149,7 +151,9 @@ describe.each(databases)('a held plan on $name', ({ createDatabase }) => {
     expect((await opened.people()).size).toBe(30)
   })
 
-  test('holds corrections, and future dates that move into the past, if departures are in doubt', async () => {
+  test('holds corrections, and future dates that move into the past, if departures are in doubt', {
+    tags: ['full'],
+  }, async () => {
     const stack = new AsyncDisposableStack()
     await using _ = stack
     const { client } = await host.tenant()

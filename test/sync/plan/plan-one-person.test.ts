@@ -6,6 +6,7 @@ import type { PersonAccount } from '../../../src/store/schema.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
 import { approveRun, planPersonDryRun, requestPerson } from '../../../src/sync/sync.ts'
 import { later, receive, updated, webhookFeed } from '../../helpers/events.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import {
   change,
   type Host,
@@ -203,7 +204,7 @@ describe('a run of one person fails with a sentence for', () => {
     },
   ]
 
-  test.each(cases)('$name', async ({ rows, person, failure, reason }) => {
+  test.each(firstOf(3, cases))('$name', async ({ rows, person, failure, reason }) => {
     await using opened = await open()
     const { world, people } = opened
     world.setExport(rows([...people]), morning)
@@ -234,7 +235,7 @@ describe('a run of one person fails with a sentence for', () => {
   })
 })
 
-test('an unknown person with two rows, far apart, does not join', async () => {
+test('an unknown person with two rows, far apart, does not join', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, people } = opened
   world.source.slice = 5
@@ -279,7 +280,9 @@ test('an absence from a truncated file separates one person only after an approv
   expect((await peopleOn(client)).get('E0030')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
 })
 
-test('a person with a key change candidate waits for an answer, under the old key and the new one', async () => {
+test('a person with a key change candidate waits for an answer, under the old key and the new one', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world, people } = opened
   const rekeyed = { ...people[5], id: 'N6' }
@@ -293,7 +296,9 @@ test('a person with a key change candidate waits for an answer, under the old ke
   expect(former.guards?.find(({ name }) => name === 'rekeyed')).toMatchObject({ ok: false, actual: 1 })
 })
 
-test('an absence below the grace is not counted, so that the number of nights stays the same', async () => {
+test('an absence below the grace is not counted, so that the number of nights stays the same', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open(staff(20), { graceRuns: 2 })
   const { world, people } = opened
   world.setExport(without(people, 'E0006'), morning)
@@ -307,7 +312,7 @@ test('an absence below the grace is not counted, so that the number of nights st
   expect([first.counts?.leave, second.counts?.leave]).toEqual([0, 1])
 })
 
-test('being present in between does not undo counted absences', async () => {
+test('being present in between does not undo counted absences', { tags: ['full'] }, async () => {
   await using opened = await open(staff(20), { graceRuns: 2 })
   const { world, people } = opened
   await world.night(without(people, 'E0006'), { asOf: morning })
@@ -365,7 +370,7 @@ test('people who are delivered one by one are counted together in the limits of 
   expect(states).toEqual(['finished', 'finished', 'finished', 'finished', 'finished', 'held', 'held'])
 })
 
-test('a waiting run of the same person is joined, and another person has to wait', async () => {
+test('a waiting run of the same person is joined, and another person has to wait', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   const ask = (person: string) => requestPerson(world.sync, { connection: 'acme', person })

@@ -128,7 +128,9 @@ describe('people whom only the platform knows', () => {
     expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe(null)
   })
 
-  test('are unknown before the first accepted export, and afterwards those whom it does not state', async () => {
+  test('are unknown before the first accepted export, and afterwards those whom it does not state', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open({ guards: Guards.parse({ rejectedRows: { count: 0, share: 0 } }) })
     const { world } = opened
     const rows: readonly HrPerson[] = [...employed, { id: '', first: 'Nobody', status: 'Active' }]
@@ -168,7 +170,7 @@ describe('people whom only the platform knows', () => {
     expect(later?.code).not.toBe(first?.code)
   })
 
-  test('count as new if they are employed there again', async () => {
+  test('count as new if they are employed there again', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -184,7 +186,7 @@ describe('people whom only the platform knows', () => {
     expect(after?.code).not.toBe(before?.code)
   })
 
-  test('are found on pages of two, and listed page by page', async () => {
+  test('are found on pages of two, and listed page by page', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, control } = opened
     between(world, (real) => ({
@@ -233,7 +235,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual(['E0002', 'E0004'])
   })
 
-  test('leave the list once the platform no longer has them', async () => {
+  test('leave the list once the platform no longer has them', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -266,7 +268,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual(['E0002', 'E0004'])
   })
 
-  test('are forgotten if the connection gets another target', async () => {
+  test('are forgotten if the connection gets another target', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, connection } = { world: opened.world, connection: opened.world.connection }
     await world.night(employed, { asOf: night(19), verify: true })
@@ -296,7 +298,9 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual(['E0002'])
   })
 
-  test('exclude people with a row in the export, even if it is unreadable or waits for its day', async () => {
+  test('exclude people with a row in the export, even if it is unreadable or waits for its day', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world } = opened
     Object.assign(world.connection.feeds.source ?? {}, { mapping: withDays })
@@ -393,7 +397,7 @@ describe('a separation that an operator requests', () => {
     expect(next).toMatchObject({ state: 'unchanged', verification: { lost: 0, changed: 0, foreign: 0, separated: 1 } })
   })
 
-  test('uses today without a day, and refuses a future or invalid day', async () => {
+  test('uses today without a day, and refuses a future or invalid day', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -423,7 +427,9 @@ describe('a separation that an operator requests', () => {
     await expect(ask(world, ['E0002'])).rejects.toThrow('person E0002 is known, and has left on 2026-11-20')
   })
 
-  test('is planned again on approval after a newer export, and sent at once if it is the same', async () => {
+  test('is planned again on approval after a newer export, and sent at once if it is the same', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -458,7 +464,7 @@ describe('a separation that an operator requests', () => {
     ])
   })
 
-  test('ends for a person whom a later export states as employed', async () => {
+  test('ends for a person whom a later export states as employed', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(employed, { asOf: night(19), verify: true })
@@ -471,7 +477,9 @@ describe('a separation that an operator requests', () => {
     expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe(null)
   })
 
-  test('cannot be reverted, because the next export would separate its people without an approval', async () => {
+  test('cannot be reverted, because the next export would separate its people without an approval', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19), verify: true })

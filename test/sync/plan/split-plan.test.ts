@@ -94,7 +94,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await eventsOf(world)).toEqual(['settled', 'rejected', 'settled', 'settled'])
   })
 
-  test('an event that states a field twice is rejected, and one with another spelling has its own run', async () => {
+  test('an event that states a field twice is rejected, and one with another spelling has its own run', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world, person } = opened
     const twice = { id: 'E0003', left: '2026-11-19', Left: '2026-11-19' }
@@ -130,7 +132,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect((await eventsOf(world)).filter((state) => state === 'rejected').length).toBe(8)
   })
 
-  test('every departure stays in the plan even if more people wait than fit on a page', async () => {
+  test('every departure stays in the plan even if more people wait than fit on a page', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { db } = opened.world.sync.store
     const context = nightly({ mode: 'delta', asOf: '2026-11-20T02:30:00.000Z' })
@@ -168,7 +172,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect((await person('E0001'))?.separatedAt).toBeNull()
   })
 
-  test('too many e-mail changes wait, but departures and other changes proceed', async () => {
+  test('too many e-mail changes wait, but departures and other changes proceed', { tags: ['full'] }, async () => {
     await using opened = await open({ guards: twoEmails })
     const { world, person } = opened
     const moved = ['E0001', 'E0002', 'E0003'].map((id) => readdressed(id))
@@ -237,7 +241,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
   })
 
-  test('people who exceed another limit have their own held run, and so has every retraction', async () => {
+  test('people who exceed another limit have their own held run, and so has every retraction', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open({ guards: twoEmails })
     const { world } = opened
     await receive(world, purged('E0010'))
@@ -282,7 +288,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await approve(world, second)).state).toBe('finished')
     })
 
-    test('can be made again one after the other', async () => {
+    test('can be made again one after the other', { tags: ['full'] }, async () => {
       await using opened = await openTwo()
       const { world, first, second, approving } = opened
       const before = '2026-11-20T02:05:00.000Z'
@@ -326,7 +332,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect({ state, digest }).toEqual({ state: 'held', digest: held.digest })
     })
 
-    test('waits with later events even if the held plan changes nothing about the person', async () => {
+    test('waits with later events even if the held plan changes nothing about the person', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await openHeld()
       const { world, held } = opened
       const staged = { identityId: 'E0007', entry: entry('E0007'), change: null, origin: null }
@@ -351,7 +359,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await person('E0003'))?.jobTitle).toBe('Lead')
     })
 
-    test('is planned with the later event and the held one once the held plan is cancelled', async () => {
+    test('is planned with the later event and the held one once the held plan is cancelled', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await openHeld()
       const { world, person, held } = opened
       await receive(world, updated('E0003', 'Lead', '2026-11-20T02:20:00.000Z'))
@@ -447,7 +457,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await eventsOf(world)).toEqual(['settled', 'settled'])
   })
 
-  test('an event about several people waits behind the run that holds one of them', async () => {
+  test('an event about several people waits behind the run that holds one of them', { tags: ['full'] }, async () => {
     await using opened = await open({ webhook: webhookFeed({ events: '/items', time: '/at' }) })
     const { world } = opened
     const retraction = { type: 'purged', employee: { id: 'E0003' } }
@@ -466,7 +476,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(joined).toMatchObject({ state: 'held', runId: held.id })
   })
 
-  test('unreadable events are closed while others wait', async () => {
+  test('unreadable events are closed while others wait', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await inOrder(world, purged('E0003'), JSON.stringify({ type: 'promoted', at, employee: { id: 'E0005' } }))
@@ -479,7 +489,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await eventsOf(world)).toEqual(['held', 'rejected'])
   })
 
-  test('events without news are closed while others wait', async () => {
+  test('events without news are closed while others wait', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await inOrder(world, purged('E0003'), updated('E0006', 'Engineer', at))
@@ -489,7 +499,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await eventsOf(world)).toEqual(['held', 'settled'])
   })
 
-  test('if all people of a run wait, the run itself is held', async () => {
+  test('if all people of a run wait, the run itself is held', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await receive(world, purged('E0003'))

@@ -57,7 +57,9 @@ describe.each(databases)('events that only say that something changed, on $name'
     expect(await states(world)).toEqual(['settled'])
   })
 
-  test('are closed also if somebody else requested the run that read the source after them', async () => {
+  test('are closed also if somebody else requested the run that read the source after them', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world } = opened
     await receive(world, changed('E0003'))
@@ -145,7 +147,7 @@ describe.each(databases)('events that only say that something changed, on $name'
       expect(await states(world)).toEqual(['settled', 'settled'])
     })
 
-    test('are closed once an operator rejects it', async () => {
+    test('are closed once an operator rejects it', { tags: ['full'] }, async () => {
       await using opened = await openHeld()
       const { world, held } = opened
 

@@ -13,6 +13,7 @@ import { planPersonDryRun } from '../../../src/sync/plan/dry-run-person.ts'
 import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { lastRun } from '../../helpers/events.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import {
   type Host,
   type HrPerson,
@@ -123,7 +124,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('takes effect with the export of its day, and with none that is older', async () => {
+  test('takes effect with the export of its day, and with none that is older', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-29', [...staff(20), leaving])
@@ -135,7 +136,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('gets a roster run at once if its day has begun when the export is read', async () => {
+  test('gets a roster run at once if its day has begun when the export is read', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', staff(20))
@@ -174,7 +175,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await on('E0004')).toMatchObject({ jobTitle: 'Engineer' })
   })
 
-  test('continues to wait if the newer row of the person is unusable', async () => {
+  test('continues to wait if the newer row of the person is unusable', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), leaving])
@@ -184,10 +185,12 @@ describe('a row that takes effect on a later day', () => {
     expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
   })
 
-  test.each([
-    ['keep', '2026-11-30T00:00:00.000Z'],
-    ['separate', '2026-11-21T00:00:00.000Z'],
-  ] as const)('of a person who is now out of scope (%s)', async (outOfScope, separatedAt) => {
+  test.each(
+    firstOf(1, [
+      ['keep', '2026-11-30T00:00:00.000Z'],
+      ['separate', '2026-11-21T00:00:00.000Z'],
+    ]),
+  )('of a person who is now out of scope (%s)', async (outOfScope, separatedAt) => {
     await using opened = await open({ mapping: inScope, outOfScope })
     const { world, on } = opened
     const moved = { ...person(3), title: 'Board' }
@@ -255,7 +258,7 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
-  test('waits with its plan until that is accepted, and is dropped if it is rejected', async () => {
+  test('waits with its plan until that is accepted, and is dropped if it is rejected', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store
@@ -283,45 +286,49 @@ describe('a row that takes effect on a later day', () => {
 })
 
 describe('a delta', () => {
-  test.each<[string, HrRow, asOf: string | undefined, separatedAt: string | null, warnings: readonly string[]]>([
-    [
-      'with a row of another day to come alone leaves it waiting',
-      { ...person(3), title: 'Lead', from: '2026-12-15' },
-      undefined,
-      leavingDay,
-      [],
-    ],
-    [
-      'with another row of its day takes its place',
-      { ...person(3), title: 'Lead', from: '2026-11-30' },
-      undefined,
-      null,
-      [],
-    ],
-    [
-      'with a row of today ends it, and says so',
-      { ...person(3), title: 'Lead', from: '2026-11-21' },
-      undefined,
-      null,
+  test.each<
+    readonly [string, HrRow, asOf: string | undefined, separatedAt: string | null, warnings: readonly string[]]
+  >(
+    firstOf(2, [
       [
-        'departures of 1 person that waited for their day wait no more, as newer rows state the person without them (the first is E0003)',
+        'with a row of another day to come alone leaves it waiting',
+        { ...person(3), title: 'Lead', from: '2026-12-15' },
+        undefined,
+        leavingDay,
+        [],
       ],
-    ],
-    [
-      'with a row of today that states the leaving date ends it, and the date waits',
-      { ...leaving, status: 'Active', from: '2026-11-21' },
-      undefined,
-      leavingDay,
-      [],
-    ],
-    [
-      'that is older and comes late leaves it waiting',
-      { ...person(3), title: 'Lead', from: '2026-11-19' },
-      '2026-11-19T01:00:00.000Z',
-      leavingDay,
-      [],
-    ],
-  ])('%s', async (_what, row, asOf, separatedAt, warnings) => {
+      [
+        'with a row of today ends it, and says so',
+        { ...person(3), title: 'Lead', from: '2026-11-21' },
+        undefined,
+        null,
+        [
+          'departures of 1 person that waited for their day wait no more, as newer rows state the person without them (the first is E0003)',
+        ],
+      ],
+      [
+        'with a row of today that states the leaving date ends it, and the date waits',
+        { ...leaving, status: 'Active', from: '2026-11-21' },
+        undefined,
+        leavingDay,
+        [],
+      ],
+      [
+        'with another row of its day takes its place',
+        { ...person(3), title: 'Lead', from: '2026-11-30' },
+        undefined,
+        null,
+        [],
+      ],
+      [
+        'that is older and comes late leaves it waiting',
+        { ...person(3), title: 'Lead', from: '2026-11-19' },
+        '2026-11-19T01:00:00.000Z',
+        leavingDay,
+        [],
+      ],
+    ]),
+  )('%s', async (_what, row, asOf, separatedAt, warnings) => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), leaving])
@@ -353,7 +360,7 @@ describe('a person', () => {
     expect((await on('E0003'))?.jobTitle).toBe('Lead')
   })
 
-  test('is not created again if the new key is known when the row takes effect', async () => {
+  test('is not created again if the new key is known when the row takes effect', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), { ...promoted, id: 'N4' }])
@@ -385,7 +392,7 @@ describe('a person', () => {
   })
 })
 
-test('a person whose rows all wait is shown with them, whether known or not', async () => {
+test('a person whose rows all wait is shown with them, whether known or not', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   await night(world, '2026-11-20', staff(20))
@@ -403,7 +410,7 @@ test('a person whose rows all wait is shown with them, whether known or not', as
     })
 })
 
-test('a waiting row is about the person whom its key names on its day', async () => {
+test('a waiting row is about the person whom its key names on its day', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, on } = opened
   const rekeyed = { ...person(21), title: 'Head of Payments', from: '2026-12-01' }
@@ -436,7 +443,7 @@ describe('values that wait', () => {
     expect(await waitingOf(db, key)).toEqual([])
   })
 
-  test('are forgotten with the person under later keys too', async () => {
+  test('are forgotten with the person under later keys too', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const { db } = world.sync.store

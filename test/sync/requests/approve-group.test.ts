@@ -79,7 +79,7 @@ describe.each(databases)('a group of a held plan on $name', ({ createDatabase })
     ])
   })
 
-  test('keeps its people as they were in the night until the decision', async () => {
+  test('keeps its people as they were in the night until the decision', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const held = await world.night(people(20), { asOf: '2026-11-20T01:00:00.000Z' })
@@ -90,7 +90,7 @@ describe.each(databases)('a group of a held plan on $name', ({ createDatabase })
     expect(part.people).toBe(8)
   })
 
-  test('stays known while the export lacks its column, and nothing waits for it', async () => {
+  test('stays known while the export lacks its column, and nothing waits for it', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, groupsIn } = opened
     const before = await groupsIn('roster')

@@ -117,7 +117,7 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect((await peopleOn(client)).has('N1')).toBe(true)
   })
 
-  test('does not take the two keys apart that look like one person', async () => {
+  test('does not take the two keys apart that look like one person', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, separated } = opened
     const company = staff(20)
@@ -136,7 +136,7 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(await world.runOf(held.id)).toMatchObject({ state: 'held', counts: { leave: 1, join: 1 } })
   })
 
-  test('is no reading of HR: the alert about a source that fails stays', async () => {
+  test('is no reading of HR: the alert about a source that fails stays', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const held = await heldRun(world)
@@ -265,7 +265,9 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(await separated()).toEqual(leavers)
   })
 
-  test('wants a reason where the configuration does, and so do the whole and a rejection', async () => {
+  test('wants a reason where the configuration does, and so do the whole and a rejection', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open({ approvals: { expireHours: 72, twoPeople: false, requireReason: true } })
     const { world } = opened
     const held = await heldRun(world)
@@ -329,7 +331,7 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(next.state).toBe('unchanged')
   })
 
-  test('of a revert leaves the rest to be reverted later, after it was rejected', async () => {
+  test('of a revert leaves the rest to be reverted later, after it was rejected', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, separated } = opened
     const mistake = await heldRun(world)
@@ -355,7 +357,9 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(second).toMatchObject({ state: 'held', counts: { return: 7 } })
   })
 
-  test('can be cancelled with the rest still held; a rejected rest leaves the part as it was delivered', async () => {
+  test('can be cancelled with the rest still held; a rejected rest leaves the part as it was delivered', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world, separated } = opened
     const held = await heldRun(world)

@@ -91,7 +91,7 @@ describe('a person with a new key', () => {
     ])
   })
 
-  test('is found by a second new key', async () => {
+  test('is found by a second new key', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, client } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -107,7 +107,7 @@ describe('a person with a new key', () => {
     expect((await listKeyAnswers(world.sync.store.db, 'acme')).map(({ former }) => former)).toEqual(['E0001', 'E0001'])
   })
 
-  test('is a candidate again once the answer is withdrawn', async () => {
+  test('is a candidate again once the answer is withdrawn', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -144,7 +144,7 @@ describe('a withdrawn answer', () => {
     expect(await openCandidates(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ identityId: 'N1' }])
   })
 
-  test('is found by the first key of its person, and earlier keys stay', async () => {
+  test('is found by the first key of its person, and earlier keys stay', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
@@ -178,7 +178,7 @@ test('two people with one mailbox are sent as they are once an operator says so 
   ])
 })
 
-test('a mailbox that remaining people use too makes no pair', async () => {
+test('a mailbox that remaining people use too makes no pair', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   const shared = company.map((person, at) => (at < 4 ? { ...person, email: 'floor@acme.example' } : person))
@@ -257,7 +257,7 @@ describe('an answer is refused', () => {
   afterAll(() => shared[Symbol.asyncDispose]())
 })
 
-test('an answer to all pairs of a run covers the clear ones, and leaves the others', async () => {
+test('an answer to all pairs of a run covers the clear ones, and leaves the others', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   const { db } = world.sync.store

@@ -99,7 +99,9 @@ describe.each(databases)('people left in a plan of which a part was approved, on
     expect(await separated()).toEqual(leavers)
   })
 
-  test('that HR takes back are not counted, and those of another kind of change go on', async () => {
+  test('that HR takes back are not counted, and those of another kind of change go on', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open(['join'])
     const { world, night, separated } = opened
     const [first] = doubted

@@ -114,7 +114,7 @@ test('a revert undoes a run, lists its joiners, and the next correct export send
   expect(next).toMatchObject({ state: 'unchanged', sent: { upsert: { requests: 0 }, update: { requests: 0 } } })
 })
 
-test('the same wrong export plans the same changes again, under the same guards', async () => {
+test('the same wrong export plans the same changes again, under the same guards', { tags: ['full'] }, async () => {
   await using opened = await open({ guards: Guards.parse({ leavers: { count: 2, share: 0 } }) })
   const { world } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
@@ -176,7 +176,7 @@ test('people with newer facts stay unchanged, and are listed with the reason', a
   expect([all.get('E0002')?.separatedAt, all.get('E0003')?.jobTitle]).toEqual(['2026-11-17T00:00:00.000Z', 'Right'])
 })
 
-test('refused changes are reverted too, so that no later run sends them', async () => {
+test('refused changes are reverted too, so that no later run sends them', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client } = opened
   between(world, (real) => ({
@@ -254,7 +254,7 @@ test('a revert separates a pinned person only after an approval', async () => {
   expect(run.reason).toContain('pinned: 1 of the pinned people would be separated')
 })
 
-test('a run whose values were removed cannot be reverted', async () => {
+test('a run whose values were removed cannot be reverted', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
@@ -268,7 +268,9 @@ test('a run whose values were removed cannot be reverted', async () => {
   await expect(ask(world, mistake.id)).rejects.toThrow(/the values of the run were removed, as their time was over/)
 })
 
-test('a held revert whose people got newer facts is made again on approval, and does not change them', async () => {
+test('a held revert whose people got newer facts is made again on approval, and does not change them', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open({ guards: Guards.parse({ returns: { count: 2, share: 0 } }) })
   const { world, client } = opened
   const mistake = await world.night(spoiled, { asOf: wrong })
@@ -284,7 +286,7 @@ test('a held revert whose people got newer facts is made again on approval, and 
   expect([all.get('E0001')?.separatedAt, all.get('E0002')?.separatedAt]).toEqual(['2026-11-18T00:00:00.000Z', null])
 })
 
-test('with grace, a reverted absence has to be observed as often again', async () => {
+test('with grace, a reverted absence has to be observed as often again', { tags: ['full'] }, async () => {
   await using opened = await open({ feed: { graceRuns: 2 } })
   const { world } = opened
   const absent = without(people, 'E0002')
@@ -312,7 +314,7 @@ describe('a revert is refused with a sentence for', () => {
     await expect(ask(world, idle.id)).rejects.toThrow(/it is unchanged, and nothing of it was sent/)
   })
 
-  test('an active run, a run that was already reverted, and a revert', async () => {
+  test('an active run, a run that was already reverted, and a revert', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     world.setExport(spoiled, wrong)
@@ -326,7 +328,7 @@ describe('a revert is refused with a sentence for', () => {
     await expect(ask(world, run.id)).rejects.toThrow(/it is itself a revert; `rollcall sync` sends what HR says now/)
   })
 
-  test('a retraction, and a run with nothing to revert', async () => {
+  test('a retraction, and a run with nothing to revert', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const mistake = await world.night(spoiled, { asOf: wrong })
@@ -349,7 +351,9 @@ describe('a revert is refused with a sentence for', () => {
   })
 })
 
-test('changes that a cancelled run accepted and never sent are reverted, so that the next run does not send them', async () => {
+test('changes that a cancelled run accepted and never sent are reverted, so that the next run does not send them', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world, client } = opened
   world.setExport(spoiled, wrong)

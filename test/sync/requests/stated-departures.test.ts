@@ -101,7 +101,7 @@ test('a status of HR confirms the departure, and keeps its day', async () => {
   expect(await dayOf('E0003')).toBeNull()
 })
 
-test('a status of HR before the day does not end the statement', async () => {
+test('a status of HR before the day does not end the statement', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003', on: '2026-11-24' })
@@ -126,7 +126,7 @@ test('hired again by HR, a person comes back, and the statement ends', async () 
   expect(await acts(world)).toEqual(['departure.stated by ana', 'departure.confirmed by rollcall'])
 })
 
-test('after HR has confirmed the departure, HR brings the person back', async () => {
+test('after HR has confirmed the departure, HR brings the person back', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -136,7 +136,7 @@ test('after HR has confirmed the departure, HR brings the person back', async ()
   expect(await dayOf('E0003')).toBeNull()
 })
 
-test('a later day of HR is no contradiction, and applies once it has come', async () => {
+test('a later day of HR is no contradiction, and applies once it has come', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -152,7 +152,7 @@ test('a later day of HR is no contradiction, and applies once it has come', asyn
   expect(await listStatedDepartures(world.sync, 'acme')).toEqual([])
 })
 
-test('a day of HR that is far ahead is a contradiction', async () => {
+test('a day of HR that is far ahead is a contradiction', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, night } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -192,7 +192,9 @@ test('a day ahead waits without an export', async () => {
   expect(world.jobs).toEqual([])
 })
 
-test('the departure that HR had announced is timed from the statement of the operator', async () => {
+test('the departure that HR had announced is timed from the statement of the operator', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world, night } = opened
   const announced = change(company, { id: 'E0003', leavingDate: '2026-12-31' })
@@ -301,7 +303,7 @@ test('withdrawn, what HR says applies again without an export', async () => {
   await expect(withdrawDeparture(world.sync, { ...ana, identityId: 'E0003' })).rejects.toThrow('is stated')
 })
 
-test('a key that HR has replaced names the person under the first key', async () => {
+test('a key that HR has replaced names the person under the first key', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { sync } = opened.world
   await answerKeys(sync, { connection: 'acme', former: 'E0003', identityId: 'N0003', same: true, by: 'ana' })
@@ -353,7 +355,7 @@ describe('with two people', () => {
     expect(await acts(world)).toEqual(['departure.stated by ana', 'departure.approved by ben'])
   })
 
-  test('one person is enough once the rule ends', async () => {
+  test('one person is enough once the rule ends', { tags: ['full'] }, async () => {
     await using opened = await open(twoPeople)
     const { world } = opened
     await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -362,7 +364,7 @@ describe('with two people', () => {
     expect(await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })).toMatchObject({ applies: true })
   })
 
-  test('the first statement expires', async () => {
+  test('the first statement expires', { tags: ['full'] }, async () => {
     await using opened = await open(twoPeople)
     const { world } = opened
     await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -420,7 +422,7 @@ test('one person does not approve the plan of an emergency that they stated alon
   expect([alone, await dayOf('E0003')]).toEqual([null, '2026-11-20'])
 })
 
-test('every channel gets an emergency, whatever its connections and kinds', async () => {
+test('every channel gets an emergency, whatever its connections and kinds', { tags: ['full'] }, async () => {
   await using opened = await open(twoPeople)
   const { sync, clock } = opened.world
   await stateDeparture(sync, { ...ana, identityId: 'E0003', emergency: true })
@@ -439,7 +441,7 @@ test('every channel gets an emergency, whatever its connections and kinds', asyn
   ])
 })
 
-test('the alert of an emergency is timed by the emergencies alone', async () => {
+test('the alert of an emergency is timed by the emergencies alone', { tags: ['full'] }, async () => {
   await using opened = await open(twoPeople)
   const { sync, clock } = opened.world
   const at = (minute: string) => {
@@ -460,7 +462,7 @@ test('the alert of an emergency is timed by the emergencies alone', async () => 
   ])
 })
 
-test('an emergency is refused where nobody has to wait', async () => {
+test('an emergency is refused where nobody has to wait', { tags: ['full'] }, async () => {
   await using opened = await open()
   const emergency = { ...ana, identityId: 'E0003', emergency: true }
 

@@ -89,7 +89,7 @@ describe('with two people, a departure that applies', () => {
     expect([waits, await separatedOn()]).toEqual([true, '2026-11-20'])
   })
 
-  test('keeps its day while one person states another, and gets it from the second', async () => {
+  test('keeps its day while one person states another, and gets it from the second', { tags: ['full'] }, async () => {
     await using opened = await openStated()
     const { sync, separatedOn, stated } = opened
     const other = { on: '2026-11-18' }
@@ -111,7 +111,7 @@ describe('with two people, a departure that applies', () => {
     ])
   })
 
-  test('is kept by whoever states its day again', async () => {
+  test('is kept by whoever states its day again', { tags: ['full'] }, async () => {
     await using opened = await openStated()
     const { sync, separatedOn, stated } = opened
     await withdrawDeparture(sync, ana)
@@ -125,7 +125,7 @@ describe('with two people, a departure that applies', () => {
     ])
   })
 
-  test('records a proposal that another one replaces, and reports only what applies', async () => {
+  test('records a proposal that another one replaces, and reports only what applies', { tags: ['full'] }, async () => {
     await using opened = await openStated()
     const { world, sync } = opened
     world.events.length = 0
@@ -153,7 +153,9 @@ describe('with two people, a departure that applies', () => {
   })
 })
 
-test('an alert counts each person once, and a change of a departure from when it was proposed', async () => {
+test('an alert counts each person once, and a change of a departure from when it was proposed', {
+  tags: ['full'],
+}, async () => {
   await using opened = await openStated()
   const { world, sync } = opened
   const { db } = sync.store
@@ -201,7 +203,7 @@ describe('a second person approves only the day that they have seen', () => {
     expect(await stateDeparture(sync, { ...ben, ...seen, on: '2026-12-20' })).toMatchObject({ applies: true })
   })
 
-  test('of a correction', async () => {
+  test('of a correction', { tags: ['full'] }, async () => {
     await using opened = await openStated()
     const { sync, stated } = opened
     await stateDeparture(sync, { ...ana, on: '2026-11-18' })
@@ -230,7 +232,7 @@ describe('an emergency that one person stated alone', () => {
     expect(await alerts(world)).toContainEqual(expect.stringMatching(/^emergency: one person alone stated/))
   })
 
-  test('is withdrawn by any other person', async () => {
+  test('is withdrawn by any other person', { tags: ['full'] }, async () => {
     await using opened = await openEmergency()
     const { sync, separatedOn } = opened
     const { waits } = await withdrawDeparture(sync, ben)
@@ -238,7 +240,9 @@ describe('an emergency that one person stated alone', () => {
     expect([waits, await separatedOn()]).toEqual([false, null])
   })
 
-  test('is confirmed by another person who states its day, whatever the first one proposes since', async () => {
+  test('is confirmed by another person who states its day, whatever the first one proposes since', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await openEmergency()
     const { world, sync, separatedOn, stated } = opened
     await withdrawDeparture(sync, ana)
@@ -281,7 +285,7 @@ describe('of a source that only drops leavers', () => {
     expect(await separatedOn()).toBeNull()
   })
 
-  test('an absence within the grace or before the day confirms nothing', async () => {
+  test('an absence within the grace or before the day confirms nothing', { tags: ['full'] }, async () => {
     await using opened = await open({ feed: { ...onlyNames.feed, graceRuns: 2 } })
     const { world, sync, separatedOn, stated } = opened
     await stateDeparture(sync, { ...ana, on: '2026-11-23' })

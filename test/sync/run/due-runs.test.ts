@@ -51,7 +51,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
 
   const runsOf = (world: World) => listRuns(world.sync.store.db, { connection: 'acme', limit: 20 })
 
-  test('a request fails if the run of the due leaving dates cannot be added', async () => {
+  test('a request fails if the run of the due leaving dates cannot be added', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, separatedAt } = opened
     const { db } = world.sync.store
@@ -111,7 +111,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await separatedAt('E0004')).toBe('2026-11-23T00:00:00.000Z')
     })
 
-    test('begins at one o’clock if the clock goes forward at midnight', async () => {
+    test('begins at one o’clock if the clock goes forward at midnight', { tags: ['full'] }, async () => {
       await using opened = await open({ timeZone: 'America/Santiago' })
       const { world, separatedAt } = opened
       world.clock.now = new Date('2026-09-01T03:00:00.000Z')
@@ -174,7 +174,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await separatedAt('E0003')).toBe('2026-11-23T00:00:00.000Z')
     })
 
-    test('causes a held export with the same person to be planned again on approval', async () => {
+    test('causes a held export with the same person to be planned again on approval', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, separatedAt } = opened
       await world.night(leaving('E0003'))
@@ -258,7 +258,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await separatedAt('E0003')).toBe('2026-11-23T00:00:00.000Z')
   })
 
-  test('due departures do not hold an event on the same day', async () => {
+  test('due departures do not hold an event on the same day', { tags: ['full'] }, async () => {
     await using opened = await open({ timeZone: 'UTC' })
     const { world, client } = opened
     await world.night(leaving(...staff(6).map(({ id }) => id)))

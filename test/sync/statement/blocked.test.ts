@@ -4,6 +4,7 @@ import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { makeStatement } from '../../../src/store/statement/make.ts'
 import { makeOwedStatements, requestDueRuns, requestPerson, requestRun } from '../../../src/sync/sync.ts'
 import { statementsOf } from '../../helpers/statements.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import { between, change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -96,10 +97,12 @@ test('whoever had to leave while the connection is blocked waits for it after a 
   expect((await statementsOf(world)).at(-1)).toMatchObject({ addsUp: true, stated: { parts: { left: 2 } } })
 })
 
-test.each([
-  ['no run waits behind the blocked one', sql`delete from runs where state = 'waiting'`],
-  ['nothing blocks the run that delivers', sql`update connections set blocked_at = null`],
-])('whoever had to leave more than a day ago is unaccounted for if %s, and raises the alert', async (_, loss) => {
+test.each(
+  firstOf(1, [
+    ['no run waits behind the blocked one', sql`delete from runs where state = 'waiting'`],
+    ['nothing blocks the run that delivers', sql`update connections set blocked_at = null`],
+  ]),
+)('whoever had to leave more than a day ago is unaccounted for if %s, and raises the alert', async (_, loss) => {
   await using opened = await openBlocked({ leavesLater: '2026-11-22' })
   const { world } = opened
   const { db } = world.sync.store
@@ -138,7 +141,9 @@ test('a statement that cannot be made during a blocked run raises the alert unti
   expect(await alertsOf(world)).toEqual([blocked])
 })
 
-test('a run of one person that was blocked has its own statement within an hour after it', async () => {
+test('a run of one person that was blocked has its own statement within an hour after it', {
+  tags: ['full'],
+}, async () => {
   await using opened = await openBlocked()
   const { world, state } = opened
   const { id } = await requestPerson(world.sync, { connection: 'acme', person: 'E0003', by: 'ana' })

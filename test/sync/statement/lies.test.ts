@@ -60,7 +60,9 @@ test('the row of a new person that is lost between parser and planner shows on t
   })
 })
 
-test('the row of a known person that is lost there shows, though the plan takes it for a departure', async () => {
+test('the row of a known person that is lost there shows, though the plan takes it for a departure', {
+  tags: ['full'],
+}, async () => {
   await using world = await openWithPeople()
   loseRow('E0007')
 
@@ -229,7 +231,9 @@ test('a statement that cannot be made raises the alert until one is made within 
   expect(await alerts()).toEqual([])
 })
 
-test('a new person without a cell that a record needs is one whose row cannot be read', async () => {
+test('a new person without a cell that a record needs is one whose row cannot be read', {
+  tags: ['full'],
+}, async () => {
   const { client } = await host.tenant()
   const mapping = Mapping.parse({
     fields: { identityId: 'Worker ID', email: 'Email', firstName: { column: 'First Name', onBlank: 'reject' } },

@@ -50,7 +50,7 @@ test('a run of one person has its statement within the hour, and one only', asyn
   expect((await statementsOf(world)).at(-1)).toMatchObject({ addsUp: true, stated: { parts: { employed: 12 } } })
 })
 
-test('a run has one statement, though the clock was put back after it', async () => {
+test('a run has one statement, though the clock was put back after it', { tags: ['full'] }, async () => {
   const { world, runId } = await openAfterPerson()
   await using _ = world
   passMinutes(world, 60)
@@ -116,7 +116,7 @@ async function cancelWhileDelivering(world: World): Promise<string> {
   return id
 }
 
-test('a run that is cancelled while it delivers has its statement at once', async () => {
+test('a run that is cancelled while it delivers has its statement at once', { tags: ['full'] }, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const id = await cancelWhileDelivering(world)
@@ -133,7 +133,9 @@ test('a run that is cancelled while it delivers has its statement at once', asyn
   })
 })
 
-test('a statement that cannot be made after a cancelled run is known until one is made', async () => {
+test('a statement that cannot be made after a cancelled run is known until one is made', {
+  tags: ['full'],
+}, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store

@@ -91,7 +91,9 @@ test('a departure that the platform has takes effect on its day, although HR wit
   expect(await stateOn('2026-11-22T03:00:00Z')).toBe('left')
 })
 
-test('a record that others created under the new key of a known person is accounted for', async () => {
+test('a record that others created under the new key of a known person is accounted for', {
+  tags: ['full'],
+}, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(people)
@@ -108,7 +110,7 @@ test('a record that others created under the new key of a known person is accoun
   expect((await statementsOf(world)).at(-1)).toMatchObject({ differences: [], platform: { records: 13 } })
 })
 
-test('whoever the next run will send is on the way', async () => {
+test('whoever the next run will send is on the way', { tags: ['full'] }, async () => {
   await using world = await openWithLostPerson()
   await addRun(world, { feed: 'webhook', hours: 1 })
 

@@ -99,7 +99,7 @@ test('a departure that is due counts whatever the row of the person is, and unde
   expect(await partAfter(25, 'N3')).toMatchObject({ part: 'unaccounted', unaccounted: ['N3'] })
 })
 
-test('a departure that waits in a held plan is held', async () => {
+test('a departure that waits in a held plan is held', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, partAfter } = opened
   Object.assign(world.connection, { guards: Guards.parse({ leavers: { count: 0, share: 0 } }) })
@@ -110,7 +110,7 @@ test('a departure that waits in a held plan is held', async () => {
   expect(await partAfter(25)).toMatchObject({ part: 'held', detail: runId, addsUp: true })
 })
 
-test('a departure that a roster run will send is on the way', async () => {
+test('a departure that a roster run will send is on the way', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, partAfter } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })

@@ -129,7 +129,7 @@ test('leavers are looked up before all others', async () => {
   expect(lookedUpKeys(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
 })
 
-test('many people are read from pages of the list', async () => {
+test('many people are read from pages of the list', { tags: ['full'] }, async () => {
   await using story = await openStory(host, { people: 40 })
   story.setFault((request) => (isUpsert(request) ? faults.resetAfter : faults.pass))
   const run = await story.night()
@@ -201,7 +201,9 @@ test('a look-up does not overwrite what was accepted or delivered meanwhile', as
   expect(await story.findings()).toEqual([])
 })
 
-test('a command looks up people who are due before it plans, so that its own run repairs differences', async () => {
+test('a command looks up people who are due before it plans, so that its own run repairs differences', {
+  tags: ['full'],
+}, async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0003', '2026-11-19')
@@ -229,7 +231,9 @@ test('two processes that look people up at the same time look nobody up twice', 
   expect(lookedUpKeys(story)).toEqual(['E0003'])
 })
 
-test('people of an uncertain batch who are found as sent are in doubt like the others', async () => {
+test('people of an uncertain batch who are found as sent are in doubt like the others', {
+  tags: ['full'],
+}, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(staff(40))
@@ -269,7 +273,9 @@ async function doubtAll({ sync, clock }: World, runId: string): Promise<void> {
   )
 }
 
-test('results from before the platform stopped answering are recorded, and only the others are looked up again soon', async () => {
+test('results from before the platform stopped answering are recorded, and only the others are looked up again soon', {
+  tags: ['full'],
+}, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { id } = await world.night(staff(600))

@@ -96,7 +96,7 @@ test('the requests of each kind of run are limited by its batches and the pages 
   expect(repairing).toBeLessThanOrEqual(pages + 2)
 })
 
-test('a run that is repeated after lost answers makes few additional requests', async () => {
+test('a run that is repeated after lost answers makes few additional requests', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client, count } = opened
   const line = { losing: 4 }

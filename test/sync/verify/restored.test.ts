@@ -22,6 +22,7 @@ import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
 import { createPostgresDatabase } from '../../helpers/servers/databases.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import { firstOf } from '../../helpers/tier.ts'
 import {
   between,
   change,
@@ -227,7 +228,9 @@ async function runOfOther(world: World, people: Parameters<World['night']>[0], t
   expect((await world.runOf(id)).state).toBe('finished')
 }
 
-test('what the store learned after a restore confirms no departure that is stated again by two people', async () => {
+test('what the store learned after a restore confirms no departure that is stated again by two people', {
+  tags: ['full'],
+}, async () => {
   await using folder = await temporaryFolder()
   await using testDatabase = await createPostgresDatabase()
   const { client } = await host.tenant()
@@ -267,7 +270,9 @@ test('what the store learned after a restore confirms no departure that is state
   expect((await peopleOn(client)).get('E0001')?.separatedAt?.slice(0, 10)).toBe('2026-11-20')
 })
 
-test('a statement of the backup whose plan was accepted afterwards stays; one with another day is asked for', async () => {
+test('a statement of the backup whose plan was accepted afterwards stays; one with another day is asked for', {
+  tags: ['full'],
+}, async () => {
   await using folder = await temporaryFolder()
   await using testDatabase = await createPostgresDatabase()
   const { client } = await host.tenant()
@@ -303,7 +308,7 @@ test('a statement of the backup whose plan was accepted afterwards stays; one wi
   expect((await peopleOn(client)).get('E0001')?.separatedAt?.slice(0, 10)).toBe('2026-11-20')
 })
 
-test.each(['direct', 'session'] as const)(
+test.each(firstOf(1, ['direct', 'session']))(
   'after a restore no record of a person who left since is made again, with deliver: %s',
   async (deliver) => {
     await using folder = await temporaryFolder()

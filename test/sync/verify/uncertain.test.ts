@@ -207,7 +207,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Old')
   })
 
-  test('the people of a batch taken over from a suspended process are looked up once that process has ended', async () => {
+  test('the people of a batch taken over from a suspended process are looked up once that process has ended', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(staff(10))
@@ -239,7 +241,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     return { [Symbol.dispose]: () => Object.assign(world.sync, { enqueue }) }
   }
 
-  test('a run whose process ended right after its last batch is closed by the next sweep, and the next one starts', async () => {
+  test('a run whose process ended right after its last batch is closed by the next sweep, and the next one starts', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world } = opened
     const { events } = world.sync
@@ -338,7 +342,7 @@ test('one batch of a blocked connection is the probe when it is due', async () =
   expect((await world.runOf(run.id)).state).toBe('finished')
 })
 
-test('other batches continue as soon as the probe has passed', async () => {
+test('other batches continue as soon as the probe has passed', { tags: ['full'] }, async () => {
   const { client } = await host.tenant()
   const delivery = { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 }
   await using world = await openWorld({ client, connection: { delivery } })
@@ -373,7 +377,7 @@ test('other batches continue as soon as the probe has passed', async () => {
   expect(await world.runOf(run.id)).toMatchObject({ state: 'finished', confirmed: 4 })
 })
 
-test('people behind an open circuit count as failing since it opened', async () => {
+test('people behind an open circuit count as failing since it opened', { tags: ['full'] }, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { platform } = world.sync
@@ -393,7 +397,9 @@ test('people behind an open circuit count as failing since it opened', async () 
   expect(rows).toEqual([{ failures: 0, since: opened, code: 'circuit_open' }])
 })
 
-test('a target by name that vanished blocks, and once unblocked it is created again with everybody', async () => {
+test('a target by name that vanished blocks, and once unblocked it is created again with everybody', {
+  tags: ['full'],
+}, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   await world.night(staff(5))
