@@ -21,10 +21,14 @@ import {
 import { followPage } from '../helpers/first-connection.ts'
 import { startChromium } from '../helpers/servers/chromium.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
+import { isFull } from '../helpers/tier.ts'
 
 const buildLimitMs = 600_000
 const testLimitMs = 600_000
 const rollingLimitMs = 2_400_000
+const headcount = isFull ? 5000 : 500
+/** So large a part of all that the limit on joiners lets the others pass later. */
+const firstCount = headcount * 0.9
 /** What the image holds of ours. */
 const inImage = [
   'CHANGELOG.md',
@@ -129,6 +133,14 @@ describe(`the container files (${engine})`, () => {
     expect(dockerfile).toContain(`org.opencontainers.image.licenses="${license}"`)
     expect(services.daemon?.image).toBe(`\${ROLLCALL_IMAGE:-rollcall:${version}}`)
   })
+
+  test('are started, and asked for a run, by the commands of README', async () => {
+    expect(await readmeCommands()).toEqual([
+      'docker-compose up -d --build',
+      'docker-compose exec daemon /app/bin/rollcall resync',
+      'docker-compose exec daemon /app/bin/rollcall status',
+    ])
+  })
 })
 
 if (typeof compose !== 'string') {
@@ -138,7 +150,7 @@ if (typeof compose !== 'string') {
     let project: Project
     let control: ComposedControl
     /** What HR says. */
-    let staff: readonly Person[] = company({ seed: 7, size: 5000, today: '2026-11-20' })
+    let staff: readonly Person[] = company({ seed: 7, size: headcount, today: '2026-11-20' })
 
     beforeAll(async () => {
       exports = opened.use(await exportFolder())
@@ -201,6 +213,7 @@ if (typeof compose !== 'string') {
     })
 
     test('runs the first connection in a clean container, word for word', {
+      tags: ['full'],
       timeout: testLimitMs,
     }, async () => {
       await using container = await project.newContainer()
@@ -223,13 +236,12 @@ if (typeof compose !== 'string') {
     })
 
     test('delivers an export that was dropped into its folder', { timeout: testLimitMs }, async () => {
-      // So large that the limit on joiners lets the others pass later.
-      await exports.write('people.csv', toCsv(staff.slice(0, 4500)))
+      await exports.write('people.csv', toCsv(staff.slice(0, firstCount)))
 
       const printed = await rollcallIn(project, 'resync', '--json')
 
-      expect(Run.parse(JSON.parse(printed))).toMatchObject({ state: 'finished', confirmed: 4500, problems: 0 })
-      expect(await platformSays(project)).toEqual(expectedPeople(staff.slice(0, 4500)))
+      expect(Run.parse(JSON.parse(printed))).toMatchObject({ state: 'finished', confirmed: firstCount, problems: 0 })
+      expect(await platformSays(project)).toEqual(expectedPeople(staff.slice(0, firstCount)))
     })
 
     test('continues a delivery if one of three workers is killed during it', {
@@ -336,8 +348,21 @@ if (typeof compose !== 'string') {
       expect([...last.values()].filter((lines) => !lines.at(-1)?.includes('daemon.stopped'))).toEqual([])
     })
 
-    test('delivers the sample by the commands of README, which need no export', { timeout: testLimitMs }, async () => {
-      const [up, ...commands] = await readmeCommands()
+    test('keeps what it has delivered when its containers are made anew', { timeout: testLimitMs }, async () => {
+      await project.compose('rm', '--force', 'worker', 'daemon')
+      await project.compose('up', '--detach')
+      await untilReady(project)
+
+      const printed = await rollcallIn(project, 'resync', '--json')
+
+      expect(Run.parse(JSON.parse(printed))).toMatchObject({ state: 'unchanged', problems: 0 })
+    })
+
+    test('delivers the sample by the commands of README, which need no export', {
+      tags: ['full'],
+      timeout: testLimitMs,
+    }, async () => {
+      const [, ...commands] = await readmeCommands()
       await project.beginAgain()
       await untilReady(project)
 
@@ -345,11 +370,6 @@ if (typeof compose !== 'string') {
         await project.compose('exec', '-T', ...command.replace(/^docker-compose exec /, '').split(' '))
       }
 
-      // The project of the test is up, under a name of its own.
-      expect(up).toBe('docker-compose up -d --build')
-      expect(commands).toEqual(
-        ['resync', 'status'].map((name) => `docker-compose exec daemon /app/bin/rollcall ${name}`),
-      )
       expect((await peopleIn(project)).size).toBe(300)
     })
   })
