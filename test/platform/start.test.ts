@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -13,11 +13,14 @@ import { lockForSync, syncIdentities } from '../../src/platform/identity-sync/id
 import { startNightlySync } from '../../src/platform/identity-sync/nightly.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { startPlatform } from '../../src/platform/start.ts'
-import { createPgliteDatabase, createPostgresDatabase, databases } from '../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../helpers/servers/databases.ts'
+import { platformFolder } from '../helpers/servers/provided.ts'
 import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from './helpers/platforms.ts'
 
+/** A folder with an embedded platform, which opens sooner than an empty one. */
 async function temporaryFolder() {
   const path = await mkdtemp(join(tmpdir(), 'rollcall-platform-'))
+  await cp(await platformFolder(), path, { recursive: true })
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
@@ -60,7 +63,8 @@ test('a second platform on the same folder is refused and names the owner', asyn
 
 test('a taken port is a failure that names it, and leaves the database free', async () => {
   await using folder = await temporaryFolder()
-  await using first = await startPlatform({ database: (await createPgliteDatabase()).at })
+  await using database = await createPostgresDatabase()
+  await using first = await startPlatform({ database: database.at })
 
   const second = startPlatform({ database: folder.path, port: first.port })
 
@@ -73,7 +77,7 @@ test('a taken port is a failure that names it, and leaves the database free', as
 })
 
 test('the platform says that it is healthy and describes itself', async () => {
-  await using opened = await openTestPlatform(createPgliteDatabase)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { baseUrl } = opened.platform
 
   const health = await fetch(new URL('/healthz', baseUrl))
@@ -85,7 +89,7 @@ test('the platform says that it is healthy and describes itself', async () => {
 })
 
 test('a body that is too large or not JSON is refused in the shape of the contract', async () => {
-  await using opened = await openTestPlatform(createPgliteDatabase)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { name } = await opened.newAccount()
   const { key } = await opened.operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
   const send = (body: string) =>
@@ -103,7 +107,8 @@ test('a body that is too large or not JSON is refused in the shape of the contra
 })
 
 test('a schedule that cannot be is a failure of the configuration', async () => {
-  const { at } = await createPgliteDatabase()
+  await using database = await createPostgresDatabase()
+  const { at } = database
 
   const badCron = startPlatform({ database: at, sync: { cron: 'at night', timeZone: 'UTC' } })
   await expect(badCron).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining('at night') })

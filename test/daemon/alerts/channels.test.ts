@@ -13,7 +13,7 @@ import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts, slackChannel, smtpChannel, webhookChannel } from '../../helpers/alert-settings.ts'
-import { createPgliteDatabase, emptyTables, type TestDatabase } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, emptyTables, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
 import { startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
@@ -27,7 +27,7 @@ const hour = 3600
 let placed: TestDatabase
 let store: Database<StoreSchema>
 beforeAll(async () => {
-  placed = await createPgliteDatabase()
+  placed = await createPostgresDatabase()
   store = await openDatabase<StoreSchema>({ at: placed.at, schemas: ['rollcall'], migrations })
 })
 afterAll(async () => {

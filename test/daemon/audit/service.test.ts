@@ -13,7 +13,7 @@ import { recordAuditEntry } from '../../../src/store/audit/trail.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
-import { createPgliteDatabase, createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, emptyTables } from '../../helpers/servers/databases.ts'
 
 const now = () => new Date('2026-11-20T03:00:00.000Z')
 const stack = new AsyncDisposableStack()
@@ -22,7 +22,7 @@ let opened: Database<StoreSchema>
 beforeEach(async () => {
   opened ??= stack.use(
     await openDatabase<StoreSchema>({
-      at: stack.use(await createPgliteDatabase()).at,
+      at: stack.use(await createPostgresDatabase()).at,
       schemas: ['rollcall'],
       migrations,
     }),

@@ -214,6 +214,8 @@ async function serveHeard(who: (request: FastifyRequest) => string | null) {
   const live: Live = {
     async listen(listener) {
       listeners.add(listener)
+      // Without a first event the answer would begin with the heartbeat after 15 seconds.
+      listener.onEvent({ event: 'snapshot', data: { runs: [], alerts: [] } })
       return () => void listeners.delete(listener)
     },
     [Symbol.dispose]: () => {},

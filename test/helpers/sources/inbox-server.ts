@@ -9,7 +9,7 @@ import { listEvents } from '../../../src/store/inbox/review.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
-import { createPgliteDatabase, type TestDatabase } from '../servers/databases.ts'
+import { createPostgresDatabase, type TestDatabase } from '../servers/databases.ts'
 
 const Body = z.record(z.string(), z.unknown())
 
@@ -28,7 +28,7 @@ export type Answered = { readonly status: number; readonly body: Record<string, 
 
 /** Webhooks for acme and beta on a free port, over a store of their own. */
 export async function serveInbox({
-  createDatabase = createPgliteDatabase,
+  createDatabase = createPostgresDatabase,
   settings = {},
   secrets = async () => [secret],
   limits = {},

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { readText } from '../../../src/http/text.ts'
+import { isFull } from '../../helpers/tier.ts'
 import type { Badness, Case } from './bad-cases.ts'
 import { exampleOf } from './example.ts'
 import { fixtureOf } from './fixtures/areas.ts'
@@ -112,7 +113,9 @@ async function cursorCases(world: World, named: NamedOperation): Promise<Case[]>
     return ['x', 'AAAA'].map((text) => withQuery(world, named, `cursor=${text}`, answersToGoodQueries(named.operation)))
   }
   const own = await secondPage(world, world.mine, named)
-  const others = everyList.filter(({ name }) => name !== named.name)
+  const position = everyList.findIndex(({ name }) => name === named.name)
+  const nextLists = [1, 2, 3].map((offset) => everyList[(position + offset) % everyList.length]?.name)
+  const others = everyList.filter(({ name }) => (isFull ? name !== named.name : nextLists.includes(name)))
   const foreign = [await secondPage(world, world.theirs, named)]
   for (const other of others) foreign.push(await secondPage(world, world.mine, other))
   const { together = {} } = fixtureOf(named.name)

@@ -8,6 +8,7 @@ import { generateSource } from 'oazapfts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { isFull } from '../../helpers/tier.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 import { type Document, documentOf, strictReader } from './document.ts'
 import type { Company } from './fixtures/fixture.ts'
@@ -20,7 +21,11 @@ type Settings = { readonly defaults: { baseUrl: string } }
 
 const packages = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
-describe.each(bothDatabases)('a client generated from the document on $name', ({ createDatabase }) => {
+describe.each(bothDatabases)('a client generated from the document on $name', ({ name: engine, createDatabase }) => {
+  // In the small form every operation is called on one engine: readings in turns, since they share a company.
+  const called = everyOperation.filter(
+    ({ operation }, position) => isFull || (engine === 'PGlite') === (isReading(operation) && position % 2 === 0),
+  )
   let opened: TestPlatform
   let company: Company
   let document: Document
@@ -45,7 +50,7 @@ describe.each(bothDatabases)('a client generated from the document on $name', ({
     expect(verdict).toEqual({ valid: true })
   })
 
-  test.each(everyOperation)('calls $name, and reads its answer strictly', async (named) => {
+  test.each(called)('calls $name, and reads its answer strictly', async (named) => {
     const { key, things } = isReading(named.operation) ? company : await openCompany(opened)
     const call = { ...validCall(named, things) }
     const operation = generated[named.name]
@@ -59,7 +64,7 @@ describe.each(bothDatabases)('a client generated from the document on $name', ({
     expect(strictReader(document).complaints(named.operation, status, data)).toEqual([])
   })
 
-  test.each(everyOperation.filter(({ operation }) => takesExpansions(operation)))(
+  test.each(called.filter(({ operation }) => takesExpansions(operation)))(
     'sends every expansion of $name by itself',
     async (named) => {
       const call = validCall(named, company.things)

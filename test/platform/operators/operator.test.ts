@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely, PostgresDialect } from 'kysely'
@@ -11,7 +12,8 @@ import { databaseOperator } from '../../../src/platform/operators/operator.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
 import { startService } from '../../../src/platform/serve.ts'
-import { createPgliteDatabase, databases } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
+import { platformFolder } from '../../helpers/servers/provided.ts'
 import { bodyOf, openTestPlatform } from '../helpers/platforms.ts'
 
 const seedFile = 'config/platform-seed.yaml'
@@ -27,8 +29,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-function service(overrides: Partial<Parameters<typeof startService>[0]> = {}) {
-  return startService({ database: join(folder, 'data'), host: '127.0.0.1', port: 0, sync: null, ...overrides })
+/** A service on the embedded database of the folder. A new one is a copy of an empty one, which opens sooner. */
+async function service(overrides: Partial<Parameters<typeof startService>[0]> = {}) {
+  const database = join(folder, 'data')
+  if (!existsSync(database)) await cp(await platformFolder(), database, { recursive: true })
+  return await startService({ database, host: '127.0.0.1', port: 0, sync: null, ...overrides })
 }
 
 /** An account with this number of every object that a seed can name. */
@@ -150,7 +155,7 @@ test.each([
 })
 
 test('an account name is taken once', async () => {
-  await using opened = await openTestPlatform(createPgliteDatabase)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { name } = await opened.newAccount()
 
   const again = opened.operator.createAccount({ body: { name, entitlements: [], termsAcceptedAt: null } })
@@ -298,7 +303,7 @@ test('an address without a platform behind it is unreachable', async () => {
 })
 
 test('without an operator token the operator interface does not exist', async () => {
-  await using opened = await openTestPlatform(createPgliteDatabase)
+  await using opened = await openTestPlatform(createPostgresDatabase)
 
   const answer = await fetch(`${opened.platform.operatorUrl}/keys`, { headers: { authorization: 'Bearer ' } })
 
@@ -331,7 +336,8 @@ test('a key file holds a working key for its owner only, and the same one after 
 
 test('a key file with a key that does not work gets a new one, and the old one ends', async () => {
   const path = join(folder, 'key')
-  await using database = await openPlatformDatabase((await createPgliteDatabase()).at)
+  await using empty = await createPostgresDatabase()
+  await using database = await openPlatformDatabase(empty.at)
   const operator = databaseOperator(database.db, () => now)
   await operator.seed({ body: await readSeed(seedFile) })
   await ensureKeyFile(database.db, path, now)
@@ -344,7 +350,8 @@ test('a key file with a key that does not work gets a new one, and the old one e
 })
 
 test('a key file without an account to make it for is a failure', async () => {
-  await using database = await openPlatformDatabase((await createPgliteDatabase()).at)
+  await using empty = await createPostgresDatabase()
+  await using database = await openPlatformDatabase(empty.at)
 
   const making = ensureKeyFile(database.db, join(folder, 'key'), now)
 

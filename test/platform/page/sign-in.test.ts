@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bothDatabases, createPostgresDatabase } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { newVisitor, password, signedIn } from '../helpers/page-visitors.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const halfDayMs = 12 * 60 * 60 * 1000
 
-describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ createDatabase }) => {
+describe.each(databases)('signing in to the Personnel page on $name', ({ createDatabase }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {
