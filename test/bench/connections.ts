@@ -88,6 +88,7 @@ async function writeConnections({ config, env }: BenchEnvironment, connections: 
     (_, at) => `  c${at}:
     target: { name: HR ${at} }
     verify: never
+    schedule: { cron: '0 1 * * *', timeZone: Europe/Berlin, jitterMinutes: 60 }
     source: { type: csv, path: people.csv, mode: snapshot, complete: { quietSeconds: 0 }, preset: generic, timeZone: UTC }
 `,
   )
@@ -136,7 +137,13 @@ async function copyConnection(database: string, connections: number): Promise<vo
         finished_at - make_interval(days => night), ${runColumns}
       from runs, generate_series(0, ${connections - 1}) as at, generate_series(0, ${nights - 1}) as night
       where connection = 'c0' and not (at = 0 and night = 0)`)
-    await client.query('analyze')
+    // Each connection has a statement of its newest run, or the daemon would make a thousand of them while it is measured.
+    const statementColumns = await columnsOf('statements', ['id', 'connection', 'run_id', 'made_at'])
+    await client.query(`insert into statements (connection, run_id, made_at, ${statementColumns})
+      select newest.connection, newest.id, now(), ${statementColumns}
+      from statements, (select distinct on (connection) connection, id from runs order by connection, created_at desc) newest
+      where statements.connection = 'c0' and newest.connection <> 'c0'`)
+    await client.query('vacuum analyze')
   } finally {
     await client.end()
   }
