@@ -50,6 +50,11 @@ function concernsRecipes(source: Readonly<Record<string, unknown>>, presets: Pre
 
 function expandedDocument(document: ConfigDocument, presets: Presets): ConfigDocument {
   let expanded: ExpandedSources | null = null
+  let expandedValues: unknown = null
+  const forget = () => {
+    expanded = null
+    expandedValues = null
+  }
   const sources = () => {
     expanded ??= expandSources(document, presets)
     return expanded
@@ -60,12 +65,8 @@ function expandedDocument(document: ConfigDocument, presets: Presets): ConfigDoc
       return document.problems
     },
     values() {
-      const values = objectAt(document.values(), [])
-      const connections = Object.entries(objectAt(values, ['connections'])).map(([name, connection]) => {
-        const source = sources().get(name)
-        return [name, source === undefined ? connection : { ...objectAt(connection, []), source: source.settings }]
-      })
-      return { ...values, connections: Object.fromEntries(connections) }
+      expandedValues ??= valuesWith(document.values(), sources())
+      return expandedValues
     },
     writtenValueAt(path) {
       const written = document.writtenValueAt(path)
@@ -74,14 +75,24 @@ function expandedDocument(document: ConfigDocument, presets: Presets): ConfigDoc
       return sources().get(String(name))?.writtenTexts.get(rest.join('.')) ?? written
     },
     defer(...replaced) {
-      expanded = null
+      forget()
       return document.defer(...replaced)
     },
     convert(path) {
-      expanded = null
+      forget()
       return document.convert(path)
     },
   }
+}
+
+/** The values, with the expanded settings of those sources. */
+function valuesWith(plain: unknown, sources: ExpandedSources): unknown {
+  const values = objectAt(plain, [])
+  const connections = Object.entries(objectAt(values, ['connections'])).map(([name, connection]) => {
+    const source = sources.get(name)
+    return [name, source === undefined ? connection : { ...objectAt(connection, []), source: source.settings }]
+  })
+  return { ...values, connections: Object.fromEntries(connections) }
 }
 
 type SourceContext = { readonly document: ConfigDocument; readonly at: Path; readonly presets: Presets }

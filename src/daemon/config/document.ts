@@ -7,8 +7,10 @@ import {
   isSeq,
   LineCounter,
   type Node,
+  type Pair,
   parseDocument,
   visitAsync,
+  type YAMLMap,
 } from 'yaml'
 import { Failure } from '../../errors.ts'
 import { holdsReference, type Reference, readReferences, resolveReferences } from './references.ts'
@@ -23,7 +25,7 @@ export type Problem = Position & { readonly message: string }
 export type ConfigDocument = {
   /** The mistakes, without those of deferred references. */
   readonly problems: readonly Problem[]
-  /** The plain values, references resolved. */
+  /** The plain values, references resolved. Not to be changed: the next caller gets the same. */
   values(): unknown
   /** The position of the value; for a missing one, of the nearest setting around it. */
   positionOf(path: Path): Position
@@ -68,11 +70,16 @@ export async function parseConfig(text: string, context: ReferenceContext): Prom
   await resolveScalars(parsed, context)
   const { document, lines, problems, references, written, unresolved } = parsed
   if (problems.length === 0) problems.push(...excess(document))
+  // Each connection reads them.
+  let values: unknown = null
   return {
     get problems() {
       return [...problems, ...unresolved.values()]
     },
-    values: () => document.toJS(),
+    values() {
+      values ??= document.toJS()
+      return values
+    },
     positionOf: (path) => positionAt(lines, nearest(document, path).value?.range?.[0]),
     positionOfKey(path) {
       const { key, value } = nearest(document, path)
@@ -96,6 +103,7 @@ export async function parseConfig(text: string, context: ReferenceContext): Prom
       if (!exact || !isScalar(value) || !references.has(value)) return null
       const message = unresolved.get(value)?.message ?? refuse(String(value.value))
       if (message === null) return null
+      values = null
       unresolved.delete(value)
       value.value = placeholder
       return { ...positionAt(lines, value.range?.[0]), message }
@@ -103,6 +111,7 @@ export async function parseConfig(text: string, context: ReferenceContext): Prom
     convert(path) {
       const { value, exact } = nearest(document, path)
       if (!exact || !isScalar(value) || !references.has(value)) return false
+      values = null
       const spelled = spelledValue(value.value)
       if (spelled !== undefined) value.value = spelled
       return spelled !== undefined
@@ -187,8 +196,20 @@ function nearest(document: Document, path: Path): NearestNode {
 function child(parent: unknown, name: PropertyKey): Omit<NearestNode, 'exact'> | undefined {
   if (isSeq(parent)) return { value: nodeOf(parent.items[Number(name)]) }
   if (!isMap(parent)) return undefined
-  const pair = parent.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(name))
+  const pair = pairsOf(parent).get(String(name))
   return pair && { key: nodeOf(pair.key), value: nodeOf(pair.value) }
+}
+
+/** The pairs of a map by their keys, the first of each. Every setting of a thousand connections is looked up. */
+const pairsByMap = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>()
+
+function pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+  const known = pairsByMap.get(map)
+  if (known) return known
+  const named = map.items.map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair] as const)
+  const pairs = new Map(named.toReversed())
+  pairsByMap.set(map, pairs)
+  return pairs
 }
 
 function nodeOf(candidate: unknown): Node | undefined {
