@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/database/database.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
 import { install } from '../helpers/installation.ts'
+import { createPostgresDatabase } from '../helpers/servers/databases.ts'
 import { change, type Host, staff, startHost } from '../helpers/world.ts'
 
 const script = fileURLToPath(new URL('../store/audit/verify-excerpt.mjs', import.meta.url))
@@ -20,8 +21,9 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 test('an operator forgets a leaver, hands out the proof of it, and learns when the trail was edited', async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
-  const dataDir = join(dirname(at.configFile), 'data')
+  await using database = await createPostgresDatabase()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key, database: database.at })
+  const { dataDir } = at
   await at.writeExport(staff(3))
   await at.run('sync', '--by', 'Ada')
   await at.writeExport(change(staff(3), { id: 'E0002', leavingDate: '2026-11-01', status: 'Inactive' }))
@@ -59,7 +61,7 @@ test('an operator forgets a leaver, hands out the proof of it, and learns when t
   // The batch that made them a joiner, their departure, and that they were forgotten.
   expect(proven.stdout).toBe('PROVEN: 3 entries\n')
 
-  await edit(join(dataDir, 'store'))
+  await edit(database.at)
   const edited = await at.run('audit', 'verify')
   await rm(join(dataDir, 'audit-key.pem'))
   const replaced = await at.run('audit', 'new-key', '--reason', 'the disk broke', '--by', 'Ada')

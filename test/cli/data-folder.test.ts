@@ -21,7 +21,7 @@ test('a check of a new installation leaves nothing behind, and names the host th
 })
 
 test('a check in a data folder that is there leaves it as it was', async () => {
-  await using at = await install(nowhere)
+  await using at = await install(nowhere, { hasStore: true, isEmbedded: true })
   await at.writeExport(staff(3))
   await at.run('status')
   const before = await readdir(at.dataDir, { recursive: true })

@@ -2,6 +2,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { call } from '../helpers/called.ts'
 import { startCommand } from '../helpers/cli.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { startHost } from '../helpers/world.ts'
@@ -13,7 +14,7 @@ async function folder() {
 }
 
 function run(...args: readonly string[]) {
-  return startCommand(args).ended
+  return call(args)
 }
 
 test('with --strict, people whose rows cannot be read are no success', async () => {

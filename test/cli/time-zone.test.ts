@@ -11,7 +11,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 test('a command writes times in the zone of the machine or in the one that is named, and JSON in UTC', async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   await at.writeExport(staff(3))
   await at.run('sync', '--by', 'Ada')
   const runs = async (...args: string[]) => (await at.run('runs', ...args)).stdout

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
-import { rollcall } from '../helpers/cli.ts'
+import { call } from '../helpers/called.ts'
 import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
@@ -212,7 +212,7 @@ describe('a configuration that cannot be used ends with 78 and names file, line 
   })
 
   test('no configuration', async () => {
-    const { exit, stderr } = await rollcall(['sync', '--config', join(work.folder, 'missing.yaml')])
+    const { exit, stderr } = await call(['sync', '--config', join(work.folder, 'missing.yaml')])
 
     expect(exit).toBe(78)
     expect(stderr).toMatch(/missing\.yaml/)
@@ -268,7 +268,7 @@ describe('a platform that refuses the connection', () => {
     await work.configure({ baseUrl: 'http://127.0.0.1:9/public/v2', target: '{ name: Nowhere }' })
     await drop(changed)
 
-    const { exit, line } = await refused('sync', '--wait', '3')
+    const { exit, line } = await refused('sync', '--wait', '1')
 
     expect(exit).toBe(69)
     expect(line).toMatch(/127\.0\.0\.1:9/)
@@ -299,7 +299,7 @@ test.each([
   expect(line).toMatch(/✖/)
 })
 
-test('a folder in use by another process ends with 75 and its pid', async () => {
+test('a folder in use by another process ends with 75 and its pid', { tags: ['full'] }, async () => {
   const { baseUrl } = host.platform
   await using locked = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true, isEmbedded: true })
   await using daemon = locked.start('serve')

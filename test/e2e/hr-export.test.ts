@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rollcall } from '../helpers/cli.ts'
+import { call } from '../helpers/called.ts'
+import { storeFolder } from '../helpers/servers/provided.ts'
 import { isFull } from '../helpers/tier.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
@@ -53,7 +54,9 @@ describe.each(exports)('the sample export of an HR system, $name', ({ text }) =>
     await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
     const file = join(folder, 'export.csv')
     await writeFile(file, await text())
+    await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
     const env = {
+      ...process.env,
       HR_EXPORT: file,
       ROLLCALL_DATA: join(folder, 'data'),
       ROLLCALL_PLATFORM_URL: host.platform.baseUrl,
@@ -64,10 +67,10 @@ describe.each(exports)('the sample export of an HR system, $name', ({ text }) =>
     const once = rows.filter(({ WorkerID }) => observations.get(WorkerID)?.length === 1)
     const exportDate = `${(await stat(file)).mtime.toISOString().slice(0, 10)}T00:00:00.000Z`
 
-    const first = await rollcall(['sync', '--config', config, '--json'], env)
+    const first = await call(['sync', '--config', config, '--json'], { env })
     const run = JSON.parse(first.stdout)
-    const rejects = JSON.parse((await rollcall(['run', run.id, '--config', config, '--json'], env)).stdout).rejects
-    const second = await rollcall(['sync', '--config', config, '--json'], env)
+    const rejects = JSON.parse((await call(['run', run.id, '--config', config, '--json'], { env })).stdout).rejects
+    const second = await call(['sync', '--config', config, '--json'], { env })
 
     expect([first.exit, second.exit]).toEqual([0, 0])
     expect(run).toMatchObject({ rows: rows.length, records: once.length, confirmed: once.length, problems: 0 })

@@ -1,7 +1,6 @@
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../helpers/connected.ts'
-import { serve } from '../helpers/served.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
@@ -26,7 +25,6 @@ test('a hostile name arrives unchanged, or its person arrives without it and the
   await connect(work, { baseUrl, connections: { acme: { source, guards } } })
   const rows = naughtyStrings.map((name, index) => `K${index},"${name.replaceAll('"', '""')}"\r\n`)
   await work.drop('people.csv', `Worker ID,First Name\r\n${rows.join('')}`)
-  await using _daemon = await serve(work)
 
   const { exit, document: run } = await work.json<{ id: string; rows: number }>('sync')
   const { document } = await work.json<{ rejects: { identityId: string; column: string; reason: string }[] }>(

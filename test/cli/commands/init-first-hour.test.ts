@@ -1,17 +1,18 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { call } from '../../helpers/called.ts'
-import { storeFolder } from '../../helpers/servers/provided.ts'
+import { createPostgresDatabase, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { rowOf, textCell, workbookOf } from '../../helpers/sources/workbooks.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 const fixtures = fileURLToPath(new URL('../../fixtures/first-hour/', import.meta.url))
 
 let host: Host
+let database: TestDatabase
 let folder = ''
 
 beforeAll(async () => {
@@ -19,10 +20,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const { key } = await host.tenant()
   await writeFile(join(folder, 'key'), `${key}\n`)
-  await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
+  database = await createPostgresDatabase()
 })
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
+  await database[Symbol.asyncDispose]()
   await host[Symbol.asyncDispose]()
 })
 
@@ -33,9 +35,15 @@ async function firstHour(name: string, ...args: string[]) {
   const options = ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key'), '--out', out]
   const written = await call(['init', '--yes', '--source', source, ...options, ...args])
   if (written.exit !== 0) return { written, check: null, source: null }
-  const check = await call(['check', '--config', out])
+  const check = await checkOf(out)
   const { connections } = parse(await readFile(out, 'utf8'))
   return { written, check, source: connections.hr.source }
+}
+
+/** What `check` says of a written configuration, with a database that need not be made. */
+async function checkOf(configFile: string) {
+  await appendFile(configFile, `database: ${database.at}\n`)
+  return await call(['check', '--config', configFile])
 }
 
 const rightAway: readonly (readonly [name: string, read: string, source: object, exit: number])[] = [
@@ -142,7 +150,7 @@ test('a workbook is proposed with its sheet and its header, and check reads ever
 
   const unnamed = await call(['init', '--yes', '--source', book, ...options])
   const written = await call(['init', '--yes', '--source', book, '--sheet', 'Leute', ...options])
-  const check = await call(['check', '--config', out])
+  const check = await checkOf(out)
   const { connections } = parse(await readFile(out, 'utf8'))
 
   expect(unnamed).toMatchObject({
@@ -226,7 +234,7 @@ describe('options', () => {
     const files = await csv('strangers', `Worker ID,Email,Status,Manager ID\n${rows.join('\n')}\n`)
 
     const written = await call(['init', '--yes', ...platformOptions(), ...files])
-    const check = await call(['check', '--config', join(folder, 'strangers.yaml')])
+    const check = await checkOf(join(folder, 'strangers.yaml'))
 
     expect(written.stdout).toContain('4 of 4 managers in "Manager ID" are the key of nobody')
     expect(check.stdout).toContain('1 of 1 manager (column "Manager ID") is the key of nobody in the export')

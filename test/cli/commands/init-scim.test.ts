@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { connectScim } from '../../../src/cli/init/scim.ts'
 import { connectionText } from '../../../src/daemon/proposal/configuration.ts'
 import { call } from '../../helpers/called.ts'
+import { storeFolder } from '../../helpers/servers/provided.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 let host: Host
@@ -38,12 +39,18 @@ function init(...args: string[]) {
   ])
 }
 
+/** Puts the store of a first start there: making one takes longer than all else. */
+async function prepareStore(): Promise<void> {
+  await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
+}
+
 async function tokens() {
   const { stdout } = await call(['token', 'list', '--json', '--config', join(folder, 'rollcall.yaml')])
   return JSON.parse(stdout).tokens as { name: string; role: string; connection: string; createdBy: string }[]
 }
 
 test('init writes a pushed connection, creates its token and shows it with the settings for Okta and Entra', async () => {
+  await prepareStore()
   const written = await init(
     '--yes',
     '--name',
@@ -72,6 +79,7 @@ test('init writes a pushed connection, creates its token and shows it with the s
 })
 
 test('without a public address, the result names the setting that helps', async () => {
+  await prepareStore()
   const written = await init('--json')
 
   expect(JSON.parse(written.stdout).scim).toMatchObject({
@@ -82,6 +90,7 @@ test('without a public address, the result names the setting that helps', async 
 })
 
 test('init writes the configuration and names the command for a token if a token of that name exists', async () => {
+  await prepareStore()
   await init('--yes')
 
   const again = await init('--yes', '--replace')
